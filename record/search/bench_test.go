@@ -21,13 +21,13 @@ import (
 	"kartei/store/schema"
 )
 
-// The big benchmarks want the number of contacts in KARTEI_BENCH_CONTACTS, for
-// example
+// bigCorpus returns the contacts of the benchmarks whose names contain Big. These benchmarks need
+// the number of contacts in KARTEI_BENCH_CONTACTS, for example
 //
-//	KARTEI_BENCH_CONTACTS=1000000 KARTEI_BENCH_DIR=/var/tmp/kartei go test ./search -run '^$' -bench Big -v
+//	KARTEI_BENCH_CONTACTS=1000000 KARTEI_BENCH_DIR=/var/tmp/kartei go test ./record/search -run '^$' -bench Big -v
 //
-// KARTEI_BENCH_DIR keeps the database between runs. KARTEI_BENCH_URL takes
-// another engine than SQLite.
+// KARTEI_BENCH_DIR is a folder that keeps the database between runs. KARTEI_BENCH_URL is the URL
+// of a database other than SQLite.
 var bigCorpus = sync.OnceValue(newCorpus)
 
 func openBig(b *testing.B) (db.DB, int) {
@@ -73,8 +73,7 @@ func benchSubject(i int) Subject {
 	}
 }
 
-// fill puts the contacts from..to in groups, like 64 concurrent writers, and
-// prints the cost.
+// fill indexes the contacts from..to in groups, like 64 concurrent writers, and prints the cost.
 func fill(b *testing.B, d db.DB, path string, from, to int) {
 	c := bigCorpus()
 	const report = 100_000
@@ -131,8 +130,8 @@ func fill(b *testing.B, d db.DB, path string, from, to int) {
 	}
 }
 
-// logPages reads the number of pages in the log from SQLite's shared memory.
-// The file stays open: closing it would drop SQLite's locks on it.
+// logPages returns the number of pages in the write-ahead log, from SQLite's shared memory. It
+// leaves the file open, because closing it would release SQLite's locks.
 func logPages(path string) int64 {
 	if logFile == nil {
 		logFile, _ = os.Open(path + "-shm")
@@ -146,8 +145,8 @@ func logPages(path string) int64 {
 
 var logFile *os.File
 
-// processor returns the processor time of this thread or process. It measures
-// the cost of a call even if other programs use the machine.
+// processor returns the processor time of this thread or process. This is the cost of a call even
+// if other programs use the machine.
 func processor(clock int32) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil {
@@ -178,7 +177,7 @@ func BenchmarkBigCount(b *testing.B) {
 	})
 }
 
-// each measures f for every query, and prints the slowest hundredth too.
+// each measures f for every query. It also prints the time of the slowest hundredth.
 func each(b *testing.B, d db.DB, f func(context.Context, db.Tx, Scope, Query) (string, error)) {
 	ctx := context.Background()
 	scope := ScopeFor(1, "contact", "usr_1", false)

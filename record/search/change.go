@@ -9,15 +9,15 @@ import (
 	"kartei/record/search/packed"
 )
 
-// change inserts or removes one posting.
+// change is the insertion or the removal of one posting.
 type change struct {
 	postingKey
 	remove bool
 }
 
-// change changes postings of the record that was created at a tick. If the record is
-// unpacked, there is nothing to do. If its segment is being merged, a posting belongs
-// to the target up to the target's last entry, and otherwise to the source.
+// change applies changes of postings to a record that was created at a tick. An unpacked record
+// has no postings in segments, so nothing changes. If its segment is being merged, a posting up
+// to the target's last entry belongs to the target. All others belong to the source.
 func (s segments) change(created clock.Micros, list []change) error {
 	if len(list) == 0 {
 		return nil
@@ -35,8 +35,8 @@ func (s segments) change(created clock.Micros, list []change) error {
 	return nil
 }
 
-// holding returns the segments that may have postings of a record. One that is
-// building comes first.
+// holding returns the numbers of the segments that may have postings of a record. The target of a
+// merge comes before its source.
 func (s segments) holding(created clock.Micros) (numbers []int64, err error) {
 	rows, err := s.tx.Query(s.ctx, `select segment from search_segments
 		where organization = $1 and family = $2 and after < $3 and until >= $3 order by level desc`,
@@ -55,8 +55,8 @@ func (s segments) holding(created clock.Micros) (numbers []int64, err error) {
 	return numbers, rows.Err()
 }
 
-// changeIn makes the changes that belong to a segment, and returns the rest. The last
-// segment takes every insertion.
+// changeIn applies the changes that belong to a segment, and returns the others. The last segment
+// takes every insertion.
 func (s segments) changeIn(number int64, list []change, last bool) (rest []change, err error) {
 	blocks, err := s.blocksFor(number, list)
 	if err != nil {
@@ -81,8 +81,8 @@ func (s segments) changeIn(number int64, list []change, last bool) (rest []chang
 	return rest, nil
 }
 
-// rewrite makes changes of one audience and rank in one block; an empty one is new.
-// It returns the removals of postings that the block does not have.
+// rewrite applies changes with the same audience and rank to one block. An empty block stands for
+// a new one. rewrite returns the removals of postings that are not in the block.
 func (s segments) rewrite(number int64, block string, list []change) (rest []change, err error) {
 	var before []packed.Entry
 	if block != "" {
@@ -122,11 +122,13 @@ func (s segments) rewrite(number int64, block string, list []change) (rest []cha
 	return rest, nil
 }
 
-// blocksAtOnce are how many blocks one statement reads: a contact has up to 24 words.
+// blocksAtOnce are the numbers of blocks that one statement can read. A contact has up to 24
+// words.
 var blocksAtOnce = []int{8, 16, 24}
 
-// selectBlocks reads, for each of several postings, the block where it belongs: the
-// first that ends at or after it. There is a statement for each number of them.
+// selectBlocks selects, for each of several postings, the block to which the posting belongs.
+// This is the first block that ends at or after the posting. The map has a statement for each
+// number in blocksAtOnce.
 var selectBlocks = func() map[int]string {
 	statements, columns := map[int]string{}, []string{}
 	for i := range slices.Max(blocksAtOnce) {
@@ -141,7 +143,7 @@ var selectBlocks = func() map[int]string {
 	return statements
 }()
 
-// blocksFor returns the block for each change; "" if there is none.
+// blocksFor returns the block for each change. It is "" if there is no such block.
 func (s segments) blocksFor(number int64, list []change) (blocks []string, err error) {
 	for chunk := range slices.Chunk(list, slices.Max(blocksAtOnce)) {
 		i, _ := slices.BinarySearch(blocksAtOnce, len(chunk))

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// corpus makes contacts as a German office has them. Names, cities and
-// companies follow Zipf's law: the frequency of the n-th is proportional to
-// 1/n. The same number always gives the same contact.
+// corpus generates contacts like those of a German office. Names, cities and companies follow
+// Zipf's law: the frequency of the n-th word is proportional to 1/n. The same number always gives
+// the same contact.
 type corpus struct {
 	first, last, cities, jobs, domains zipf
 }
 
-// zipf draws words; the first ones are the most frequent.
+// zipf draws words at random. The first words are the most frequent.
 type zipf struct {
 	words []string
 	upTo  []float64
@@ -69,10 +69,10 @@ func newCorpus() *corpus {
 	return &corpus{newZipf(first), newZipf(last), newZipf(cities), newZipf(jobs), newZipf(domains)}
 }
 
-// document returns contact i. One in five belongs to the group 'Mandantschaft',
-// and one in 100,000 has the tag 'Prüfvermerk'. A contact follows from its number alone,
-// without a seed: figures of two runs are about the same contacts, and KARTEI_BENCH_DIR
-// keeps them.
+// document returns the contact with the number i. One in five belongs to the group
+// 'Mandantschaft', and one in 100,000 has the tag 'Prüfvermerk'. The contact depends only on its
+// number, and not on a seed. So two runs measure the same contacts, and a run can use the
+// database of an earlier one (KARTEI_BENCH_DIR).
 func (c *corpus) document(i int) *Document {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
 	first, last := c.first.draw(r), c.last.draw(r)

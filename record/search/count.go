@@ -7,9 +7,9 @@ import (
 	"kartei/store/db"
 )
 
-// Count returns how many records match every word of q, up to limit. capped says that
-// there are more, or that there may be: the work is bounded, so the count is low for
-// frequent words that rarely occur together.
+// Count returns the number of records that match every word of q, up to limit. capped says that
+// there are more records, or that there may be more. The work is bounded. So the count is too low
+// if frequent words rarely occur together.
 func Count(ctx context.Context, tx db.Tx, s Scope, q Query, limit int) (n int, capped bool, err error) {
 	return defaultBounds.counted(ctx, tx, s, q, limit)
 }
@@ -27,7 +27,7 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 
 func (b bounds) countedIn(x *index, q Query, limit int) (int, bool, error) {
 	f := finder{index: x, query: q, bounds: b, limit: limit}
-	if len(q.words) == 1 && len(x.moving) == 0 { // otherwise a posting may belong to a word that its record no longer has
+	if len(q.words) == 1 && len(x.moving) == 0 { // while a move is unfinished, a posting may be outdated
 		return f.countOne(q.words[0])
 	}
 	driver, err := f.rarest()
@@ -39,9 +39,9 @@ func (b bounds) countedIn(x *index, q Query, limit int) (int, bool, error) {
 	return len(f.hits.IDs), f.hits.More, err
 }
 
-// countOne counts postings without their records. A record has one posting of a word.
-// It may have several of words with a common prefix: then a quarter more are read, and
-// each record is counted once.
+// countOne counts postings without reading their records. A record has one posting for a word,
+// but it may have several for words with a common prefix. In the second case, countOne reads a
+// quarter more postings and counts each record once.
 func (f *finder) countOne(t term) (int, bool, error) {
 	p, err := f.open(t)
 	if err != nil {

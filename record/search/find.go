@@ -11,15 +11,15 @@ import (
 	"kartei/store/db"
 )
 
-// Scope says which records of one family a reader may see.
+// Scope describes the records of one family that a reader sees.
 type Scope struct {
 	Organization int64
 	Family       string
 	Audiences    [2]string
 }
 
-// ScopeFor returns the scope of a principal. all is true for an admin, who also sees
-// private records of others.
+// ScopeFor returns the scope of a principal. all is true for an admin, who also sees private
+// records of others.
 func ScopeFor(organization int64, family, principal string, all bool) Scope {
 	if all {
 		principal = Admins
@@ -27,7 +27,7 @@ func ScopeFor(organization int64, family, principal string, all bool) Scope {
 	return Scope{organization, family, [2]string{everyone, principal}}
 }
 
-// sees reports whether a record of an audience is in the scope.
+// sees reports whether the scope includes records with an audience.
 func (s Scope) sees(audience string) bool {
 	mine := s.Audiences[1]
 	return audience == everyone || audience == mine || mine == Admins
@@ -35,22 +35,22 @@ func (s Scope) sees(audience string) bool {
 
 // Hits is one page of hits.
 type Hits struct {
-	// IDs are the records that match, the best first.
+	// IDs are the ids of the records that match, the best first.
 	IDs []string
-	// More says that Find continues at Next. A page may be short, even empty, and
-	// still have more: the work of one call is bounded.
+	// More says that Find can continue at Next. The work of one call is bounded. So a page may be
+	// short or even empty although more hits follow.
 	More bool
 	Next Position
 }
 
-// Position is the end of a page. It is valid for its query and scope only, and
-// contains words of records: seal it before a client sees it.
+// Position is the position after a page of hits. It is valid only for the same query and scope.
+// It contains words of records, so encrypt it before a client gets it.
 type Position struct {
-	// Driver is the index of the query's word whose postings are walked.
+	// Driver is the index of the driver among the words of the query (see Find).
 	Driver int `json:"d"`
-	// At is the last posting that was walked; nil if none was.
+	// At is the last posting that was read, or nil if none was read.
 	At *at `json:"a,omitempty"`
-	// After is the last hit of the sorted pages.
+	// After is the last hit of the pages that were sorted.
 	After *key `json:"k,omitempty"`
 }
 
@@ -60,32 +60,31 @@ type at struct {
 	Position int64  `json:"p"`
 }
 
-// ErrPosition is returned for a position that does not belong to the query.
+// ErrPosition is the error for a position of another query.
 var ErrPosition = errors.New("search: position does not belong to the query")
 
-// bounds limits the work of one call. A posting costs some hundredths of a
-// microsecond; with the words of its record it costs four microseconds.
+// bounds limits the work of one call. A posting costs a few hundredths of a microsecond. With the
+// words of its record, it costs four microseconds.
 type bounds struct {
-	few   int // postings of the rarest word up to which all hits are sorted
-	rare  int // counted postings of each word, if no word has few
-	walk  int // postings walked in one call of Find
-	count int // postings walked in one call of Count
-	step  int // postings read at once, the first time a page and a little more
-	bytes int // of words of examined records, of which some have pages of text
+	few   int // maximum number of the driver's postings for which all hits are sorted
+	rare  int // maximum number of postings counted for each word, if no word has few
+	walk  int // maximum number of postings that one call of Find walks
+	count int // maximum number of postings that one call of Count walks
+	step  int // number of postings read at once; the first time, a little more than a page
+	bytes int // maximum size of the words of the examined records, in bytes; some records have pages of text
 }
 
 var defaultBounds = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250, bytes: 4 << 20}
 
-// Find returns at most limit records that match every word of q, from the end of the
-// page before on (nil for the first).
+// Find returns at most limit records that match every word of q. It continues at from, the end of
+// the last page, or begins with the best hit if from is nil.
 //
-// The rarest word is the driver. If it has few postings, all hits are sorted: by the
-// sum of the ranks of their words, then records with the words as typed, then the
-// newest. Otherwise, and for a query of one word, the driver's postings are walked in
-// the order of the index: by rank, the word as typed before longer ones in
-// alphabetical order, the newest first. Either way the cost of a call does not depend
-// on the number of records. All pages together have every matching record exactly
-// once.
+// The word with the fewest postings is the driver. If it has few postings, all hits are sorted.
+// The order is by the sum of the ranks of their words, then by how many words match exactly, then
+// the newest first. Otherwise, and for a query of one word, Find walks the driver's postings in
+// the order of the index. This order is by rank, then the exact word before longer words in
+// alphabetical order, then the newest first. In both cases, the cost of a call does not depend on
+// the number of records. All pages together have every matching record exactly once.
 func Find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Position, limit int) (Hits, error) {
 	return defaultBounds.find(ctx, tx, s, q, from, limit)
 }
@@ -121,7 +120,7 @@ func (b bounds) findIn(x *index, q Query, from *Position, limit int) (hits Hits,
 	return f.hits, err
 }
 
-// finder is one call of Find.
+// finder is the state of one call of Find or Count.
 type finder struct {
 	*index
 	query  Query
@@ -130,11 +129,11 @@ type finder struct {
 	bounds bounds
 	limit  int
 	hits   Hits
-	seen   int // bytes of records' words
+	seen   int // size of the words of the records read so far, in bytes
 	opened map[term]*postings
 }
 
-// open returns the posting list of a word. It is opened once.
+// open returns the posting list of a word. It reads each list only once.
 func (f *finder) open(word term) (*postings, error) {
 	if p := f.opened[word]; p != nil {
 		return p, nil
@@ -150,12 +149,13 @@ func (f *finder) open(word term) (*postings, error) {
 	return p, nil
 }
 
-// candidates is how many words of a query are counted, the longest ones.
+// candidates is the maximum number of words of a query whose postings are counted. These are the
+// longest words.
 const candidates = 8
 
-// rarest returns the index of the word with the fewest postings; of several, the
-// longest, then the first. It counts a few postings of each word, and more only if
-// every word has as many.
+// rarest returns the index of the word with the fewest postings. If several words have as few, it
+// is the longest, and then the first. It counts a few postings of each word. It counts more only
+// if every word has that many.
 func (f *finder) rarest() (int, error) {
 	words := f.query.words
 	if len(words) == 1 {
@@ -191,15 +191,15 @@ func (f *finder) rarest() (int, error) {
 	return best, nil
 }
 
-// hit is a record that matches.
+// hit is a matching record with its sort key.
 type hit struct {
 	id string
 	key
 }
 
-// sorted makes a page of all hits in order. It reports false if the driver has too
-// many postings, or their records too many words. Then the postings are walked, and
-// hits of earlier pages are skipped.
+// sorted fills a page from all hits in order. It returns false if the driver has too many
+// postings, or if their records have too many words. The caller then walks the postings and skips
+// the hits of earlier pages.
 func (f *finder) sorted() (done bool, err error) {
 	p, err := f.open(f.driver)
 	if err != nil {
@@ -238,12 +238,12 @@ func (f *finder) sorted() (done bool, err error) {
 	return true, nil
 }
 
-// shown reports whether an earlier sorted page had the hit.
+// shown reports whether an earlier sorted page contains the hit.
 func (f *finder) shown(k key) bool {
 	return f.from.After != nil && k.compare(*f.from.After) <= 0
 }
 
-// walk makes a page from the next postings of the driver, at most left.
+// walk fills a page from the next postings of the driver. It reads at most left postings.
 func (f *finder) walk(left int) error {
 	here := at{0, f.driver.text, math.MinInt64}
 	if f.from.At != nil {
@@ -285,7 +285,8 @@ func (f *finder) walk(left int) error {
 	return nil
 }
 
-// behind opens the driver's postings after the last one that was walked.
+// behind returns the driver's postings after the posting walked. If walked is nil, it returns all
+// postings.
 func (f *finder) behind(walked *at) (*postings, error) {
 	if walked == nil {
 		return f.open(f.driver)
@@ -293,8 +294,8 @@ func (f *finder) behind(walked *at) (*postings, error) {
 	return f.postings(f.driver, at{walked.Rank, walked.Word, walked.Position + 1})
 }
 
-// collect adds the hits among postings of one rank to the page, and advances here to the
-// last posting that it has read. It reports whether the page ends.
+// collect adds the hits among postings of one rank to the page, and sets here to the last posting
+// that it has read. full reports whether the page ends.
 func (f *finder) collect(list []packed.Entry, here *at) (full bool, err error) {
 	err = f.documents(list, func(e packed.Entry, d document) bool {
 		if f.isHit(at{here.Rank, e.Word, e.Position}, d.words) {
@@ -315,8 +316,8 @@ func (f *finder) collect(list []packed.Entry, here *at) (full bool, err error) {
 	return full, err
 }
 
-// isHit reports whether the record is a hit and this posting is its best one for the
-// driver. So each record is a hit once.
+// isHit reports whether the record matches and the posting at here is the driver's best posting
+// of the record. So the page has each record only once.
 func (f *finder) isHit(here at, words string) bool {
 	k, ok := f.query.rate(words, here.Position)
 	if !ok || f.shown(k) {

@@ -1,20 +1,20 @@
-// Package search owns finding records by words: folding of text, the index of postings, the order of hits.
+// Package search owns the search index of records: folding of text, packed postings and the order of hits.
 //
-// It is an inverted index in tables of the database. fold and tokens cut a text
-// into words; words.go is the set of words of a record, each with a rank. A
-// posting is a word, its rank, the audience that may see the record, and the
-// record's position. Postings are packed into blocks of about 780 bytes, with
-// delta encoding (package packed). The key of a block is its last posting, so a
-// reader can skip to any posting by the primary key of the table.
+// The index is an inverted index in tables of the database. fold and tokens split a text into
+// words. words.go has the set of words of a record, each with a rank. A posting consists of a
+// word, its rank, the audience that may see the record, and the record's position. Postings are
+// packed into blocks of about 780 bytes with delta encoding (package packed). The key of a block
+// is its last posting, so a reader can skip to any posting by the primary key of the table.
 //
-// Blocks are grouped into segments by the age of their records: a log-structured
-// merge tree. Put writes only a row of words. The Merger packs such rows into a
-// segment, and merges segments into larger ones (segment.go). A search merges the
-// sorted runs of all segments with a heap (postings.go), intersects the words of a
-// query by walking the rarest one and checking the words of each record (find.go),
-// and ranks the hits. Its work is bounded, and cursors continue it. Changes of
-// words or visibility are applied at once for a few words, and by a Mover for the
-// rest (moves.go). docs/decisions/0007 has the reasons and the figures.
+// Segments contain the blocks of records of a similar age, as in a log-structured merge tree. Put
+// writes only one row with the words of a record. The Merger packs these rows into a segment, and
+// merges segments into larger ones (segment.go).
+//
+// A search merges the sorted runs of all segments with a heap (postings.go). It walks the
+// postings of the query's rarest word and checks the other words in each record (find.go). Its
+// work is bounded, and a cursor continues it. A change of a few words or of the visibility of a
+// short record is applied at once. A Mover applies the rest of a longer change (moves.go).
+// docs/decisions/0007 has the reasons and the figures.
 package search
 
 import (
@@ -27,15 +27,14 @@ import (
 	"kartei/kit/invisible"
 )
 
-// fold returns the form of s that is indexed and searched: decomposed (NFKD), in lower
-// case, without diacritics and invisible characters, with German spellings unified. Only
+// fold returns the form of s that is indexed and searched. It is decomposed (NFKD), in lower
+// case, without diacritics and invisible characters, and with uniform German spellings. Only
 // runes of words, ASCII punctuation and spaces remain, so fold(fold(s)) == fold(s).
 //
-// 'ae', 'oe' and 'ue' become 'a', 'o' and 'u', as 'ä', 'ö' and 'ü' do, in every word
-// and not only in German ones. Index and query fold alike, so 'Bauer' still finds
-// 'Bauer', and a few more words coincide. The rule depends only on preceding runes, so
-// the fold of a prefix is a prefix of the fold: 'm', 'mu', 'mue' and 'muel' are all
-// prefixes of 'muller'.
+// 'ae', 'oe' and 'ue' become 'a', 'o' and 'u', like 'ä', 'ö' and 'ü'. This applies to every word,
+// German or not. Index and query fold alike, so 'Bauer' still finds 'Bauer', and a few more words
+// are equal. The rule depends only on preceding runes, so the fold of a prefix is a prefix of the
+// fold. For example, 'm', 'mu', 'mue' and 'muel' are all prefixes of 'muller'.
 func fold(s string) string {
 	if isFolded(s) {
 		return s
@@ -53,10 +52,10 @@ func fold(s string) string {
 	return string(f.b)
 }
 
-// folder collects folded text.
+// folder builds a folded text.
 type folder struct{ b []byte }
 
-// rune adds one rune of decomposed text.
+// rune appends one rune of decomposed text.
 func (f *folder) rune(r rune) {
 	if r < utf8.RuneSelf {
 		f.ascii(byte(r))
@@ -67,7 +66,7 @@ func (f *folder) rune(r rune) {
 		for i := range len(letters[lower]) {
 			f.ascii(letters[lower][i])
 		}
-	case r == acute && len(f.b) > 0 && f.b[len(f.b)-1] == ' ': // the accent alone, typed for an apostrophe
+	case r == acute && len(f.b) > 0 && f.b[len(f.b)-1] == ' ': // an accent without a letter, typed as an apostrophe
 		f.b[len(f.b)-1] = '\''
 	case isDiacritic(lower), invisible.Is(lower):
 	case isWordRune(lower):
@@ -77,7 +76,7 @@ func (f *folder) rune(r rune) {
 	}
 }
 
-// ascii adds one ASCII character.
+// ascii appends one ASCII character.
 func (f *folder) ascii(c byte) {
 	switch {
 	case c >= 'A' && c <= 'Z':
@@ -93,12 +92,12 @@ func (f *folder) ascii(c byte) {
 
 func isUmlautBase(c byte) bool { return c == 'a' || c == 'o' || c == 'u' }
 
-// acute is the accent into which NFKD decomposes '´', behind a space.
+// acute is the combining accent in the NFKD form of '´', where it follows a space.
 const acute = '\u0301'
 
-// letters has the lower-case letters that are variants of others but that Unicode does
-// not decompose. 'æ' is 'ae', and 'œ' is 'oe'. The apostrophes and hyphens of typesetters
-// are variants of those that people type.
+// letters has lower-case letters that Unicode does not decompose, each with its replacement. 'æ'
+// stands for 'ae', and 'œ' for 'oe'. The map also replaces typographic apostrophes and hyphens by
+// the characters on a keyboard.
 var letters = map[rune]string{
 	'ß': "ss", 'æ': "a", 'œ': "o", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l",
 	'ħ': "h", 'ı': "i", 'þ': "th", 'ŧ': "t", 'ς': "σ",
@@ -106,10 +105,9 @@ var letters = map[rune]string{
 	'‐': "-", '‒': "-", '–': "-", '—': "-", '−': "-", '⁃': "-", '־': "-",
 }
 
-// isDiacritic reports whether r is a mark that a writer may leave out: accents
-// (combining classes 200 and above) and the vowel points of Hebrew and Arabic
-// (10 to 35). Marks of other classes, such as the vowels of Thai or the
-// voicing of kana, make another word and stay.
+// isDiacritic reports whether r is a mark that a writer may leave out. These marks are accents
+// (combining classes 200 and above) and the vowel points of Hebrew and Arabic (10 to 35). Marks
+// of other classes, such as the vowels of Thai or the voicing of kana, change the word and stay.
 func isDiacritic(r rune) bool {
 	if !unicode.Is(unicode.Mn, r) {
 		return false
@@ -119,7 +117,7 @@ func isDiacritic(r rune) bool {
 	return class >= 200 || class >= 10 && class <= 35
 }
 
-// isWordRune reports whether r, of folded text, can be part of a word.
+// isWordRune reports whether a rune of folded text can be part of a word.
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
@@ -163,8 +161,7 @@ func cut(s string, n int) string {
 	return s
 }
 
-// isUnspaced reports whether r belongs to a script that is written without
-// spaces between words.
+// isUnspaced reports whether r belongs to a script that has no spaces between words.
 func isUnspaced(r rune) bool {
 	return r >= 0xe00 && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))

@@ -48,7 +48,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestFoldInvisible drops what nobody sees, wherever it stands.
+// TestFoldInvisible checks that fold removes invisible characters at any place.
 func TestFoldInvisible(t *testing.T) {
 	for _, r := range "\u00ad\u034f\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202c\u2060\u2066\ufe0f\ufeff\u3164\U000e0101" {
 		for _, name := range []string{"Schröder", "Mueller", "می خواهم", "김민수"} {
@@ -61,8 +61,8 @@ func TestFoldInvisible(t *testing.T) {
 	}
 }
 
-// Kana that differ in voicing, and Thai words that differ in a vowel, are
-// different words.
+// TestFoldKeepsMarksThatMakeAnotherWord checks that kana with different voicing and Thai words
+// with different vowels stay different.
 func TestFoldKeepsMarksThatMakeAnotherWord(t *testing.T) {
 	for _, pair := range [][2]string{{"か", "が"}, {"ハ", "パ"}, {"กิน", "กัน"}, {"की", "को"}} {
 		if a, b := fold(pair[0]), fold(pair[1]); a == b {
@@ -84,7 +84,7 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) { checkFolded(t, s) })
 }
 
-// checkFolded checks the invariants of every folded text.
+// checkFolded checks the rules for every folded text.
 func checkFolded(t *testing.T, s string) {
 	t.Helper()
 	folded := fold(s)

@@ -9,33 +9,33 @@ import (
 	"kartei/store/db"
 )
 
-// Subject is the record that a document belongs to.
+// Subject identifies the record to which a document belongs.
 type Subject struct {
 	Organization int64
-	// Family is the record's kind, for example contact.
+	// Family is the singular of the record's family, for example contact.
 	Family string
-	// ID holds no space.
+	// ID is the id of the record. It contains no space.
 	ID string
 	// Created is the tick of the record's creation. It is unique in the organization
 	// and orders hits that are otherwise equal.
 	Created clock.Micros
-	// Private restricts the record to Owner and admins.
+	// Private says that only Owner and admins see the record.
 	Private bool
 	Owner   string
 }
 
-// The audiences that are not a single principal.
+// everyone and Admins are the audiences that are not a principal.
 const (
 	everyone = ""
-	// Admins see all private records.
+	// Admins is the audience of all private records.
 	Admins = "*"
 )
 
-// position returns the record's position in postings, which are ordered from the
-// newest record on.
+// position returns the record's position in postings. Postings are ordered from the newest record
+// to the oldest.
 func (s Subject) position() int64 { return -int64(s.Created) }
 
-// audience returns the owner of a private record, or everyone.
+// audience returns the owner of a private record, or everyone for a shared one.
 func (s Subject) audience() string {
 	if s.Private {
 		return s.Owner
@@ -43,8 +43,9 @@ func (s Subject) audience() string {
 	return everyone
 }
 
-// Audiences returns the audiences under which a record of an audience stands in the index.
-// A reader reads two audiences, and a record is in at most one of them.
+// Audiences returns the audiences under which the index has a record with an audience. A private
+// record has two: its owner and Admins. A reader searches two audiences, and each record is in at
+// most one of them.
 func Audiences(audience string) []string {
 	if audience == everyone {
 		return []string{everyone}
@@ -59,14 +60,13 @@ const (
 	selectDocument = `select audience, id, words from search_documents where organization = $1 and family = $2 and created = $3`
 )
 
-// Put indexes a record for the first time. The transaction must hold the
-// organization's change clock, and Created must be its tick. So records enter the
-// index in the order of their positions, and no other transaction changes it.
+// Put indexes a new record. The transaction must hold the organization's change clock, and
+// Created must be the tick that it got. So records enter the index in the order of their
+// positions, and no other transaction changes the index at the same time.
 //
-// Put writes only the words of the record. Once about a hundred records are
-// unpacked, or fewer with many words, one Put causes their postings to be packed
-// into a segment. The Merger of the process does that after the commit. Without a
-// Merger the Put does it.
+// Put writes only one row with the words of the record. About a hundred records, or fewer with
+// many words, are then packed into a segment. The Merger of this process does so after the
+// commit. Without a Merger, Put does it.
 func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	return defaultLayout.put(ctx, tx, s, d)
 }
@@ -81,10 +81,9 @@ func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error
 	return segments{ctx, tx, s.Organization, s.Family, l}.mergeDue(merges)
 }
 
-// Ahead returns how many postings of a document must be merged by AheadOf before
-// Put; for most documents none. One transaction with ten thousand words would hold
-// SQLite's one writer for a tenth of a second. A private record has two postings for
-// each word.
+// Ahead returns the number of postings that AheadOf must merge before the Put of a document. It
+// is zero for most documents. One transaction with ten thousand words would hold SQLite's only
+// writer for a tenth of a second. A private record has two postings for each word.
 func Ahead(d *Document, private bool) int {
 	postings := len(d.words)
 	if private {
@@ -93,9 +92,9 @@ func Ahead(d *Document, private bool) int {
 	return max(0, postings-defaultLayout.limit)
 }
 
-// AheadOf merges for some of the postings that Put will write, in a short
-// transaction, and returns how many remain. The transaction must hold the
-// organization's change clock.
+// AheadOf merges for some of the postings that Put will write, in a short transaction. It returns
+// the number of the remaining postings. The transaction must hold the organization's change
+// clock.
 func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, postings int) (left int, err error) {
 	now := min(postings, defaultLayout.limit)
 	s := segments{ctx, tx, organization, family, defaultLayout}
@@ -106,15 +105,13 @@ func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, p
 	return postings - now, s.merge(list, s.work(list, now))
 }
 
-// Replace sets the words of a record to d. before is the subject with which it was
-// Put, after may differ in Private and Owner. Only differences are written. A record
-// that was never Put is Put. The transaction must hold the organization's change
-// clock.
+// Replace sets the words of a record to d. before is the subject of the last Put or Replace.
+// after may differ in Private and Owner. Replace writes only differences. It puts a record that
+// the index does not have. The transaction must hold the organization's change clock.
 //
-// From the commit on only principals that may see the record find it. If its
-// audience changes and it has more than a few hundred words, a Mover moves most of
-// them later. Until then only principals that also saw it before find it by these
-// words.
+// From the commit on, only principals who may see the record find it. If the audience changes and
+// the record has more than a few hundred words, a Mover moves most postings later. Until then,
+// these words find the record only for principals who also saw it before.
 func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
 	return defaultLayout.replace(ctx, tx, before, after, d)
 }
@@ -138,7 +135,7 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	}
 	m := move{after.Created, Audiences(after.audience()), is}
 	switch {
-	case known && row.audience == after.audience(): // all at once, so that the author of the change finds the record
+	case known && row.audience == after.audience(): // apply all changes at once, so that the author of the change finds the record
 		m.words = union(without(was, is), without(is, was), posting.compare)
 		return g.carryOut(m, document{after.audience(), after.ID, now})
 	case known:
@@ -148,9 +145,9 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	return g.move(m, document{after.audience(), after.ID, now})
 }
 
-// Remove deletes a record from the index. From the commit on it is not found. If it
-// has more than a few hundred words, a Mover deletes most postings later. The
-// transaction must hold the organization's change clock.
+// Remove deletes a record from the index. From the commit on, searches do not find it. If it has
+// more than a few hundred words, a Mover deletes most postings later. The transaction must hold
+// the organization's change clock.
 func Remove(ctx context.Context, tx db.Tx, s Subject) error {
 	return defaultLayout.remove(ctx, tx, s)
 }

@@ -19,10 +19,10 @@ import (
 	"kartei/test/seed"
 )
 
-// organizations gives every run of a property an organization of its own.
+// organizations counts the organizations, so that each run of a property has its own.
 var organizations atomic.Int64
 
-// world has the expected content of the index, and the index.
+// world has an index and its expected content.
 type world struct {
 	ctx          context.Context
 	d            db.DB
@@ -30,18 +30,19 @@ type world struct {
 	layout       layout
 	records      []*record
 	created      clock.Micros
-	served       clock.Micros // the record of the last move
+	served       clock.Micros // tick of the record of the last move
 }
 
 type record struct {
 	subject Subject
 	doc     *Document
-	// before are its former versions that may still have postings for a Mover.
+	// before has the record's earlier versions, which may still have postings until a Mover has
+	// run.
 	before []record
 }
 
-// small packs two records and merges two segments, in blocks of a few postings
-// and in many steps.
+// small is a layout that packs two records, merges two segments, and has blocks of a few
+// postings. So its merges have many steps.
 var small = layout{
 	pending: 2, volume: 1 << 20, share: 1, least: 1, limit: 1000, atOnce: 1000, fanout: 2, haste: 100,
 	block: 30,
@@ -97,7 +98,7 @@ func (w *world) remove(t testing.TB, r *record) {
 	w.records = slices.DeleteFunc(w.records, func(o *record) bool { return o == r })
 }
 
-// moveOne executes one move, and reports whether there was one.
+// moveOne carries out one move, and reports whether there was one.
 func (w *world) moveOne(t testing.TB) (more bool) {
 	t.Helper()
 	w.write(t, func(tx db.Tx) (err error) {
@@ -108,7 +109,7 @@ func (w *world) moveOne(t testing.TB) (more bool) {
 	return more
 }
 
-// moveAll executes all moves.
+// moveAll carries out all moves.
 func (w *world) moveAll(t testing.TB) {
 	t.Helper()
 	for w.moveOne(t) {
@@ -131,8 +132,8 @@ func (w *world) rows(t testing.TB, query string) (list []string) {
 	return list
 }
 
-// checkRows compares the database with a fresh index: the words of every
-// record, and each packed posting exactly once.
+// checkRows compares the database with the expected content. It checks that the words of every
+// record are there, and each packed posting exactly once.
 func (w *world) checkRows(t testing.TB) {
 	t.Helper()
 	end, _ := strconv.ParseInt(w.rows(t, `select cast(coalesce(max(until), 0) as text) from search_segments where organization = $1`)[0], 10, 64)
@@ -185,9 +186,9 @@ func same(t testing.TB, what string, want, got []string) {
 	}
 }
 
-// matching returns the ids that a scan over all records finds. sure are those
-// that are found during moves too: the reader could see all their versions, and
-// the versions had the same words.
+// matching returns the ids that a scan over all records finds. sure are the ids that a search
+// also finds during moves. The reader could see all versions of these records, and all versions
+// match by the same words.
 func (w *world) matching(principal string, admin bool, q Query) (ids, sure []string) {
 	for _, r := range w.records {
 		by := func(v record) (list []posting) {
@@ -217,7 +218,7 @@ func (w *world) matching(principal string, admin bool, q Query) (ids, sure []str
 	return ids, sure
 }
 
-// pages returns the hits of all pages. Between is called after each page.
+// pages returns the hits of all pages. It calls between after each page.
 func (w *world) pages(t testing.TB, b bounds, s Scope, q Query, limit int, between func()) []string {
 	t.Helper()
 	var ids []string
@@ -273,8 +274,7 @@ func drawDocument(t *rapid.T) *Document {
 	return d
 }
 
-// page returns a text with a number of different words, some of them from the
-// vocabulary.
+// page returns a text with the given number of different words and the words of the vocabulary.
 func page(words int) string {
 	text := strings.Join(vocabulary, " ")
 	for i := range words {
@@ -303,9 +303,8 @@ func drawBounds(t *rapid.T) bounds {
 
 var principals = []string{"usr_1", "usr_2"}
 
-// After any puts, replacements, moves and removals, the pages of every query
-// have each record that a scan finds exactly once. That also holds during other
-// writes.
+// TestPagesEqualScan checks that the pages of a query have each record exactly once that a scan
+// finds. It makes random puts, replacements, moves and removals, and also writes between pages.
 func TestPagesEqualScan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		owner := rapid.SampledFrom(principals)
@@ -344,7 +343,7 @@ func TestPagesEqualScan(t *testing.T) {
 	})
 }
 
-// search compares a count and the pages of a query with the result of a scan.
+// search compares a count and the pages of a random query with a scan.
 func (w *world) search(t testing.TB, rt *rapid.T) {
 	t.Helper()
 	q, b := drawQuery(rt), drawBounds(rt)
@@ -381,7 +380,7 @@ func (w *world) search(t testing.TB, rt *rapid.T) {
 	}
 }
 
-// searchEach compares the hits of several words at once with the hits of each word alone.
+// searchEach compares FirstOfEach for several words with First for each word.
 func (w *world) searchEach(t testing.TB, rt *rapid.T) {
 	t.Helper()
 	var queries []Query
@@ -422,7 +421,7 @@ func (w *world) searchEach(t testing.TB, rt *rapid.T) {
 	}
 }
 
-// Both engines give the same hits in the same order.
+// TestEnginesAgree checks that both engines return the same hits in the same order.
 func TestEnginesAgree(t *testing.T) {
 	lite, postgres := dbtest.SQLite(t), dbtest.Postgres(t)
 	seed.Check(t, func(rt *rapid.T) {
@@ -506,7 +505,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// A word of many records is walked in the order of the index, with any bounds.
+// TestOrderOfOneWord checks that the hits of one word are in the order of the index, with any
+// bounds.
 func TestOrderOfOneWord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -542,7 +542,8 @@ func TestOrderOfOneWord(t *testing.T) {
 	})
 }
 
-// Organizations, families and private records are isolated.
+// TestScope checks that a search finds no record of another organization or family, and no
+// private record of others.
 func TestScope(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		a, b := newWorld(d), newWorld(d)
@@ -576,8 +577,8 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// With a few large records, the work of a search and of one packing transaction
-// is bounded.
+// TestLargeRecordsArePackedByVolume checks that a few large records are packed as soon as their
+// words reach the volume. So the work of a search and of a packing transaction is bounded.
 func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -608,7 +609,8 @@ func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	})
 }
 
-// Merges for a large record come before it, in several transactions.
+// TestMergingAheadOfALargeRecord checks that the merges for a large record happen before its Put,
+// in several transactions.
 func TestMergingAheadOfALargeRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -633,7 +635,7 @@ func TestMergingAheadOfALargeRecord(t *testing.T) {
 				t.Error("nothing was merged")
 			}
 		}
-		if turns != 3 { // 6,000 words, 2,000 at once
+		if turns != 3 { // 6,000 words, 2,000 in each transaction
 			t.Errorf("%d turns", turns)
 		}
 		w.checkRows(t)
@@ -643,7 +645,8 @@ func TestMergingAheadOfALargeRecord(t *testing.T) {
 	})
 }
 
-// A record that was never put is put by Replace and can be removed.
+// TestReplaceAndRemoveOfUnknownRecord checks that Replace puts a record that the index does not
+// have. Remove accepts such a record.
 func TestReplaceAndRemoveOfUnknownRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -692,8 +695,8 @@ func TestPositionOfAnotherQuery(t *testing.T) {
 	}
 }
 
-// A search reads one snapshot. During puts and merges it finds all earlier
-// records, each once.
+// TestSearchWhileSegmentsAreMerged checks that a search reads one snapshot. During puts and
+// merges, it finds each earlier record once.
 func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -739,8 +742,8 @@ func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 	})
 }
 
-// A search finds more records than one statement reads: short ones first, then
-// long ones.
+// TestManyLongRecords checks a search with more records than one statement reads. The first
+// records are short, and the following ones are long.
 func TestManyLongRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -757,8 +760,9 @@ func TestManyLongRecords(t *testing.T) {
 	})
 }
 
-// Long private records with distinct words do not leave segments unmerged. They
-// have two postings for each word, and merges find no equal words.
+// TestLongPrivateRecordsAreMerged checks that long private records with distinct words do not
+// leave many segments unmerged. Such a record has two postings for each word, and no two records
+// have a word in common.
 func TestLongPrivateRecordsAreMerged(t *testing.T) {
 	w := newWorld(dbtest.SQLite(t))
 	w.layout = defaultLayout

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Marker finds the parts of a text that a query found. It folds the text and cuts it
-// into words as the index does, so it marks what was found and nothing else.
+// Marker finds the parts of a text that match a query. It folds and splits the text like the
+// index. So it marks exactly the words by which a search finds the text.
 type Marker struct{ words []term }
 
-// MarkerOf returns the marker of queries.
+// MarkerOf returns the marker for one or more queries.
 func MarkerOf(queries ...Query) Marker {
 	var m Marker
 	for _, q := range queries {
@@ -22,16 +22,16 @@ func MarkerOf(queries ...Query) Marker {
 	return m
 }
 
-// Text returns the parts of a text that match a word of the query, in order. They
-// never overlap, and begin and end between characters.
+// Text returns the parts of a text that match a word of the queries, in order. The parts do not
+// overlap, and they begin and end between characters.
 func (m Marker) Text(text string) []Span { return m.marks(text, false) }
 
-// Phone is Text for a telephone number, which AddPhone indexes. A number is marked
-// from its beginning, since a country code stands for a typed zero.
+// Phone is Text for a telephone number that was indexed by AddPhone. It marks a number from its
+// beginning, because a typed zero may stand for the country code.
 func (m Marker) Phone(text string) []Span { return m.marks(text, true) }
 
 func (m Marker) marks(text string, phone bool) []Span {
-	if len(m.words) == 0 || !utf8.ValidString(text) { // the text of a record is valid
+	if len(m.words) == 0 || !utf8.ValidString(text) { // the text of a record is valid UTF-8
 		return nil
 	}
 	f := foldWithOrigin(text)
@@ -64,8 +64,8 @@ func (m Marker) marks(text string, phone bool) []Span {
 	return joined(found)
 }
 
-// compound returns a function that marks the beginning of a name that is searched without
-// its hyphens.
+// compound returns a function that marks the beginning of a name with hyphens or apostrophes. The
+// query has the name without these.
 func (m Marker) compound(folded string, mark func(Span)) func(word string, from []int) {
 	return func(word string, from []int) {
 		for _, t := range m.words {
@@ -78,8 +78,7 @@ func (m Marker) compound(folded string, mark func(Span)) func(word string, from 
 	}
 }
 
-// word returns a sink that marks plain words. A word can lack the zeros at the
-// beginning of its part.
+// word returns a sink that marks plain words. A word may lack the leading zeros of the text.
 func (m Marker) word(folded string, mark func(Span)) sink {
 	return func(word string, _ bool, at Span) {
 		zeros := strings.Index(folded[at[0]:at[1]], word)
@@ -91,7 +90,8 @@ func (m Marker) word(folded string, mark func(Span)) sink {
 	}
 }
 
-// address marks the beginning of an email address. Its word has an '@' more.
+// address marks the beginning of an email address. The indexed word begins with an additional
+// '@'.
 func (m Marker) address(word string, at Span, mark func(Span)) {
 	for _, t := range m.words {
 		if t.matches(word) {
@@ -100,8 +100,8 @@ func (m Marker) address(word string, at Span, mark func(Span)) {
 	}
 }
 
-// number marks the beginning of a telephone number: as many of its last digits as
-// the national form has, up to those typed.
+// number marks the beginning of a telephone number up to the typed digits. at is the number in
+// the folded text, and national is its national form.
 func (m Marker) number(folded string, at Span, national string, mark func(Span)) {
 	var digits []int
 	for i := at[0]; i < at[1]; i++ {
@@ -116,7 +116,7 @@ func (m Marker) number(folded string, at Span, national string, mark func(Span))
 	}
 }
 
-// phone marks the first digits of a text as a number, as AddPhone indexes them.
+// phone marks the first number in a text, as AddPhone indexes it.
 func (m Marker) phone(folded string, mark func(Span)) {
 	if national, at := firstNumber(folded); national != "" {
 		m.number(folded, at, national, mark)
@@ -124,7 +124,7 @@ func (m Marker) phone(folded string, mark func(Span)) {
 	}
 }
 
-// end marks the last digits of a telephone number that was found by them.
+// end marks the last digits of a telephone number if the query matches them.
 func (m Marker) end(folded string, at Span, national string, mark func(Span)) {
 	if len(national) < leastLocal {
 		return
@@ -142,7 +142,7 @@ func (m Marker) end(folded string, at Span, national string, mark func(Span)) {
 	}
 }
 
-// joined sorts spans and joins those that overlap or touch.
+// joined sorts spans and joins spans that overlap or touch.
 func joined(list []Span) []Span {
 	slices.SortFunc(list, func(a, b Span) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	var out []Span
@@ -156,15 +156,15 @@ func joined(list []Span) []Span {
 	return out
 }
 
-// foldedText is a folded text that knows where each of its bytes comes from.
+// foldedText is a folded text with the origin of each byte.
 type foldedText struct {
 	text string
-	// from has the part of the original text for each byte.
+	// from has, for each byte of text, the part of the original text from which it comes.
 	from []Span
 }
 
-// foldWithOrigin is fold, and keeps the origin of each byte. What folding drops, such
-// as the 'e' of 'ae' or an accent, belongs to the byte before.
+// foldWithOrigin returns the folded text with the origin of each byte. A character that folding
+// removes, such as an accent or the 'e' of 'ae', counts as a part of the byte before.
 func foldWithOrigin(s string) foldedText {
 	f := folder{b: make([]byte, 0, len(s)+8)}
 	var from []Span
@@ -186,5 +186,5 @@ func foldWithOrigin(s string) foldedText {
 	return foldedText{string(f.b), from}
 }
 
-// origin returns the part of the original text for a part of the folded one.
+// origin returns the part of the original text for a part of the folded text.
 func (f *foldedText) origin(at Span) Span { return Span{f.from[at[0]][0], f.from[at[1]-1][1]} }

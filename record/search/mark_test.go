@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// marked shows the marks of a text in brackets.
+// marked returns a text with brackets around its marks.
 func marked(text string, marks []Span) string {
 	var b strings.Builder
 	end := 0
@@ -126,8 +126,8 @@ func TestIsNumberOf(t *testing.T) {
 	}
 }
 
-// FuzzMarks checks that a text is marked exactly if the index finds it, that marks are
-// cut between characters, and that folding with origins is folding.
+// FuzzMarks checks that a text has marks exactly if the index finds it. It also checks that marks
+// begin and end between characters, and that foldWithOrigin folds like fold.
 func FuzzMarks(f *testing.F) {
 	for _, s := range [][2]string{
 		{"Mueller", "Brigitte Müller"}, {"0221 98", "+49 221 9876543"}, {"a@b.example", "<A@B.example>"},

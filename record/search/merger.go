@@ -12,27 +12,26 @@ import (
 	"kartei/store/db"
 )
 
-// Merger packs and merges after the commit of a Put that found work. Its
-// transactions queue like the transactions of other writers, so it never falls
-// behind them.
+// Merger packs and merges segments after a Put has reported that work is due. Its transactions
+// wait in the same queue as other writers, so it never falls behind them.
 //
-// It also finishes merges after some time without a Put. So after a large
-// import a search opens as few segments as possible.
+// After some time without a Put, it also finishes all merges. So after a large import, a search
+// reads as few segments as possible.
 type Merger struct {
 	db     db.DB
 	clock  clock.Clock
 	layout layout
 }
 
-// due is the message of a Put to the Merger: pack unpacked records, and merge for a
-// number of postings.
+// due is a message of a Put to the Merger. It asks to pack unpacked records and to merge segments
+// for a number of written postings.
 type due struct {
 	organization int64
 	family       string
 	merges       int
 }
 
-// dueTopic is the topic of these messages.
+// dueTopic is the topic of messages to the Merger.
 const dueTopic = "search_due"
 
 func (d due) String() string { return fmt.Sprint(d.organization, " ", d.merges, " ", d.family) }
@@ -43,28 +42,29 @@ func parseDue(word string) (d due, err error) {
 }
 
 const (
-	// Rest is the time without writes after which Run finishes merges, and how often
-	// it checks.
+	// Rest is the time without writes after which Run finishes all merges. It is also the
+	// interval between two checks.
 	Rest = 10 * time.Minute
-	// piece is how many postings one transaction merges: on SQLite, about ten
-	// milliseconds of the one writer.
+	// piece is the number of postings that one transaction merges. On SQLite, it holds the only
+	// writer for about ten milliseconds.
 	piece = 20_000
-	// pause is the time between two pieces, for other writers.
+	// pause is the time between two pieces, in which other writers run.
 	pause = 50 * time.Millisecond
 )
 
-// NewMerger returns a merger of all organizations.
+// NewMerger returns a merger for all organizations.
 func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, defaultLayout} }
 
-// Run packs and merges until ctx ends: what is due at once, and the rest after every
-// Rest without writes. Errors are logged; the next run makes up for them.
+// Run packs and merges until ctx ends. It does due work at once, and finishes all merges whenever
+// there were no writes for Rest. It logs errors and continues, because the next run repeats the
+// failed work.
 func (m *Merger) Run(ctx context.Context) {
 	var ground sync.WaitGroup
 	defer ground.Wait()
 	defer m.db.SubscribeLocal(dueTopic, func(word string) {
 		ground.Go(func() {
 			if err := m.mergeDue(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) {
-				// which db.Writes logs
+				// db.Writes logs ErrUnavailable
 				slog.Error("search: packing failed", "error", err)
 			}
 		})
@@ -75,14 +75,14 @@ func (m *Merger) Run(ctx context.Context) {
 			return
 		case <-m.clock.After(Rest):
 		}
-		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
+		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // db.Writes logs ErrUnavailable
 			slog.Error("search: merging failed", "error", err)
 		}
 	}
 }
 
-// mergeDue does the work of one message. If the writers' queue is full, it tries
-// again: otherwise a database that is always busy would never be packed.
+// mergeDue does the work of one message. If the queue of writers is full, it tries again.
+// Otherwise the index of a busy database would never be packed.
 func (m *Merger) mergeDue(ctx context.Context, word string) error {
 	d, err := parseDue(word)
 	if err != nil {
@@ -106,8 +106,8 @@ func (m *Merger) mergeDue(ctx context.Context, word string) error {
 	}
 }
 
-// Once finishes all merges in every organization and family whose newest segment ends
-// before a time. An error in one family does not stop the others.
+// Once finishes all merges in every organization and family whose newest segment ends before a
+// time. It continues after an error in one family, and returns all errors.
 func (m *Merger) Once(ctx context.Context, before clock.Micros) error {
 	var numbers []int64
 	err := m.db.Read(ctx, func(tx db.Tx) (err error) {
@@ -140,7 +140,7 @@ func (m *Merger) Once(ctx context.Context, before clock.Micros) error {
 	return errors.Join(errs...)
 }
 
-// merge finishes the merges of one family, piece by piece.
+// merge finishes the merges of one family, with a pause after each piece.
 func (m *Merger) merge(ctx context.Context, organization int64, family string) error {
 	var list []segment
 	err := m.db.Read(ctx, func(tx db.Tx) (err error) {
@@ -171,7 +171,7 @@ func (m *Merger) merge(ctx context.Context, organization int64, family string) e
 	return err
 }
 
-// mergeable reports whether segments of some level can be merged.
+// mergeable reports whether the segments of any level can be merged.
 func mergeable(list []segment, fanout int) bool {
 	for level := range highest(list) + 1 {
 		if _, sources := merging(list, level, fanout); sources != nil {

@@ -12,7 +12,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// hasty is a clock that ends every wait at once.
+// hasty is a clock whose waits all end at once.
 type hasty struct{ *clock.Fake }
 
 func (h hasty) After(d time.Duration) <-chan time.Time {
@@ -40,7 +40,7 @@ func (o *full) WriteIn(ctx context.Context, organization int64, f func(db.Tx) er
 	return o.watchedDB.WriteIn(ctx, organization, f)
 }
 
-// impatient is a clock that ends pauses at once, and other waits never.
+// impatient is a clock whose pauses end at once and whose other waits do not end.
 type impatient struct{ clock.Clock }
 
 func (impatient) After(d time.Duration) <-chan time.Time {
@@ -50,8 +50,8 @@ func (impatient) After(d time.Duration) <-chan time.Time {
 	return clock.System.After(0)
 }
 
-// The Merger packs after the commit of a Put, even if the queue of writers is
-// full at first. Without a Merger the Put packs.
+// TestMergerPacksAfterAPut checks that the Merger packs after the commit of a Put, even if the
+// queue of writers is full at first. Without a Merger, the Put packs.
 func TestMergerPacksAfterAPut(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -77,7 +77,7 @@ func TestMergerPacksAfterAPut(t *testing.T) {
 		w.put(t, "usr_1", false, text("Anna Berg", "", ""))
 		<-o.wrote
 		unpacked(1)
-		w.write(t, func(tx db.Tx) error { // two are enough for a segment, which their own transactions do not write
+		w.write(t, func(tx db.Tx) error { // Two records are enough for a segment. Their own transaction does not write the segment.
 			for i := range 2 {
 				s := Subject{
 					Organization: w.organization, Family: "contact", ID: fmt.Sprint("con_", i),
@@ -110,8 +110,8 @@ func TestMergerPacksAfterAPut(t *testing.T) {
 	})
 }
 
-// Unfinished merges of writers are finished after a time without writes, and
-// every posting is still in its place.
+// TestMergerCompletesMergesOfWriters checks that the Merger finishes the merges of writers after
+// a time without writes. No posting is lost or doubled.
 func TestMergerCompletesMergesOfWriters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)

@@ -13,8 +13,8 @@ import (
 	"kartei/store/db"
 )
 
-// Mover carries out moves in the background, in pieces, after a change of more words
-// than one transaction should move.
+// Mover carries out moves in the background, piece by piece. A change leaves moves if it affects
+// more words than one transaction should move.
 type Mover struct {
 	db     db.DB
 	clock  clock.Clock
@@ -22,17 +22,16 @@ type Mover struct {
 }
 
 const (
-	// movesPoll is how long a Mover waits without a message before it polls, for moves
-	// that a dead replica has left.
+	// movesPoll is the interval between two polls of a Mover without a message. A poll also finds
+	// the moves of a replica that has died.
 	movesPoll = 30 * time.Second
-	// afterFailure is the backoff of a family after a failed piece, and of a Mover after
-	// a failed poll.
+	// afterFailure is the time until a failed move or a failed poll is repeated.
 	afterFailure = time.Second
-	// breath is the time between two pieces, for other writers.
+	// breath is the time between two rounds of moves, in which other writers run.
 	breath = 10 * time.Millisecond
 )
 
-// Moving counts the records with unfinished moves in the whole database.
+// Moving returns the number of records with unfinished moves in the whole database.
 func Moving(ctx context.Context, d db.DB) (n int64, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, `select count(*) from (select distinct organization, family, created from search_moves) as m`).Scan(&n)
@@ -40,16 +39,16 @@ func Moving(ctx context.Context, d db.DB) (n int64, err error) {
 	return n, err
 }
 
-// NewMover returns a mover of all organizations.
+// NewMover returns a mover for all organizations.
 func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, defaultLayout} }
 
-// Run carries out moves until ctx ends. Errors are logged and tried again.
+// Run carries out moves until ctx ends. It logs errors and tries again.
 func (m *Mover) Run(ctx context.Context) {
 	wake := make(chan struct{}, 1)
 	defer m.db.SubscribeLocal(movesTopic, func(string) {
 		select {
 		case wake <- struct{}{}:
-		default: // the next poll comes anyway
+		default: // a message is already waiting
 		}
 	})()
 	for {
@@ -66,16 +65,16 @@ func (m *Mover) Run(ctx context.Context) {
 	}
 }
 
-// family is one family of an organization.
+// family identifies one family of an organization.
 type family struct {
 	organization int64
 	name         string
 }
 
-// Once carries out all moves: in each round one piece of one record for each family.
-// The list of families is read anew in each round, so none waits for a family or a
-// record with many moves. A family that failed is skipped for a while. Once returns
-// when only such families have moves left, with their errors.
+// Once carries out all moves. In each round, it carries out one move of one record for each
+// family. It reads the list of families again in each round. So no family waits for another one
+// with many moves. It skips a family after a failure for some time. It returns the errors if only
+// skipped families have moves left.
 func (m *Mover) Once(ctx context.Context) error {
 	served, rests, failed := map[family]clock.Micros{}, map[family]clock.Micros{}, map[family]error{}
 	for {
@@ -103,8 +102,8 @@ func (m *Mover) Once(ctx context.Context) error {
 	}
 }
 
-// logged logs an error and returns it. Once may run for long, so errors are logged at
-// once. db.Writes logs an unavailable database, and a full queue is no error.
+// logged logs an error and returns it. Once may run for a long time, so it logs errors
+// immediately. db.Writes logs an unavailable database, and a full queue is not an error.
 func (m *Mover) logged(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) && !errors.Is(err, db.ErrBusy) {
 		slog.Error("search: moving failed", "error", err)
@@ -133,8 +132,8 @@ func (m *Mover) left(ctx context.Context) (list []family, err error) {
 	return list, err
 }
 
-// piece carries out one move of a family, of the first record after another one, and
-// returns which record that was.
+// piece carries out one move of a family. It chooses the first record after a tick, and returns
+// the tick of the record's creation.
 func (m *Mover) piece(ctx context.Context, f family, after clock.Micros) (served clock.Micros, err error) {
 	err = m.db.WriteIn(ctx, f.organization, func(tx db.Tx) (err error) {
 		if _, err = db.Tick(ctx, tx, f.organization, clock.Now(m.clock)); err != nil {

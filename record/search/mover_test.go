@@ -12,7 +12,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// found inserts the organization with its clock, which background work needs.
+// found inserts the organization and its change clock, which background work needs.
 func (w *world) found(t testing.TB) {
 	t.Helper()
 	w.write(t, func(tx db.Tx) error {
@@ -34,9 +34,9 @@ func (w *world) mover() *Mover {
 	return m
 }
 
-// A change of a record with many words writes no more blocks in its transaction
-// than one with few, whatever its new visibility is. A Mover does the rest, and
-// another Mover continues after an interruption.
+// TestMoverCompletesAChange checks a change of visibility of a record with many words. Its
+// transaction writes only as many blocks as for a record with few words. A Mover does the rest,
+// and another Mover continues after an interruption.
 func TestMoverCompletesAChange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -78,7 +78,7 @@ func TestMoverCompletesAChange(t *testing.T) {
 		for _, q := range []string{"anna", "wort399"} {
 			finds("usr_1", q, false)
 		}
-		finds("usr_2", "anna", true) // the words with the highest weight are moved at once
+		finds("usr_2", "anna", true) // the words of the lowest rank are moved at once
 
 		ctx, stop := context.WithCancel(w.ctx)
 		cut := &cutOff{DB: w.d, after: 3, stop: stop}
@@ -110,7 +110,7 @@ func TestMoverCompletesAChange(t *testing.T) {
 	})
 }
 
-// cutOff interrupts the work after a number of writes.
+// cutOff is a database that ends the context after a number of writes.
 type cutOff struct {
 	db.DB
 	after int
@@ -125,7 +125,7 @@ func (c *cutOff) WriteIn(ctx context.Context, organization int64, f func(db.Tx) 
 	return err
 }
 
-// Run is woken by messages, and also finds earlier moves.
+// TestMoverRuns checks that messages wake Run, and that Run also finds earlier moves.
 func TestMoverRuns(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -157,7 +157,7 @@ func TestMoverRuns(t *testing.T) {
 	})
 }
 
-// watchedDB reports each write of a Mover.
+// watchedDB is a database that sends on wrote after each write.
 type watchedDB struct {
 	db.DB
 	wrote chan struct{}
@@ -172,8 +172,8 @@ func (o *watchedDB) WriteIn(ctx context.Context, organization int64, f func(db.T
 	return err
 }
 
-// A word that is added again before its move has postings under two audiences
-// for a while. Its record is found once.
+// TestWordUnderTwoAudiences checks a word that is added again before its move. It has postings
+// under two audiences for some time, and a search finds its record once.
 func TestWordUnderTwoAudiences(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -202,8 +202,8 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 	})
 }
 
-// A reader finds visible records behind any number of postings that became
-// invisible.
+// TestFoundBehindHiddenPostings checks that a reader finds a visible record after any number of
+// postings of an invisible one.
 func TestFoundBehindHiddenPostings(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -225,11 +225,11 @@ func TestFoundBehindHiddenPostings(t *testing.T) {
 	})
 }
 
-// again adds a move for a record after each of its moves, up to a number.
+// again is a database that adds a move for a record after each write, a number of times.
 type again struct {
 	db.DB
 	times int
-	// fails is an organization whose first write returns an error.
+	// fails is the number of an organization whose first write returns an error.
 	fails int64
 	leave func(tx db.Tx) error
 	ended func()
@@ -249,8 +249,8 @@ func (o *again) WriteIn(ctx context.Context, organization int64, f func(db.Tx) e
 	return err
 }
 
-// A record with endless moves delays neither a newer record of its organization
-// nor another organization, even after a failure.
+// TestMoverServesAll checks a record with many repeated moves. It delays neither a newer record
+// of its organization nor another organization, even after a failure.
 func TestMoverServesAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w, other := newWorld(d), newWorld(d)
@@ -287,15 +287,15 @@ func TestMoverServesAll(t *testing.T) {
 	})
 }
 
-// During the move of a record that became invisible to a reader, no page
-// reveals it. That holds for any number of its postings on the way.
+// TestPagesHideMovingRecords checks a record that has become invisible to a reader. While its
+// postings move, no page shows the record or is short because of it.
 func TestPagesHideMovingRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
 		w.layout.atOnce = 2
 		r := w.put(t, "usr_1", false, text("Anna", "", page(60)))
 		gone := w.put(t, "usr_1", false, text("Berta", "", page(60)))
-		w.put(t, "usr_2", false, text("Zacharias", "", "wortschatz")) // behind all of theirs
+		w.put(t, "usr_2", false, text("Zacharias", "", "wortschatz")) // after the postings of the other two records
 		w.put(t, "usr_2", false, text("Heinz", "", ""))
 		w.replace(t, r, "usr_1", true, r.doc)
 		w.remove(t, gone)

@@ -10,14 +10,13 @@ import (
 	"kartei/store/db"
 )
 
-// move is the work that a change leaves to a Mover: to bring the postings of some
-// words to where the record's row says. Until then readers check the row, so old
-// postings show the record to no reader who may not see it. Moves are idempotent, and
-// their order does not matter.
+// move is the part of a change that a Mover carries out. It brings the postings of some words
+// into agreement with the row of their record. Until then, readers check the row, so an old
+// posting shows the record only to readers who may see it. Moves are idempotent, and their order
+// does not matter.
 type move struct {
 	created clock.Micros
-	// audiences are the audiences under which postings may exist, before and
-	// after the move.
+	// audiences are the audiences under which postings may exist before or after the move.
 	audiences []string
 	words     []posting
 }
@@ -28,11 +27,11 @@ const (
 	insertMove  = `insert into search_moves (organization, family, created, number, audiences, words) values ($1, $2, $3, $4, $5, $6)`
 )
 
-// movesTopic is the topic on which a Mover is woken.
+// movesTopic is the topic of the messages that wake a Mover.
 const movesTopic = "search_moves"
 
-// move carries out a part of m, the words of the lowest ranks, and leaves the rest to
-// a Mover. row is the record's row after the change.
+// move carries out the first part of m, which has the words of the lowest ranks. It stores the
+// rest for a Mover. row is the row of the record after the change.
 func (s segments) move(m move, row document) error {
 	if len(m.words) <= s.atOnce {
 		return s.carryOut(m, row)
@@ -57,8 +56,8 @@ func (s segments) move(m move, row document) error {
 	return s.carryOut(m, row)
 }
 
-// withLeft returns m with the unfinished moves of the record added, so there is never
-// more than one list of moves for a record.
+// withLeft returns m together with the unfinished moves of the record. So a record never has more
+// than one list of moves.
 func (s segments) withLeft(m move) (move, error) {
 	rows, err := s.tx.Query(s.ctx, selectMoves, s.organization, s.family, int64(m.created))
 	if err != nil {
@@ -76,7 +75,7 @@ func (s segments) withLeft(m move) (move, error) {
 	return m, rows.Err()
 }
 
-// carryOut brings the postings of m to where row says.
+// carryOut inserts and removes postings of m until they agree with row.
 func (s segments) carryOut(m move, row document) error {
 	var under []string
 	if row.id != "" {
@@ -96,9 +95,9 @@ func (s segments) carryOut(m move, row document) error {
 	return s.change(m.created, list)
 }
 
-// next carries out a move of the first record after another one, and wraps around at
-// the end. It returns which record that was; 0 if nothing is left. The transaction
-// must hold the organization's change clock.
+// next carries out a move of the first record after a tick. After the last record, it continues
+// with the first. It returns the tick of the record's creation, or 0 if no move is left. The
+// transaction must hold the organization's change clock.
 func (s segments) next(after clock.Micros) (served clock.Micros, err error) {
 	var m move
 	var number int64
@@ -127,7 +126,7 @@ func (s segments) next(after clock.Micros) (served clock.Micros, err error) {
 	return m.created, s.carryOut(m, row)
 }
 
-// row reads the row of a record; the zero value if it was deleted.
+// row returns the row of a record, or the zero value if the record was deleted.
 func (s segments) row(created clock.Micros) (d document, err error) {
 	err = s.tx.QueryRow(s.ctx, selectDocument, s.organization, s.family, int64(created)).Scan(&d.audience, &d.id, &d.words)
 	if errors.Is(err, db.ErrNoRows) {

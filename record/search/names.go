@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// The index has more words for a name than the name contains. The word
-// 'karlheinz' finds 'Karl-Heinz', 'obrien' finds "O'Brien", and the given name
-// '민수' finds '김민수' (Kim Minsu). Only names with hyphens, apostrophes or Hangul
-// have these additional postings.
+// The index has more words for a name than the name contains. The word 'karlheinz' finds
+// 'Karl-Heinz', 'obrien' finds "O'Brien", and the given name '민수' finds '김민수' (Kim Minsu). Only
+// names with hyphens, apostrophes or Hangul have these additional postings.
 
-// maxJoints bounds the hyphens and apostrophes of a compound: "d'Artagnan-de-la-Tour".
+// maxJoints is the maximum number of hyphens and apostrophes in a name, as in
+// "d'Artagnan-de-la-Tour".
 const maxJoints = 4
 
-// compounds passes the names of a part of a folded text that hyphens or apostrophes
-// divide, without them. from has the place in the text for each byte of the word.
-// Digits are left out, because dates and file numbers have hyphens too.
+// compounds passes names with hyphens or apostrophes to add, without these characters. It reads
+// the part at of a folded text. from has the index in the text for each byte of the word. Words
+// with digits are left out, because dates and file numbers have hyphens too.
 func compounds(folded string, at Span, add func(word string, from []int)) {
 	var f folder
 	var from []int
@@ -30,7 +30,7 @@ func compounds(folded string, at Span, add func(word string, from []int)) {
 		r, size := utf8.DecodeRuneInString(folded[i:at[1]])
 		switch {
 		case isLetter(r):
-			f.rune(r) // 'jo-ellen' is searched as 'joellen', which folds to 'jollen'
+			f.rune(r) // 'jo-ellen' becomes 'joellen', which folds to 'jollen'
 			for len(from) < len(f.b) {
 				from = append(from, i)
 			}
@@ -46,7 +46,7 @@ func compounds(folded string, at Span, add func(word string, from []int)) {
 
 func isJoint(r rune) bool { return r == '-' || r == '\'' || r == '`' }
 
-// isLetter reports whether r, of folded text, can be part of a name.
+// isLetter reports whether a rune of folded text can be part of a name.
 func isLetter(r rune) bool { return isWordRune(r) && (r < '0' || r > '9') }
 
 func runeAt(s string) rune {
@@ -54,12 +54,12 @@ func runeAt(s string) rune {
 	return r
 }
 
-// maxSyllables bounds the syllables of a Korean word that it is also found by.
+// maxSyllables is the maximum number of word ends that inner passes for a Korean word.
 const maxSyllables = 8
 
-// inner passes the ends of the Korean words in a part of a folded text, which begin with
-// its second syllable, its third one and so on. Family name and given name stand together
-// without a space.
+// inner passes the ends of Korean words to add: from the second syllable on, from the third on,
+// and so on. A Korean name has no space between family name and given name. So the given name
+// alone also finds the name.
 func inner(folded string, at Span, add sink) {
 	parts(folded, at, false, func(_ string, _ bool, word Span) {
 		syllables := 0
@@ -72,7 +72,7 @@ func inner(folded string, at Span, add sink) {
 	})
 }
 
-// isInitial reports whether r begins a syllable of Hangul in its decomposed form.
+// isInitial reports whether r begins a syllable of decomposed Hangul.
 func isInitial(r rune) bool {
 	return unicode.Is(unicode.Hangul, r) && (r >= 0x1100 && r <= 0x115e || r >= 0xa960 && r <= 0xa97c)
 }

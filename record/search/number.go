@@ -2,21 +2,21 @@ package search
 
 import "strings"
 
-// A telephone number is indexed in its national form without the leading zero:
-// '+49 (0)30 1234567', '0049 30 1234567' and '030/1234567' are all '301234567'. The
-// country code is left out, because hardly anyone types it.
+// A telephone number is indexed in its national form without the leading zero: '+49 (0)30
+// 1234567', '0049 30 1234567' and '030/1234567' all become '301234567'. The country code is left
+// out, because people rarely type it.
 
 const (
-	maxDigits = 20 // E.164 has 15, and some write prefixes before them
-	// minDigits is how many digits a number without spaces has at least. Fewer are a
-	// postal code or the like.
+	maxDigits = 20 // E.164 has 15 digits, and some people write a prefix before them
+	// minDigits is the minimum number of digits in a telephone number without spaces. A shorter
+	// number may be a postal code, for example.
 	minDigits = 7
 )
 
-// number returns the national form of the telephone number at the beginning of s, and
-// its length in bytes; 0 if there is none. The form is empty while there is only a
-// country code. A number begins with '+', or with '0' and either has two groups of
-// digits or is long.
+// number returns the national form of the telephone number at the beginning of s, and its length
+// in bytes. The length is 0 if there is no number. The form is empty if the number has only a
+// country code. A telephone number begins with '+' or '0'. If it begins with '0', it also has two
+// groups of digits or at least minDigits digits.
 func number(s string) (national string, n int) {
 	if s == "" || s[0] != '+' && s[0] != '0' {
 		return "", 0
@@ -35,9 +35,9 @@ func number(s string) (national string, n int) {
 	return nationalForm(digits, plus), n
 }
 
-// firstNumber returns the national form of the first digits of a telephone number, and
-// where they stand; "" if there are none. They count as a number even after a letter
-// or without a leading zero.
+// firstNumber returns the national form of the first telephone number in a text, and its place.
+// The form is "" if the text has no digits. The first digits count as a number even after a
+// letter or without a leading zero.
 func firstNumber(folded string) (national string, at Span) {
 	start := strings.IndexAny(folded, "+0123456789")
 	if start < 0 {
@@ -50,8 +50,8 @@ func firstNumber(folded string) (national string, at Span) {
 	return national, Span{start, start + n}
 }
 
-// countryOf returns the country code of the first digits of a telephone number, if it
-// begins with a plus sign or two zeros.
+// countryOf returns the country code of the first telephone number in a text. It is "" if the
+// number does not begin with a plus sign or two zeros.
 func countryOf(text string) string {
 	text = fold(text)
 	_, at := firstNumber(text)
@@ -67,9 +67,9 @@ func countryOf(text string) string {
 	return digits[:min(countryCode(digits), len(digits))]
 }
 
-// isDotted reports whether dots in digits that begin with '0' separate the groups of
-// a telephone number: '01.02.2024' is a date, '0.5' a fraction, and '01.23.45.67.89'
-// a number in France.
+// isDotted reports whether dots separate the groups of a telephone number that begins with '0'.
+// '01.02.2024' is a date and '0.5' a fraction, but '01.23.45.67.89' is a telephone number in
+// France.
 func isDotted(s string) bool {
 	rest := strings.TrimLeft(s, "0123456789")
 	switch first := s[:len(s)-len(rest)]; {
@@ -82,9 +82,9 @@ func isDotted(s string) bool {
 	return true
 }
 
-// digitGroups reads groups of digits with at most three separators between them, up to
-// maxDigits. It returns all digits, the number of groups and the length read. With
-// dots set, a dot is a separator. A group directly before a letter does not count.
+// digitGroups reads groups of digits with at most three separators between them, up to maxDigits.
+// It returns all digits, the number of groups, and the number of bytes read. If dots is true, a
+// dot is a separator. A group immediately before a letter does not count.
 func digitGroups(s string, dots bool) (digits string, groups, n int) {
 	var all strings.Builder
 	for i := 0; i < len(s); {
@@ -107,15 +107,16 @@ func digitGroups(s string, dots bool) (digits string, groups, n int) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isNumberGap reports whether c may separate the groups of a number.
+// isNumberGap reports whether c may separate the groups of a telephone number.
 func isNumberGap(c byte) bool {
 	return c == ' ' || c == '-' || c == '/' || c == '(' || c == ')'
 }
 
-// isStop reports whether c may follow a number in a sentence.
+// isStop reports whether c may follow a telephone number at the end of a sentence.
 func isStop(c byte) bool { return c == '.' || c == '!' || c == '?' }
 
-// nationalForm returns the digits without international prefix and leading zeros.
+// nationalForm returns the digits without the international prefix, the country code and leading
+// zeros. plus says that a plus sign precedes the digits.
 func nationalForm(digits string, plus bool) string {
 	if !plus && len(digits) >= minDigits && strings.HasPrefix(digits, "00") {
 		digits, plus = digits[2:], true
@@ -126,8 +127,8 @@ func nationalForm(digits string, plus bool) string {
 	return strings.TrimLeft(digits, "0")
 }
 
-// countryCode returns the number of digits of the country code at the beginning
-// (ITU-T E.164): one for 1 and 7, two for those listed, three for all others.
+// countryCode returns the length of the country code at the beginning of digits (ITU-T E.164). It
+// is one for 1 and 7, two for the codes in the list, and three for all others.
 func countryCode(digits string) int {
 	const two = "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 " +
 		"60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98"
@@ -142,8 +143,8 @@ func countryCode(digits string) int {
 	return 3
 }
 
-// plainNumber returns a word of digits without leading zeros, and any other word
-// unchanged. So an area code alone is a prefix of the number.
+// plainNumber returns a word of digits without leading zeros, and any other word unchanged. So a
+// typed area code is a prefix of the indexed number.
 func plainNumber(word string) string {
 	if word[0] != '0' || !isDigits(word) {
 		return word
@@ -154,12 +155,13 @@ func plainNumber(word string) string {
 	return "0"
 }
 
-// leastLocal is how many digits at the end of a number find it. Fewer are a year, or the
-// number of a house.
+// leastLocal is the minimum number of digits by which the end of a number is found. Fewer digits
+// may be a year or a house number.
 const leastLocal = 5
 
-// backwards returns the word by whose beginning the end of a number is found: '778899' is
-// the end of '221778899', whose word is '#998877122'.
+// backwards returns a word for the search by the end of a number. Its digits are in reverse
+// order, so the end of the number is a prefix of the word. For example, '221778899' has the word
+// '#998877122'.
 func backwards(national string) string {
 	b := make([]byte, 0, len(national)+1)
 	b = append(b, '#')

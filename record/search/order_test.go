@@ -11,8 +11,8 @@ import (
 	"kartei/test/seed"
 )
 
-// places returns the postings of a number of records with difficult words. Many
-// begin alike, some are prefixes of others, and one contains a zero byte.
+// places returns the postings of a number of records with difficult words. Many words begin
+// alike, some are prefixes of others, and some contain a zero byte.
 func places(r *rand.Rand, records int) (list []postingKey) {
 	words := []string{
 		"a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns",
@@ -49,7 +49,8 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// The postings are the same in each run, so that its figures can be compared.
+// BenchmarkInOrder compares inOrder with a sort by whole postings. The postings are the same in
+// each run, so that the results are comparable.
 func BenchmarkInOrder(b *testing.B) {
 	list := places(rand.New(rand.NewPCG(1, 2)), 160)
 	b.Run("beginnings", func(b *testing.B) {
@@ -64,7 +65,7 @@ func BenchmarkInOrder(b *testing.B) {
 	})
 }
 
-// A walk over all words of a record gives the same rating.
+// TestRateIsOfAllWords checks that rate gives the same key as a walk over all words of a record.
 func TestRateIsOfAllWords(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		list, q := drawDocument(rt).postings(), drawQuery(rt)

@@ -12,29 +12,28 @@ import (
 	"kartei/store/db"
 )
 
-// index has the data that one call reads: the segments of a family, and the
-// unpacked records. Postings move between segments, so all statements read one
-// snapshot (db.Tx.Snapshot).
+// index has the data that one call reads: the segments of a family and its unpacked records.
+// Merges move postings between segments, so all statements must read the same snapshot
+// (db.Tx.Snapshot).
 type index struct {
 	ctx   context.Context
 	tx    db.Tx
 	scope Scope
-	// newest are the visible unpacked records, by position.
+	// newest has the unpacked records that the reader sees, by position.
 	newest map[int64]document
-	// moving has the positions of records that a Mover has yet to move, and
-	// whether the reader sees them. Postings of invisible records are skipped.
+	// moving has the positions of the records with unfinished moves. The value says whether the
+	// reader sees the record. Postings of invisible records are skipped.
 	moving map[int64]bool
-	// ahead are records that were read before their postings are walked.
+	// ahead has records that were read before a walk of their postings.
 	ahead map[int64]document
 }
 
 // document is a row of search_documents.
 type document struct{ audience, id, words string }
 
-// newestAtOnce bounds the records that one statement of openIndex reads.
-// PostgreSQL needs the limit: it estimates that a third of all records follow
-// the last segment, not a hundred, and would read the whole table. Only after a
-// migration there are more.
+// newestAtOnce is the maximum number of records that one statement of openIndex reads. More
+// records are unpacked only after a migration. PostgreSQL needs the limit. It estimates that a
+// third of all records follow the last segment, and would read the whole table.
 const newestAtOnce = 4096
 
 const selectNewest = `select created, audience, id, words from search_documents
@@ -59,7 +58,7 @@ func openIndex(ctx context.Context, tx db.Tx, scope Scope) (*index, error) {
 	return x, nil
 }
 
-// readMoving reads which records wait for a Mover.
+// readMoving reads the positions of the records with unfinished moves.
 func (x *index) readMoving() error {
 	rows, err := x.tx.Query(x.ctx, `select m.created, (select d.audience from search_documents d
 		where d.organization = $1 and d.family = $2 and d.created = m.created)
@@ -83,8 +82,8 @@ func (x *index) readMoving() error {
 	return rows.Err()
 }
 
-// readNewest reads unpacked records after a tick. It returns the tick of the
-// last one, and their number.
+// readNewest reads unpacked records that were created after a tick. It returns the tick of the
+// last record and the number of records.
 func (x *index) readNewest(after int64) (last int64, n int, err error) {
 	rows, err := x.tx.Query(x.ctx, selectNewest, x.scope.Organization, x.scope.Family, after, newestAtOnce)
 	if err != nil {
@@ -103,8 +102,8 @@ func (x *index) readNewest(after int64) (last int64, n int, err error) {
 	return last, n, rows.Err()
 }
 
-// postings is the posting list of a word. It consists of sorted runs, one for each
-// segment, audience and rank, which are read on demand.
+// postings is the posting list of a word. It consists of sorted runs, one for each segment,
+// audience and rank. Blocks of a run are read on demand.
 type postings struct {
 	*index
 	word term
@@ -112,30 +111,30 @@ type postings struct {
 	read int
 }
 
-// cursor is the position in one run.
+// cursor is the state of one run.
 type cursor struct {
 	segment  int64
 	audience string
 	rank     Rank
 	list     []packed.Entry
-	next     int          // how many of list are consumed
-	last     packed.Entry // the last entry of the last block read
-	blocks   int          // how many were read at once the last time
+	next     int          // number of entries in list that are already consumed
+	last     packed.Entry // last entry of the last block that was read
+	blocks   int          // number of blocks in the last read
 	ended    bool
 }
 
-// selectFirst reads the first block at or after an entry, for each segment, both
-// audiences and each rank.
+// selectFirst selects the first block at or after an entry, for each segment, both audiences and
+// each rank.
 var selectFirst = `select s.segment, ` +
 	firstBlocks(func(rank int) string { return fmt.Sprintf("($%d, $%d)", 5+2*rank, 6+2*rank) }) + `
 	from search_segments s where s.organization = $1 and s.family = $2 order by s.until desc, s.level desc`
 
-// selectFirstOf is selectFirst for the first entries of several words.
+// selectFirstOf is like selectFirst, from the first entry of each of several words on.
 var selectFirstOf = `select l.value, s.segment, ` + firstBlocks(func(int) string { return "(l.value, $5)" }) + `
 	from %s l cross join search_segments s where s.organization = $1 and s.family = $2`
 
-// firstBlocks are columns with the first block at or after an entry of each rank. A
-// subquery with a limit leaves the planner no choice: it is one lookup in the index.
+// firstBlocks returns columns with the first block at or after an entry of each rank. Each column
+// is a subquery with a limit, so the planner must use one lookup in the index.
 func firstBlocks(entry func(rank int) string) string {
 	var columns []string
 	for audience := range 2 {
@@ -148,7 +147,7 @@ func firstBlocks(entry func(rank int) string) string {
 	return strings.Join(columns, ",\n\t")
 }
 
-// postings opens the posting list of a word from an entry on.
+// postings returns the posting list of a word, from an entry on.
 func (x *index) postings(word term, from at) (*postings, error) {
 	p := &postings{index: x, word: word}
 	args := []any{x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1]}
@@ -156,7 +155,7 @@ func (x *index) postings(word term, from at) (*postings, error) {
 	for rank := range starts {
 		switch {
 		case Rank(rank) < from.Rank:
-			starts[rank] = packed.First(word.end()) // none
+			starts[rank] = packed.First(word.end()) // no postings of this rank
 		case Rank(rank) == from.Rank:
 			starts[rank] = packed.Entry{Word: from.Word, Position: from.Position}
 		default:
@@ -183,11 +182,11 @@ func (x *index) postings(word term, from at) (*postings, error) {
 	return p, rows.Err()
 }
 
-// wordsAtOnce bounds the words of one statement, which answers with some kilobytes for
+// wordsAtOnce is the maximum number of words in one statement. The result has some kilobytes for
 // each word and segment.
 const wordsAtOnce = 100
 
-// postingsOf opens the posting lists of several whole words.
+// postingsOf returns the posting lists of several whole words.
 func (x *index) postingsOf(words []string) (map[term]*postings, error) {
 	all := make(map[term]*postings, len(words))
 	for _, word := range words {
@@ -204,7 +203,7 @@ func (x *index) postingsOf(words []string) (map[term]*postings, error) {
 	return all, nil
 }
 
-// beginAll adds the runs of all segments to the posting lists of some words.
+// beginAll adds the runs of all segments to the posting lists of words.
 func (x *index) beginAll(words []string, all map[term]*postings) error {
 	rows, err := x.tx.Query(x.ctx, fmt.Sprintf(selectFirstOf, fmt.Sprintf(x.tx.Dialect().TextList, "$6")),
 		x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1], packed.First("").Position,
@@ -227,7 +226,7 @@ func (x *index) beginAll(words []string, all map[term]*postings) error {
 	return rows.Err()
 }
 
-// startsOf returns where the postings of a word begin in each rank.
+// startsOf returns the first possible entry of a word in each rank.
 func startsOf(word string) (list [ranks]packed.Entry) {
 	for rank := range list {
 		list[rank] = packed.First(word)
@@ -235,13 +234,13 @@ func startsOf(word string) (list [ranks]packed.Entry) {
 	return list
 }
 
-// first has the first blocks of a segment.
+// first is a row of selectFirst: the first blocks of a segment.
 type first struct {
 	segment int64
 	blocks  [2 * ranks]string
 }
 
-// into returns where a row of firstBlocks goes.
+// into returns the scan targets for a row of firstBlocks.
 func (f *first) into() []any {
 	into := []any{&f.segment}
 	for i := range f.blocks {
@@ -250,7 +249,7 @@ func (f *first) into() []any {
 	return into
 }
 
-// begin adds the runs of a segment.
+// begin adds the runs of a segment to p.
 func (p *postings) begin(f *first, starts [ranks]packed.Entry) error {
 	for i, block := range f.blocks {
 		if block == "" {
@@ -267,14 +266,14 @@ func (p *postings) begin(f *first, starts [ranks]packed.Entry) error {
 	return nil
 }
 
-// take adds the entries of a block, from an entry on, to a run.
+// take appends the entries of a block to a run, beginning with the entry from.
 func (p *postings) take(c *cursor, block string, from packed.Entry) (err error) {
 	before := len(c.list)
 	c.list, c.ended, err = packed.Decode(c.list, block, from, p.word.end())
 	if len(c.list) > before {
 		c.last = c.list[len(c.list)-1]
 	} else {
-		c.ended = true // the block begins after the word
+		c.ended = true // the first entry of the block is already behind the word
 	}
 	if len(p.moving) > 0 {
 		c.list = c.list[:before+len(slices.DeleteFunc(c.list[before:], p.hidden))]
@@ -283,8 +282,8 @@ func (p *postings) take(c *cursor, block string, from packed.Entry) (err error) 
 	return err
 }
 
-// hidden reports whether a posting belongs to a record that the reader no
-// longer sees.
+// hidden reports whether the posting belongs to a record with unfinished moves that the reader
+// does not see.
 func (p *postings) hidden(e packed.Entry) bool {
 	seen, moving := p.moving[e.Position]
 	return moving && !seen
@@ -316,7 +315,7 @@ func (p *postings) addNewest(starts [ranks]packed.Entry) {
 	}
 }
 
-// more reads further blocks of a run: 4, then 16, then 64 with one statement.
+// more reads further blocks of a run with one statement: first 4, then 16, then 64.
 func (p *postings) more(c *cursor) error {
 	c.blocks = min(4*c.blocks, 64)
 	rows, err := p.tx.Query(p.ctx, `select postings from search_blocks
@@ -341,7 +340,7 @@ func (p *postings) more(c *cursor) error {
 	return rows.Err()
 }
 
-// load reads until there are limit postings, and returns how many there are.
+// load reads blocks until p has limit postings, and returns the number of postings, up to limit.
 func (p *postings) load(limit int) (int, error) {
 	for _, c := range p.runs {
 		for !c.ended && p.read < limit {
@@ -353,7 +352,7 @@ func (p *postings) load(limit int) (int, error) {
 	return min(p.read, limit), nil
 }
 
-// all yields the loaded postings, unordered.
+// all yields the postings that were read, in no particular order.
 func (p *postings) all(yield func(packed.Entry) bool) {
 	for _, c := range p.runs {
 		for _, e := range c.list {
@@ -364,7 +363,7 @@ func (p *postings) all(yield func(packed.Entry) bool) {
 	}
 }
 
-// walk merges the runs of one rank in order.
+// walk merges the runs of one rank in the order of their postings.
 type walk struct {
 	*postings
 	front front
@@ -387,8 +386,8 @@ func (p *postings) walk(rank Rank) (*walk, error) {
 	return w, nil
 }
 
-// fill reads until a run has an unconsumed posting, and reports whether it has
-// one. A block may have none that the reader sees.
+// fill reads blocks until a run has an unconsumed posting, and reports whether it has one. The
+// reader may see none of a block's postings.
 func (p *postings) fill(c *cursor) (bool, error) {
 	for c.next == len(c.list) && !c.ended {
 		if err := p.more(c); err != nil {
@@ -398,11 +397,11 @@ func (p *postings) fill(c *cursor) (bool, error) {
 	return c.next < len(c.list), nil
 }
 
-// next returns the next n postings, or fewer at the end.
+// next returns the next n postings. It returns fewer at the end.
 func (w *walk) next(n int) (list []packed.Entry, err error) {
 	for len(list) < n && len(w.front) > 0 {
 		c := w.front[0]
-		if e := c.list[c.next]; e != w.last { // a posting may be under both audiences until it is moved
+		if e := c.list[c.next]; e != w.last { // a posting may be under both audiences until its move
 			list = append(list, e)
 			w.last = e
 		}
@@ -420,7 +419,7 @@ func (w *walk) next(n int) (list []packed.Entry, err error) {
 	return list, nil
 }
 
-// front is a heap of runs by their next posting.
+// front is a heap of runs, ordered by their next posting.
 type front []*cursor
 
 func (f front) Len() int           { return len(f) }
@@ -435,19 +434,18 @@ func (f *front) Pop() any {
 }
 
 const (
-	// documentsAtOnce is the number of records that the first statement reads:
-	// the longest page and a quarter.
+	// documentsAtOnce is the number of records that the first statement reads. It is the longest
+	// page and a quarter more.
 	documentsAtOnce = 128
-	// documentBytes is the approximate number of bytes of words that each
-	// further statement reads. The result of a PostgreSQL statement must be
-	// read to its end, even if the page is full. For 500 long documents that
-	// would be 100 MB.
+	// documentBytes is the approximate size of the words that each further statement reads, in
+	// bytes. PostgreSQL sends the whole result of a statement, even if the page is already full.
+	// For 500 long documents, it would be 100 MB.
 	documentBytes = 1 << 20
 	// leastDocuments is the minimum number of records that a statement reads.
 	leastDocuments = 8
 )
 
-// documents calls visit for the record of each posting, in order, until visit
+// documents calls visit for the record of each posting, in the order of list. It stops if visit
 // returns false.
 func (x *index) documents(list []packed.Entry, visit func(packed.Entry, document) bool) error {
 	for n := documentsAtOnce; len(list) > 0; {
@@ -466,7 +464,7 @@ func (x *index) documents(list []packed.Entry, visit func(packed.Entry, document
 	return nil
 }
 
-// documentsOf is documents with one statement.
+// documentsOf is documents with a single statement.
 func (x *index) documentsOf(list []packed.Entry, visit func(packed.Entry, document) bool) error {
 	var old strings.Builder
 	for _, e := range list {
@@ -510,7 +508,7 @@ func (x *index) documentsOf(list []packed.Entry, visit func(packed.Entry, docume
 	return nil
 }
 
-// known returns a record that was read before.
+// known returns a record that was already read. The second result is false if it was not read.
 func (x *index) known(position int64) (document, bool) {
 	if d, is := x.newest[position]; is {
 		return d, true
@@ -519,7 +517,7 @@ func (x *index) known(position int64) (document, bool) {
 	return d, is
 }
 
-// selectDocuments reads records in the order of a list: a row for each, null
-// where there is none. A subquery, for the same reason as in selectFirst.
+// selectDocuments selects records in the order of a list of ticks. It has a row for each tick,
+// which is null if there is no record. It uses a subquery for the same reason as firstBlocks.
 const selectDocuments = `select (select d.id || ' ' || d.words from search_documents d
 	where d.organization = $1 and d.family = $2 and d.created = cast(l.value as bigint)) from %s l`

@@ -9,19 +9,19 @@ import (
 	"kartei/store/db"
 )
 
-// Query has the words of a search. Every word must match.
+// Query has the words of a search. A record matches if it has every word.
 type Query struct{ words []term }
 
 // term is one word of a query.
 type term struct {
 	text string
-	// prefix also matches words that begin with text.
+	// prefix says that words which begin with text match too.
 	prefix bool
 }
 
-// Parse returns the query of a typed text. The last word is always a prefix, so hits
-// appear while it is being typed. A text without a letter or digit has no word, and
-// finds nothing.
+// Parse returns the query for a typed text. The last word is always a prefix, so hits appear
+// while the user types. A text without letters and digits gives an empty query, which finds
+// nothing.
 func Parse(q string) Query {
 	var words []term
 	queryWords(fold(q), func(word string, prefix bool, _ Span) {
@@ -33,14 +33,14 @@ func Parse(q string) Query {
 	return Query{distinct(words)}
 }
 
-// Readings returns the queries that a typed text may mean, the most usual first. A
-// text of digits has up to three more readings:
-//
+// Readings returns the queries that a typed text may mean, the most usual first. A text of digits
+// has up to three more readings:
 //   - a telephone number without its prefix and leading zeros
-//   - a number with a country code but no plus sign, from withCountry digits on
-//   - the end of a telephone number, from leastLocal digits on
+//   - a number with a country code but without a plus sign, if it has at least withCountry
+//     digits
+//   - the end of a telephone number, if it has at least leastLocal digits
 //
-// The last two need a text that begins with neither zero nor plus.
+// The last two need a text that does not begin with a zero or a plus sign.
 func Readings(q string) []Query {
 	list := []Query{Parse(q)}
 	if !IsNumber(q) {
@@ -64,8 +64,8 @@ func Readings(q string) []Query {
 	return list
 }
 
-// Meant returns the reading of a typed text that a list shows: the first one that finds a
-// record.
+// Meant returns the first reading of a typed text that finds a record. If none does, it returns
+// the first reading.
 func Meant(ctx context.Context, tx db.Tx, s Scope, typed string) (Query, error) {
 	readings := Readings(typed)
 	if len(readings) == 1 {
@@ -90,16 +90,16 @@ func Meant(ctx context.Context, tx db.Tx, s Scope, typed string) (Query, error) 
 	return readings[0], nil
 }
 
-// IsNumber reports whether a text is a telephone number or its beginning: digits and
-// what separates them.
+// IsNumber reports whether a text is a telephone number or the beginning of one. Such a text has
+// digits and their usual separators.
 func IsNumber(text string) bool {
 	text = strings.TrimSpace(fold(text))
 	n := len(digitsOf(text))
 	return strings.Trim(text, "0123456789 +()/.-") == "" && n >= leastReading && n <= maxDigits && !isDate(text)
 }
 
-// NumberKey returns a form in which two telephone numbers are equal if they may be the
-// same: without a country code and separators. It is empty for what is no number.
+// NumberKey returns a form in which two telephone numbers are equal if they may be the same. It
+// has no country code and no separators. It is "" if the text is not a telephone number.
 func NumberKey(text string) string {
 	national, _ := firstNumber(fold(text))
 	if len(national) < leastReading {
@@ -118,22 +118,24 @@ func digitsOf(text string) string {
 }
 
 const (
-	// leastReading is how many digits in groups count as the beginning of a number.
+	// leastReading is the minimum number of digits that count as the beginning of a telephone
+	// number.
 	leastReading = 4
-	// withCountry is how many digits a number with its country code has at least.
+	// withCountry is the minimum number of digits of a telephone number with its country code.
 	withCountry = 10
 )
 
-// isDate reports whether a text of digits may be a date or an amount: dots, and no
+// isDate reports whether a text of digits may be a date or an amount. Such a text has dots and no
 // other separator.
 func isDate(text string) bool {
 	return strings.Contains(text, ".") && !strings.ContainsAny(text, " +()/-")
 }
 
-// Holds reports whether a record of these words alone is a hit of q.
+// Holds reports whether q matches a record with the words in d.
 func (q Query) Holds(d *Document) bool { return q.matches(d.String()) }
 
-// HoldsWords is Holds for the words that Document.String wrote.
+// HoldsWords reports whether q matches a record with these words. words has the format of
+// Document.String.
 func (q Query) HoldsWords(words string) bool { return q.matches(words) }
 
 func (q Query) matches(words string) bool {
@@ -141,9 +143,8 @@ func (q Query) matches(words string) bool {
 	return is && !q.Empty()
 }
 
-// IsNumberOf reports whether one of the readings of a text is the telephone number at
-// the beginning of another text, however both are written. Two country codes must be
-// the same; a number without one may be of any country.
+// IsNumberOf reports whether one of the readings of text is the first telephone number in phone,
+// in any notation. If both have a country code, the codes must be equal.
 func IsNumberOf(text string, readings []Query, phone string) bool {
 	national, _ := firstNumber(fold(phone))
 	if len(national) < leastReading || !slices.ContainsFunc(readings,
@@ -154,8 +155,8 @@ func IsNumberOf(text string, readings []Query, phone string) bool {
 	return here == "" || there == "" || here == there
 }
 
-// IsEndOf reports whether the digits of a text, which have no area code, are the end of the
-// telephone number at the beginning of another text.
+// IsEndOf reports whether the digits of text are the end of the first telephone number in phone.
+// text must not begin with a plus sign or a zero.
 func IsEndOf(text, phone string) bool {
 	text = strings.TrimSpace(fold(text))
 	digits := digitsOf(text)
@@ -164,7 +165,7 @@ func IsEndOf(text, phone string) bool {
 		strings.HasSuffix(national, digits)
 }
 
-// Whole returns the query of a text whose last word is complete too.
+// Whole returns the query for a text whose last word is complete.
 func Whole(text string) Query {
 	q := Parse(text)
 	for i := range q.words {
@@ -173,8 +174,8 @@ func Whole(text string) Query {
 	return q
 }
 
-// Numbers returns the queries for a whole telephone number: as AddPhone indexes it
-// and, if many digits begin without a plus sign, also without a country code.
+// Numbers returns the queries for a whole telephone number in the form that AddPhone indexes. If
+// the number has many digits and no plus sign, it also returns a query without the country code.
 func Numbers(text string) (list []Query) {
 	forms := []string{}
 	if national, at := firstNumber(fold(text)); len(national) >= leastReading {
@@ -189,9 +190,9 @@ func Numbers(text string) (list []Query) {
 	return list
 }
 
-// Trunks returns the queries for the telephone number of an office that has a number
-// as an extension: with up to four digits less at its end, and a zero or nothing in
-// their place. The longest comes first.
+// Trunks returns queries for the main telephone number of an office, of which number is an
+// extension. They have up to four digits fewer at the end, with or without a zero in their place.
+// The longest comes first.
 func Trunks(number string) (list []Query) {
 	for _, q := range Numbers(number) {
 		national := q.words[0].text
@@ -206,15 +207,15 @@ func Trunks(number string) (list []Query) {
 	return list
 }
 
-// leastTrunk is how many digits the number of an office has at least without its
-// extension, with the area code: 30 12345.
+// leastTrunk is the minimum number of digits of a main number, with its area code and without an
+// extension: 30 12345.
 const leastTrunk = 7
 
-// Same reports whether two texts are the same for a search.
+// Same reports whether two texts are equal after folding.
 func Same(a, b string) bool { return fold(strings.TrimSpace(a)) == fold(strings.TrimSpace(b)) }
 
-// distinct keeps each word once. A whole word replaces the same word as a prefix,
-// since it matches less.
+// distinct returns the words without duplicates. If a word occurs both whole and as a prefix, the
+// whole word stays, because it matches less.
 func distinct(words []term) []term {
 	var list []term
 	for _, w := range words {
@@ -228,7 +229,7 @@ func distinct(words []term) []term {
 	return list
 }
 
-// Empty reports whether the query holds no word and so finds nothing.
+// Empty reports whether the query has no words. An empty query finds nothing.
 func (q Query) Empty() bool { return len(q.words) == 0 }
 
 // matches reports whether t matches a word.
@@ -236,8 +237,8 @@ func (t term) matches(word string) bool {
 	return word == t.text || t.prefix && strings.HasPrefix(word, t.text)
 }
 
-// end returns the first text after all words that t matches. No word contains a
-// control character or the last code point.
+// end returns the first text after all words that t matches. It relies on words not containing
+// control characters or the last code point.
 func (t term) end() string {
 	if t.prefix {
 		return t.text + "\U0010FFFF"
@@ -245,9 +246,9 @@ func (t term) end() string {
 	return t.text + "\x01"
 }
 
-// best returns the first posting in a record's words that t matches. Words are sorted
-// by rank and then by bytes, so within a rank the whole word comes before longer
-// ones.
+// best returns the first posting among a record's words that t matches, and whether there is one.
+// Words are sorted by rank and then by bytes. So within a rank, the exact word comes before
+// longer words.
 func (t term) best(words string) (posting, bool) {
 	for rank := range Rank(ranks) {
 		if words = from(words, posting{rank, t.text}); words == "" {
@@ -260,22 +261,22 @@ func (t term) best(words string) (posting, bool) {
 	return posting{}, false
 }
 
-// key orders hits: the lowest comes first.
+// key is the sort key of a hit. The lowest comes first.
 type key struct {
-	// Score is the sum of the ranks of the words found.
+	// Score is the sum of the ranks of the matching words.
 	Score int `json:"s"`
-	// Longer is how many words were found only as a prefix of a longer one.
+	// Longer is the number of words of the query that match only a longer word.
 	Longer int `json:"l"`
-	// Position is the record's position; newer records have lower ones.
+	// Position is the position of the record. A newer record has a lower position.
 	Position int64 `json:"p"`
 }
 
-// compare orders keys, the best hit first.
+// compare compares two keys. The better hit is less.
 func (k key) compare(o key) int {
 	return cmp.Or(cmp.Compare(k.Score, o.Score), cmp.Compare(k.Longer, o.Longer), cmp.Compare(k.Position, o.Position))
 }
 
-// rate returns the key of a record, and false if a word of q does not match.
+// rate returns the key of a record. The second result is false if a word of q does not match.
 func (q Query) rate(words string, position int64) (key, bool) {
 	k := key{Position: position}
 	for _, t := range q.words {

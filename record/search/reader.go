@@ -12,21 +12,21 @@ import (
 	"kartei/store/db"
 )
 
-// Reader runs several searches of one scope in one transaction, which reads what they
-// share only once.
+// Reader runs several searches of one scope in one transaction. It reads the data that they have
+// in common only once.
 type Reader struct{ x *index }
 
-// Open returns a reader of the records that a scope may see.
+// Open returns a reader of the records in a scope.
 func Open(ctx context.Context, tx db.Tx, s Scope) (*Reader, error) {
 	x, err := openIndex(ctx, tx, s)
 	return &Reader{x}, err
 }
 
-// quick bounds a search while somebody types: an answer follows each key.
+// quick are the bounds of a search while a user types, because each key press starts a search.
 var quick = bounds{few: 250, rare: 1000, walk: 500, count: 2000, step: 250, bytes: 1 << 20}
 
-// First returns the best hits of a query, at most limit. more says that there are
-// others, or may be: the work is bounded more tightly than in Find.
+// First returns the ids of the best hits of a query, at most limit. more says that there are more
+// hits, or that there may be. The bounds are lower than in Find.
 func (r *Reader) First(q Query, limit int) (ids []string, more bool, err error) {
 	if q.Empty() || limit <= 0 {
 		return nil, false, nil
@@ -35,8 +35,9 @@ func (r *Reader) First(q Query, limit int) (ids []string, more bool, err error) 
 	return hits.IDs, hits.More, err
 }
 
-// FirstOfEach returns the hits of First for each of several queries. Each query is one
-// whole word, like the queries that Numbers returns. It asks for all of them at once.
+// FirstOfEach returns the hits of First for each of several queries. Each query must have exactly
+// one whole word, like the queries of Numbers. One statement reads the first postings of many
+// words.
 func (r *Reader) FirstOfEach(queries []Query, limit int) ([][]string, error) {
 	lists := make([][]string, len(queries))
 	if len(queries) == 0 || limit <= 0 {
@@ -54,7 +55,7 @@ func (r *Reader) FirstOfEach(queries []Query, limit int) ([][]string, error) {
 	if err := r.x.readAhead(opened, limit); err != nil {
 		return nil, err
 	}
-	found := map[term][]string{} // a list of postings is walked once
+	found := map[term][]string{} // each posting list is walked only once
 	for i, q := range queries {
 		driver := q.words[0]
 		if _, done := found[driver]; !done {
@@ -69,8 +70,8 @@ func (r *Reader) FirstOfEach(queries []Query, limit int) ([][]string, error) {
 	return lists, nil
 }
 
-// readAhead reads the records of words with few postings. The records of other words are read when
-// their postings are walked.
+// readAhead reads the records of words with at most few postings. The records of other words are
+// read when their postings are walked.
 func (x *index) readAhead(opened map[term]*postings, few int) error {
 	var list []packed.Entry
 	for _, p := range opened {
@@ -88,7 +89,7 @@ func (x *index) readAhead(opened map[term]*postings, few int) error {
 	return err
 }
 
-// Count is Count within the bounds of First.
+// Count is like the function Count, with the bounds of First.
 func (r *Reader) Count(q Query, limit int) (n int, capped bool, err error) {
 	if q.Empty() || limit <= 0 {
 		return 0, false, nil
@@ -96,8 +97,8 @@ func (r *Reader) Count(q Query, limit int) (n int, capped bool, err error) {
 	return quick.countedIn(r.x, q, limit)
 }
 
-// Among returns which of a few records match one of several queries, in their order.
-// Records are named by the ticks of their creation.
+// Among returns the ids of the records that match at least one query. created are the ticks of
+// the records' creation. The ids are in the order of the ticks.
 func (r *Reader) Among(queries []Query, created []clock.Micros) (ids []string, err error) {
 	if len(created) == 0 {
 		return nil, nil
@@ -130,6 +131,6 @@ func (r *Reader) Among(queries []Query, created []clock.Micros) (ids []string, e
 	return ids, rows.Err()
 }
 
-// selectAudiences is selectDocuments with the audience of each record.
+// selectAudiences is like selectDocuments, with the audience of each record.
 const selectAudiences = `select (select d.audience || ' ' || d.id || ' ' || d.words from search_documents d
 	where d.organization = $1 and d.family = $2 and d.created = cast(l.value as bigint)) from %s l`

@@ -15,16 +15,15 @@ import (
 	"kartei/store/db"
 )
 
-// segments are the segments of one family in an organization: a log-structured
-// merge tree. Each segment has the postings of the records created within a
-// range of ticks. The ranges leave no gap. Records after the last range are
-// unpacked: they are read from search_documents.
+// segments are the segments of one family in an organization. They are a log-structured merge
+// tree. Each segment has the postings of the records that were created within a range of ticks.
+// The ranges leave no gap. Records after the last range are unpacked: searches read their words
+// from search_documents.
 //
-// A new segment is packed from the newest records, and several segments of one
-// level become one of the next. So a posting is written a few times in long
-// runs, instead of once into a page of its own. Merging is done in small steps
-// in proportion to the written postings, so it never falls behind. The Merger
-// does it, or the writers if there is none.
+// A new segment is packed from the newest records. Several segments of one level are merged into
+// one of the next level. So a posting is written a few times in long runs, and not once into a
+// page of its own. Merges have small steps in proportion to the written postings, so they never
+// fall behind. The Merger merges. If there is none, the writers merge.
 type segments struct {
 	ctx          context.Context
 	tx           db.Tx
@@ -35,45 +34,45 @@ type segments struct {
 
 // layout has the parameters of the index.
 type layout struct {
-	// pending and volume bound the unpacked records: their number, and the
-	// bytes of their words. One segment packs at most the volume, or one
-	// record.
+	// pending and volume limit the unpacked records. pending is their number, and volume is the
+	// size of their words in bytes. A new segment has records up to the volume, or a single
+	// larger one.
 	pending, volume int
-	// share controls how often writers merge. A record with n postings is
-	// chosen with probability n/share; smaller records count as least. A writer
-	// merges for at most limit postings; AheadOf serves larger records.
+	// share controls how often writers merge. A record with n postings is chosen with probability
+	// n/share, and a record with fewer than least counts as least. A writer merges for at most
+	// limit postings. AheadOf merges for larger records.
 	share, least, limit int
-	// atOnce bounds the words of a record that one transaction moves. They take
-	// a few milliseconds of SQLite's one writer.
+	// atOnce is the maximum number of words of a record that one transaction moves. They hold
+	// SQLite's only writer for a few milliseconds.
 	atOnce int
-	// fanout is the number of segments of one level that are merged.
+	// fanout is the number of segments of one level that are merged into one.
 	fanout int
-	// haste is the number of postings that are merged for each level and each
-	// 100 written ones. 100 would suffice over time. More means fewer segments
-	// for searches, and longer merges for writers.
+	// haste is the number of postings that are merged for each level and each 100 written
+	// postings. A value of 100 would be enough in the long run. A higher value means fewer
+	// segments for searches, and longer merges for writers.
 	haste int
-	// block is the size of a block in bytes, approximately.
+	// block is the approximate size of a block in bytes.
 	block int
 }
 
-// A hundred contacts have 30 KiB of words. Every search reads them in a fifth of a
-// millisecond; a smaller number would cost one more level. About twenty documents
-// have the volume, the longest one nearly by itself. One contact in 32 triggers a
-// merge. With seven levels a merge step moves at most 21,000 postings. A block with
-// its key fits into a quarter of a page of 4 KiB: SQLite stores longer rows on
+// defaultLayout is the layout in production. 128 contacts have about 30 KiB of words. Every
+// search reads the unpacked words in a fifth of a millisecond. Fewer unpacked records would cost
+// one more level. About twenty documents, or a single very long one, have the volume. One contact
+// in 32 triggers a merge. With seven levels, a merge step moves at most 21,000 postings. A block
+// with its key fits into a quarter of a page of 4 KiB. SQLite would store a longer row on
 // overflow pages.
 var defaultLayout = layout{
 	pending: 128, volume: 128 << 10, share: 800, least: 25, limit: 2000, atOnce: 250, fanout: 4,
 	haste: 150, block: 780,
 }
 
-// maxPacked bounds the records that are packed at once. Only after a migration
-// more are unpacked.
+// maxPacked is the maximum number of records that are packed at once. More records are unpacked
+// only after a migration.
 const maxPacked = 2048
 
-// due returns the number of postings for which the writer of a record merges.
-// is is false if it merges nothing. Records are chosen by a hash of their ticks
-// (splitmix64), so no rhythm of writes can avoid it.
+// due returns the number of postings for which the writer of a record merges. is is false if the
+// writer does not merge. A hash of the tick (splitmix64) chooses the records, so no pattern of
+// writes can avoid merging.
 func (l layout) due(created clock.Micros, postings int) (merges int, is bool) {
 	h := uint64(created) * 0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
@@ -94,8 +93,8 @@ type postingKey struct {
 	packed.Entry
 }
 
-// compare is the hot path of packing. It returns at the first difference, while
-// cmp.Or would evaluate all comparisons.
+// compare orders postings by audience, rank, word and position. It is the hot path of packing. It
+// returns at the first difference, while cmp.Or would evaluate all comparisons.
 func (p postingKey) compare(o postingKey) int {
 	if p.audience != o.audience {
 		return strings.Compare(p.audience, o.audience)
@@ -106,8 +105,7 @@ func (p postingKey) compare(o postingKey) int {
 	return p.Entry.Compare(o.Entry)
 }
 
-// list reads all segments, the oldest first. A segment that is building comes before
-// its sources.
+// list returns all segments, the oldest first. The target of a merge comes before its sources.
 func (s segments) list() ([]segment, error) {
 	rows, err := s.tx.Query(s.ctx, `select segment, level, after, until, building from search_segments
 		where organization = $1 and family = $2 order by after, level desc`, s.organization, s.family)
@@ -126,8 +124,8 @@ func (s segments) list() ([]segment, error) {
 	return list, rows.Err()
 }
 
-// mergeDue packs the newest records into a segment if there are enough, and merges
-// for a number of postings that were written.
+// mergeDue packs the newest records into a segment if there are enough. It also merges segments
+// for a number of written postings.
 func (s segments) mergeDue(postings int) error {
 	list, err := s.list()
 	if err != nil {
@@ -152,22 +150,22 @@ func (s segments) mergeDue(postings int) error {
 		s.insertBlocks(added.number, newest)
 		list = append(list, added)
 		work = min(max(work, s.work(list, len(newest))), max(0, piece-len(newest)))
-		if len(list) > 2*s.fanout*int(highest(list)+1) { // postings were added in another way, for example by changes
+		if len(list) > 2*s.fanout*int(highest(list)+1) { // changes and other writers have added segments or postings
 			work = piece
 		}
 	}
 	return s.merge(list, work)
 }
 
-// work returns the number of postings to merge for a number of written ones. A
-// writer that packs merges for everything that it packs, up to a piece in
-// total. The others continue with the rest.
+// work returns the number of postings to merge for a number of written postings. A writer that
+// packs also merges for all postings that it packs, up to a piece in total. Later writers do the
+// rest.
 func (s segments) work(list []segment, postings int) int {
 	return s.haste * int(highest(list)+1) * postings / 100
 }
 
-// waiting reports whether enough records are unpacked, and returns the tick of
-// the last one to pack. It reads the lengths of their words, not the words.
+// waiting reports whether there are enough unpacked records after a tick, and returns the tick of
+// the last record to pack. It reads only the lengths of their words.
 func (s segments) waiting(after int64) (until int64, enough bool, err error) {
 	rows, err := s.tx.Query(s.ctx, `select created, octet_length(words) from search_documents
 		where organization = $1 and family = $2 and created > $3 order by created limit $4`,
@@ -190,7 +188,7 @@ func (s segments) waiting(after int64) (until int64, enough bool, err error) {
 	return until, n >= s.pending || n > 0 && bytes >= s.volume, rows.Err()
 }
 
-// newest reads the postings of the records created after one tick and until
+// newest returns the sorted postings of the records that were created after one tick and until
 // another.
 func (s segments) newest(after, until int64) (list []postingKey, err error) {
 	rows, err := s.tx.Query(s.ctx, `select created, audience, words from search_documents
@@ -215,9 +213,9 @@ func (s segments) newest(after, until int64) (list []postingKey, err error) {
 	return inOrder(list), rows.Err()
 }
 
-// inOrder sorts places. Places with the same word and audience must already be
-// in reverse order. It compares numbers made of the beginnings of places, and
-// whole places only if the numbers are equal.
+// inOrder returns sorted postings. Postings with the same word and audience must already be in
+// reverse order. It compares sortKeys, and compares whole postings only if their sortKeys are
+// equal.
 func inOrder(list []postingKey) []postingKey {
 	order := make([]sortKey, len(list))
 	for i := range list {
@@ -241,16 +239,16 @@ func inOrder(list []postingKey) []postingKey {
 	return sorted
 }
 
-// sortKey represents the beginning of a place by two numbers. front has its
-// rank and seven bytes of its word. rest has the next seven bytes and the
-// length of the word, up to longWord. Places with a restricted audience come
-// last, all with the same numbers.
+// sortKey has the beginning of a posting as two numbers. front has the rank and the first seven
+// bytes of the word. rest has the next seven bytes and the length of the word, up to longWord.
+// All postings of private records have the same greatest key. at is the index of the posting in
+// the list.
 type sortKey struct {
 	front, rest uint64
 	at          int32
 }
 
-// longWord is the length of a word, in bytes, from which a sortKey holds only a part of it.
+// longWord is the length in bytes from which a sortKey has only the beginning of a word.
 const longWord = 15
 
 func (p *postingKey) sortKey(at int) sortKey {
@@ -263,11 +261,12 @@ func (p *postingKey) sortKey(at int) sortKey {
 	return sortKey{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), int32(at)}
 }
 
-// merge moves about work postings. Lower levels come first: their merges are short,
-// and each one that ends leaves one segment instead of several for every search to
-// open. So 10,000,000 records are in 17 segments on average and 24 at most. If each
-// level merged three postings for each one written, it would be 24 and 38, and the
-// longest merge step would be half as long again.
+// merge moves about work postings from the sources of merges to their targets. Lower levels come
+// first, because their merges are short. Each finished merge replaces several segments by one, so
+// searches read fewer segments. With this rule, 10,000,000 records are in 17 segments on average
+// and in 24 at most. Without it, each level would merge three postings for each written one. Then
+// there would be 24 segments on average and 38 at most, and the longest merge step would be half
+// as long again.
 func (s segments) merge(list []segment, work int) error {
 	for level, top := int64(0), highest(list); level <= top; level++ {
 		target, sources := merging(list, level, s.fanout)
@@ -282,7 +281,7 @@ func (s segments) merge(list []segment, work int) error {
 			target = &list[len(list)-1]
 			s.insertSegment(*target)
 		}
-		for done := false; !done; { // a step ends early if one source runs out
+		for done := false; !done; { // a step ends early if a source has no more postings in memory
 			var moved int
 			var err error
 			if moved, done, err = s.step(*target, sources, work); err != nil {
@@ -321,8 +320,8 @@ func newNumber(list []segment) (number int64) {
 	return number + 1
 }
 
-// merging returns the segments of a level to merge, the oldest first. It also
-// returns the target, if that is already being built.
+// merging returns the segments of a level that are to be merged, the oldest first. It also
+// returns the target if the merge has already begun. sources is nil if there is nothing to merge.
 func merging(list []segment, level int64, fanout int) (target *segment, sources []segment) {
 	i := slices.IndexFunc(list, func(g segment) bool { return g.building && g.level == level+1 })
 	if i >= 0 {
@@ -343,18 +342,18 @@ func merging(list []segment, level int64, fanout int) (target *segment, sources 
 	return target, sources
 }
 
-// run has the first postings of a source in order.
+// run has the first postings of a source, in order.
 type run struct {
 	segment int64
 	list    []postingKey
-	ends    []int // for each block that was read, where in list the next begins
-	next    int   // how many of list are merged
-	more    bool  // the source has further blocks
+	ends    []int // index in list after the last posting of each block
+	next    int   // number of postings in list that are already merged
+	more    bool  // the source has more blocks
 }
 
-// step moves about work postings, the least ones, from the sources to the end
-// of the target. It returns their number, and whether none is left. Afterwards
-// every posting is still in exactly one segment.
+// step moves about work postings from the sources to the end of the target, the least first. It
+// returns their number, and whether the sources are empty. Afterwards, every posting is still in
+// exactly one segment.
 func (s segments) step(target segment, sources []segment, work int) (moved int, done bool, err error) {
 	blocks := work/len(sources)/(s.block/bytesPerPosting) + 2
 	var runs []*run
@@ -375,10 +374,10 @@ func (s segments) step(target segment, sources []segment, work int) (moved int, 
 	return len(merged), done, nil
 }
 
-// bytesPerPosting is the measured average in a block.
+// bytesPerPosting is the measured average size of a posting in a block.
 const bytesPerPosting = 17
 
-// read reads the first blocks of a segment.
+// read returns the first blocks of a segment as a run.
 func (s segments) read(number int64, blocks int) (*run, error) {
 	rows, err := s.tx.Query(s.ctx, `select audience, rank, postings from search_blocks
 		where organization = $1 and family = $2 and segment = $3 order by audience, rank, word, position limit $4`,
@@ -407,8 +406,8 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 	return r, rows.Err()
 }
 
-// mergeRuns returns the least postings of all runs in order, at most limit. It stops
-// at the end of a run whose source has more blocks.
+// mergeRuns returns the least postings of all runs in order, at most limit. It stops early at the
+// end of a run whose source has more blocks.
 func mergeRuns(runs []*run, limit int) []postingKey {
 	known := 0
 	for _, r := range runs {
@@ -435,10 +434,11 @@ func mergeRuns(runs []*run, limit int) []postingKey {
 	return all
 }
 
-// cut deletes merged postings from a source: whole blocks, and the beginning of one. The
-// blocks are deleted by their keys, in one statement. PostgreSQL would look for all up to
-// a key in the whole segment, since a comparison of rows ends no scan of an index as long
-// as its first members are equal: 20 ms of processor time with 170,000 blocks.
+// cut deletes merged postings from a source: whole blocks, and the beginning of one. One
+// statement deletes the blocks by their keys. A deletion of all blocks up to a key would be slow
+// on PostgreSQL. It would read the whole segment, because a comparison of rows does not end an
+// index scan while the first columns are equal. With 170,000 blocks, it would need 20 ms of
+// processor time.
 func (s segments) cut(r *run) {
 	if r.next == 0 {
 		return
@@ -463,7 +463,7 @@ func (s segments) insertSegment(g segment) {
 		values ($1, $2, $3, $4, $5, $6, $7)`, s.organization, s.family, g.number, g.level, g.after, g.until, g.building)
 }
 
-// insertBlocks packs sorted postings into blocks of a segment.
+// insertBlocks packs sorted postings into blocks and queues their insertion.
 func (s segments) insertBlocks(number int64, list []postingKey) {
 	var rows []any
 	for len(list) > 0 {
@@ -495,13 +495,13 @@ func appendBlock(row []any, audience string, rank Rank, block []packed.Entry) []
 }
 
 const (
-	// blockWidth is the number of values of a block.
+	// blockWidth is the number of columns that are bound for each block.
 	blockWidth = 5
-	// blockRows is how many blocks one statement inserts at most.
+	// blockRows is the maximum number of blocks that one statement inserts.
 	blockRows = 8
 )
 
-// insertBlock has the insert statements by their number of blocks.
+// insertBlock has the insert statement for each number of blocks.
 var insertBlock = map[int]string{1: insertsBlocks(1), blockRows: insertsBlocks(blockRows)}
 
 func insertsBlocks(rows int) string {
@@ -513,23 +513,23 @@ func insertsBlocks(rows int) string {
 	return `insert into search_blocks (organization, family, segment, audience, rank, word, position, postings) values ` + strings.Join(values, ", ")
 }
 
-// updateBlock replaces the entries of a block whose last entry stays, since that is
-// its key.
+// updateBlock replaces the entries of a block. The last entry must stay the same, because it is
+// the key.
 func (s segments) updateBlock(number int64, last postingKey, block []packed.Entry) {
 	s.tx.Queue(`update search_blocks set postings = $8 where organization = $1 and family = $2 and segment = $3
 		and audience = $4 and rank = $5 and word = $6 and position = $7`,
 		s.organization, s.family, number, last.audience, int64(last.rank), last.Word, last.Position, packed.Encode(block))
 }
 
-// deleteBlocks deletes the first n blocks of a run. Words are valid UTF-8, so JSON keeps
-// them as they are.
+// deleteBlocks deletes the first n blocks of a run. Their keys are sent as JSON, which keeps
+// words unchanged because they are valid UTF-8.
 func (s segments) deleteBlocks(r *run, n int) {
 	keys := make([][]any, n)
 	for i, end := range r.ends[:n] {
 		last := &r.list[end-1]
 		keys[i] = []any{last.audience, last.rank, last.Word, last.Position}
 	}
-	b, _ := json.Marshal(keys) // texts and numbers always encode
+	b, _ := json.Marshal(keys) // texts and numbers cannot fail to encode
 	s.tx.Queue(fmt.Sprintf(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
 		and (audience, rank, word, position) in (select value ->> 0, cast(value ->> 1 as smallint), value ->> 2, cast(value ->> 3 as bigint) from %s)`,
 		fmt.Sprintf(s.tx.Dialect().Rows, "$4")), s.organization, s.family, r.segment, string(b))

@@ -6,26 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// Longer words are cut, in the index and in a query alike.
+// maxWord and maxAddress are the maximum lengths of words. Longer words are cut, in the index and
+// in a query alike.
 const (
 	maxWord    = 64  // runes
 	maxAddress = 254 // runes, the longest email address (RFC 5321)
 )
 
-// Span is a part of a text: the bytes from the first number to the second one.
+// Span is a part of a text. It has the index of the first byte and the index after the last byte.
 type Span [2]int
 
-// sink receives a word, and the part of the folded text that it comes from. With
-// prefix set, a query matches every word with that prefix.
+// sink receives a word and its place in the folded text. If prefix is true, the word of a query
+// also matches longer words.
 type sink func(word string, prefix bool, at Span)
 
 // indexText passes the words of a folded text to add.
 //
-// A word is a run of letters, digits and marks. An email address is also a word as a
-// whole, and digits that look like a telephone number are also a word in their
-// national form. A whole address has an '@' before it, so a search for the name at its
-// beginning does not walk it. The groups of such digits are words too. With isName set,
-// the other forms of a name are words as well.
+// A word is a run of letters, digits and marks. An email address is also a word as a whole.
+// Digits that look like a telephone number are also a word in their national form. Their groups
+// are words too. The word of an address has an additional '@' at its beginning. So a search for
+// the name at the beginning of addresses does not walk the addresses. If isName is true, the
+// additional words of names are passed too (see names.go).
 func indexText(folded string, isName bool, add sink) {
 	split(folded, func(at Span, national string) {
 		add(national, true, at)
@@ -42,8 +43,8 @@ func indexText(folded string, isName bool, add sink) {
 	})
 }
 
-// queryWords passes the words of a folded query to add. An address or a number is
-// searched as a whole and not by its parts.
+// queryWords passes the words of a folded query to add. An address or a telephone number is one
+// word, without the words of its parts.
 func queryWords(folded string, add sink) {
 	split(folded, func(at Span, national string) {
 		if national != "" {
@@ -58,9 +59,9 @@ func queryWords(folded string, add sink) {
 	})
 }
 
-// split cuts a folded text into telephone numbers, which are passed with their
-// national form, and the other runs between gaps. Index and query must cut alike, or
-// a text would not find itself.
+// split divides a folded text into telephone numbers and other runs between gaps. It passes a
+// number to phone with its national form. Index and query must split alike. Otherwise a text
+// would not find itself.
 func split(folded string, phone func(at Span, national string), other func(at Span)) {
 	for i := 0; i < len(folded); {
 		if isGap(folded[i]) {
@@ -81,8 +82,9 @@ func split(folded string, phone func(at Span, national string), other func(at Sp
 	}
 }
 
-// address returns the word for a part of a folded text as a whole, and where it
-// stands without the '@' before it; "" if it is no address.
+// address returns the word for a part of a folded text that is an email address. The word has an
+// additional '@' at its beginning, and from is its place in the text. The word is "" if the part
+// is not an address.
 func address(folded string, at Span) (word string, from Span) {
 	part := folded[at[0]:at[1]]
 	whole := trim(part)
@@ -94,8 +96,8 @@ func address(folded string, at Span) (word string, from Span) {
 	return "@" + whole, Span{start, start + len(whole)}
 }
 
-// isGap reports whether c separates addresses and numbers: a space, or one of the
-// specials of RFC 5322 except '@' and '.'.
+// isGap reports whether c separates addresses and numbers. Gaps are the space and the specials of
+// RFC 5322 except '@' and '.'.
 func isGap(c byte) bool {
 	switch c {
 	case ' ', '(', ')', '<', '>', '[', ']', ':', ';', '\\', ',', '"':
@@ -132,10 +134,10 @@ func parts(folded string, at Span, query bool, add sink) {
 	flush(at[1])
 }
 
-// pairs passes a run of a script without spaces to add as bigrams: every character
-// with the next one and, in the index, the last one alone. So any part of the run is
-// found: two characters and more by their bigrams, and one as the prefix of a
-// bigram.
+// pairs passes a run of a script without spaces to add as bigrams. Each bigram is a character
+// with the next one. In the index, the last character alone is a word too. So a query finds any
+// part of the run. It finds two or more characters by their bigrams, and one character as the
+// prefix of a bigram.
 func pairs(folded string, at Span, query bool, add sink) {
 	run := folded[at[0]:at[1]]
 	first, second := 0, unit(run)
@@ -156,7 +158,7 @@ func pairs(folded string, at Span, query bool, add sink) {
 	}
 }
 
-// unit returns the length of the first character of run with its marks.
+// unit returns the length in bytes of the first character of run, with its marks.
 func unit(run string) int {
 	_, n := utf8.DecodeRuneInString(run)
 	for n < len(run) {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// contact is a record of these tests.
+// contact returns the words of the contact in these tests.
 func contact() *Document {
 	var d Document
 	d.Add(Name, "Jörg Müller-Lüdenscheidt")
@@ -72,8 +72,8 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// TestFindsNames finds names as people hear them: without hyphens and apostrophes, and by a
-// given name that stands behind the family name.
+// TestFindsNames checks that names are found without hyphens and apostrophes. A given name after
+// the family name is found too.
 func TestFindsNames(t *testing.T) {
 	for name, queries := range map[string][]string{
 		"Karl-Heinz Berg":        {"karlheinz", "Karl-Heinz", "karl heinz", "heinz", "karlh", "karlheinz berg"},
@@ -112,7 +112,8 @@ func TestFindsNames(t *testing.T) {
 	}
 }
 
-// TestWordsOfNames counts the words of a name: only one with such characters has more.
+// TestWordsOfNames checks the words of names. Only names with hyphens and the like have
+// additional words.
 func TestWordsOfNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"Anna Berg": "0anna 0berg", "Karl-Heinz Berg": "0berg 0heinz 0karl 0karlheinz", "Müller": "0muller",
@@ -130,7 +131,7 @@ func TestWordsOfNames(t *testing.T) {
 	}
 }
 
-// While a word is being typed, the record stays among the hits.
+// TestFindsWhileTyping checks that every beginning of a name finds the record.
 func TestFindsWhileTyping(t *testing.T) {
 	for name, spellings := range map[string][]string{
 		"Müller":               {"Müller", "Mueller", "Muller"},
@@ -164,7 +165,7 @@ func TestFindsWhileTyping(t *testing.T) {
 	}
 }
 
-// A telephone number in any notation is found by any other notation.
+// TestNumbersAreFoundInAnyWriting checks that any notation of a telephone number finds any other.
 func TestNumbersAreFoundInAnyWriting(t *testing.T) {
 	writings := []string{
 		"+49 30 1234567", "+49 (0)30 1234567", "+49.30.1234567", "0049-30-1234567", "00 49 30 1234567", "00.49.30.1234567",
@@ -178,12 +179,12 @@ func TestNumbersAreFoundInAnyWriting(t *testing.T) {
 		}
 	}
 	for written, q := range map[string]string{
-		"01.23.45.67.89":   "01 23 45 67 89", // as in France
+		"01.23.45.67.89":   "01 23 45 67 89", // a number in France
 		"Tel. 030 1234567": "030.1234567",
 		"Tel.030 1234567":  "030.1234567",
 		"30 1234567":       "030 1234567",
 		"30.1234567":       "+49 30 1234567",
-		// Only the second number shows that the first one is a number too.
+		// The first number is recognized only because a second one follows.
 		"30 1234567 / 0170 7654321": "030 1234567",
 		"030 1234567 (Büro)":        "Büro",
 	} {
@@ -193,7 +194,8 @@ func TestNumbersAreFoundInAnyWriting(t *testing.T) {
 	}
 }
 
-// A date resembles a number and is still found like a date.
+// TestDatesAreNoNumbers checks that a date is found as a date, although it resembles a telephone
+// number.
 func TestDatesAreNoNumbers(t *testing.T) {
 	for text, q := range map[string]string{
 		"am 01.02.2024":         "1.2.2024",
@@ -215,8 +217,8 @@ func TestDatesAreNoNumbers(t *testing.T) {
 	}
 }
 
-// Every text of up to five of these tokens finds itself, in a text and in the
-// field of a telephone number.
+// TestEveryTextFindsItself checks that a text of up to five of these tokens finds itself, both in
+// a text and in a telephone number.
 func TestEveryTextFindsItself(t *testing.T) {
 	tokens := []string{"0", "030", "+49", "1234567", "12", "a", "@", ".", "/", "-", " ", "(0)", "中"}
 	in := map[string]func(*Document, Rank, string){"a text": (*Document).Add, "a number": (*Document).AddPhone}
@@ -256,7 +258,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Words that are too long are cut alike in the index and in a query, and all
+// TestBounds checks that too long words are cut alike in the index and in a query, and that all
 // bounds hold.
 func TestBounds(t *testing.T) {
 	var d Document
@@ -323,7 +325,7 @@ func FuzzParse(f *testing.F) {
 			if text != "" && !slices.Equal(parse(text), words) {
 				t.Errorf("%q is read as %v", text, parse(text))
 			}
-			// The words of a text find the text.
+			// The words of a text must find the text.
 			if _, found := q.rate(text, 0); !found && len(words) < maxWords {
 				t.Errorf("%q (%v) does not find itself: %s", s, q.words, text)
 			}

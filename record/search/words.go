@@ -10,7 +10,7 @@ import (
 // Rank is the weight of a word. Records with words of a lower rank come first.
 type Rank int
 
-// The ranks of words. Names weigh more than email and company, and these weigh
+// The ranks of words. Names weigh more than details, such as email addresses, and details weigh
 // more than notes.
 const (
 	Name Rank = iota
@@ -19,27 +19,26 @@ const (
 	ranks = 3
 )
 
-// maxWords bounds the different words of a record in the index. Ten thousand
-// characters have fewer than three thousand words, so only the content of
-// documents reaches the bound. Then the first words are kept. A German contract
-// of a hundred pages has six to nine thousand.
+// maxWords is the maximum number of different words that Add adds to a record. A text of ten
+// thousand characters has fewer than three thousand words. So only the content of documents can
+// exceed the limit. Then only the first words are indexed. A German contract of a hundred pages
+// has six to nine thousand words.
 const maxWords = 10_000
 
-// Document is the set of words by which a record is found. The zero value is empty
-// and ready to use. Add the words of the lowest rank first.
+// Document is the set of search words of a record. The zero value is empty and ready to use. Add
+// words of a lower rank first, because the number of words is limited.
 type Document struct {
 	words map[string]Rank
 }
 
-// Add adds the words of a text. Email addresses and telephone numbers in it are also
-// found as a whole.
+// Add adds the words of a text. Email addresses and telephone numbers in the text also become
+// words as a whole.
 func (d *Document) Add(rank Rank, text string) {
 	indexText(fold(text), rank == Name, d.sink(rank))
 }
 
-// AddDocument adds all words of another document at their ranks. The bound on words
-// does not apply to the sum, so a new name of a record never costs it a word of its
-// content.
+// AddDocument adds all words of another document with their ranks. It ignores the limit on words,
+// so that a new name of a record does not remove words of its content.
 func (d *Document) AddDocument(o *Document) {
 	if d.words == nil {
 		d.words = make(map[string]Rank, len(o.words))
@@ -51,7 +50,7 @@ func (d *Document) AddDocument(o *Document) {
 	}
 }
 
-// ParseDocument reads what String wrote.
+// ParseDocument returns the document that String has written.
 func ParseDocument(text string) *Document {
 	d := new(Document)
 	for _, p := range parse(text) {
@@ -63,7 +62,7 @@ func ParseDocument(text string) *Document {
 // Same reports whether two documents have the same words.
 func (d *Document) Same(o *Document) bool { return maps.Equal(d.words, o.words) }
 
-// String returns the words, each after its rank.
+// String returns the words, each preceded by its rank, in the format of join.
 func (d *Document) String() string { return join(d.postings()) }
 
 // AddAll adds the words of the texts that are not nil.
@@ -78,9 +77,9 @@ func (d *Document) AddAll(rank Rank, texts ...*string) {
 // AddEmail adds an email address, which is found as a whole and by its parts.
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 
-// AddPhone adds a telephone number. It is found by its beginning in any notation, with
-// and without country code and leading zero, and by its last digits, as it is dialled in
-// its own place. Anything else in text is found by its words.
+// AddPhone adds a telephone number. A search finds it by its beginning in any notation, with or
+// without the country code and the leading zero. A search also finds it by its last digits,
+// because people omit their own area code. Other text in it is found by its words.
 func (d *Document) AddPhone(rank Rank, text string) {
 	folded := fold(text)
 	add := d.sink(rank)
@@ -96,7 +95,7 @@ func (d *Document) AddPhone(rank Rank, text string) {
 	d.addNumber(rank, national)
 }
 
-// addNumber adds a telephone number in its national form, and backwards.
+// addNumber adds a telephone number in its national form and in the form of backwards.
 func (d *Document) addNumber(rank Rank, national string) {
 	d.add(rank, national)
 	if len(national) >= leastLocal {
@@ -122,7 +121,7 @@ func (d *Document) add(rank Rank, word string) {
 	d.words[word] = rank
 }
 
-// posting is one word of a record at its rank.
+// posting is one word of a record with its rank.
 type posting struct {
 	rank Rank
 	word string
@@ -145,7 +144,7 @@ func (d *Document) postings() []posting {
 	return list
 }
 
-// join writes postings as one text: '0anna 0berg 1kanzlei'.
+// join returns postings as one text, for example '0anna 0berg 1kanzlei'.
 func join(list []posting) string {
 	var b strings.Builder
 	for i, p := range list {
@@ -158,15 +157,14 @@ func join(list []posting) string {
 	return b.String()
 }
 
-// next cuts the first posting off a text made by join.
+// next returns the first posting of a text made by join, and the rest of the text.
 func next(text string) (p posting, rest string) {
 	word, rest, _ := strings.Cut(text, " ")
 	return posting{Rank(word[0] - '0'), word[1:]}, rest
 }
 
-// from returns the rest of a text made by join, beginning with the first
-// posting not less than p. It is a binary search, since a document has pages of
-// words.
+// from returns the part of a text made by join that begins with the first posting not less than
+// p. It is a binary search, because the text of a document is long.
 func from(text string, p posting) string {
 	low, high := 0, len(text)
 	for low < high {
@@ -195,7 +193,7 @@ func holds(text string, p posting) bool {
 	return first == p
 }
 
-// parse reads a text made by join.
+// parse returns the postings in a text made by join.
 func parse(text string) []posting {
 	list := make([]posting, 0, strings.Count(text, " ")+1)
 	for text != "" {

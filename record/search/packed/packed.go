@@ -1,10 +1,10 @@
 // Package packed owns the format of a block of postings: entries in order, delta-encoded as one text.
 //
-// A block is some dozens of entries, sorted by word and then by position, so it can be
-// read up to any entry and cut anywhere. Its first line is the least position
-// in it. Each other line is a word and the positions of its records: the first
-// as the distance from the first line, each further one as the distance from the
-// one before. All numbers are in base 36.
+// A block has some dozens of entries, sorted by word and then by position. A reader can decode it
+// from any entry on and split it anywhere. The first line is the least position in the block.
+// Each other line has a word and the positions of its records. The first position is the
+// difference to the first line, and each further position is the difference to the one before.
+// All numbers are in base 36.
 //
 //	-d1z2
 //	anna 0 1k
@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// Entry is a posting within its audience and rank: a word, and the position of a
-// record that holds it. Newer records have lower positions.
+// Entry is a posting within its audience and rank: a word, and the position of a record with this
+// word. A newer record has a lower position.
 type Entry struct {
 	Word     string
 	Position int64
@@ -34,13 +34,13 @@ func (e Entry) Compare(o Entry) int {
 	return cmp.Compare(e.Position, o.Position)
 }
 
-// First returns the least entry that a word can have.
+// First returns the least possible entry of a word.
 func First(word string) Entry { return Entry{word, math.MinInt64} }
 
-// ErrDamaged is returned for a text that is no block.
+// ErrDamaged is the error for a text that is not a block.
 var ErrDamaged = errors.New("search: a block of postings is damaged")
 
-// Encode writes a block of at least one entry. The entries must be in order.
+// Encode returns a block of the entries. There must be at least one, and they must be in order.
 func Encode(list []Entry) string {
 	least := list[0].Position
 	for _, e := range list {
@@ -59,7 +59,7 @@ func Encode(list []Entry) string {
 	return string(b)
 }
 
-// Split cuts entries into lists that make one block of about size bytes each.
+// Split divides entries into lists, each for a block of about size bytes.
 func Split(list []Entry, size int) [][]Entry {
 	var blocks [][]Entry
 	used, start := 0, 0
@@ -80,9 +80,9 @@ func Split(list []Entry, size int) [][]Entry {
 	return blocks
 }
 
-// Decode appends the entries of a block to list, beginning with an entry and
-// ending before a word. An empty word is no bound. ended reports whether the
-// block reaches that word.
+// Decode appends entries of a block to list, from the entry from on and up to the word before,
+// exclusive. If before is "", it decodes to the end. ended reports whether the block reaches the
+// word before. Decode returns ErrDamaged for a text that is not a block.
 func Decode(list []Entry, block string, from Entry, before string) (_ []Entry, ended bool, err error) {
 	head, lines, _ := strings.Cut(block, "\n")
 	least, rest, ok := cutNumber(head)
@@ -117,8 +117,9 @@ func Decode(list []Entry, block string, from Entry, before string) (_ []Entry, e
 	return list, false, nil
 }
 
-// cutNumber cuts a number in base 36 and the following blank off a text.
-// strconv.ParseInt takes five times as long, and a search reads thousands.
+// cutNumber returns the number in base 36 at the beginning of s, and the rest after the following
+// space. ok is false if there is no number. strconv.ParseInt would take five times as long, and a
+// search reads thousands of numbers.
 func cutNumber(s string) (n int64, rest string, ok bool) {
 	begin := 0
 	if strings.HasPrefix(s, "-") {

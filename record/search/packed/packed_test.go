@@ -20,8 +20,8 @@ func drawEntries(t *rapid.T) []Entry {
 	return slices.Compact(list)
 }
 
-// Packed entries are decoded unchanged, from any entry on and up to any word.
-// The blocks have about the requested size.
+// TestBlocks checks that decoded entries equal the encoded ones, from any entry on and up to any
+// word. It also checks that blocks have about the requested size.
 func TestBlocks(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		list := drawEntries(t)
