@@ -8,8 +8,8 @@ import (
 	"kartei/record/search"
 )
 
-// FuzzAround checks the part of a long text around its first mark. The part is text and
-// short, and it has the same marks as the text.
+// FuzzAround checks the part of a long text around its first mark. The part is valid and short,
+// and its marks are marks of the text.
 func FuzzAround(f *testing.F) {
 	for _, s := range [][2]string{
 		{

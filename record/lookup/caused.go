@@ -9,18 +9,18 @@ import (
 	"kartei/integration/requestlog"
 )
 
-// CausedInput names a call by its Request-Id.
+// CausedInput is the input of ListCaused. Request is the Request-Id of a call.
 type CausedInput struct {
 	Request string `json:"requestId"`
 }
 
-// CausedOutput holds what a call changed, the first change first.
+// CausedOutput has the changes that a call made, the first change first.
 type CausedOutput struct {
 	Data []event.CallEvent `json:"data"`
 }
 
-// ListCaused returns the events of a call that the caller may see in the request log, in
-// the environment in which the caller acts.
+// ListCaused returns the events of a call. The caller must be allowed to see the call in the
+// request log. The call must be in the environment in which the caller acts.
 var ListCaused = op.NewPrefetched("requests.caused", op.Read, requestlog.FlushFirst, listCaused, op.By(op.Self))
 
 func listCaused(ctx context.Context, c *op.Call, in CausedInput, none struct{}) (CausedOutput, error) {

@@ -11,9 +11,9 @@ import (
 	"kartei/record/task"
 )
 
-// The functions below choose what a line shows of a record: in each line what a
-// person on the telephone asks for, and any other member if it was found. Members
-// that no search finds are left out.
+// The functions below choose the members that a result line shows for a record. A line shows the
+// members that matter on the telephone, and any other member if it matches the query. Members
+// that the search index does not have are left out.
 
 func describeContact(d *draft, f *contact.Fields) {
 	d.title(f.DisplayName)
@@ -82,15 +82,15 @@ func (d *draft) title(text *string) {
 	}
 }
 
-// in notes the country of the record's telephone numbers. A record without a country gets
-// Germany: an area code of another country would only be cut at another place.
+// in sets the country of the record's telephone numbers. The default is Germany. With a wrong
+// country, only the length of the area code would be wrong.
 func (d *draft) in(a *record.Address) {
 	if d.country = "DE"; a != nil && a.Country != nil {
 		d.country = *a.Country
 	}
 }
 
-// sharing adds what all families have in common.
+// sharing adds the members that all families have in common.
 func (d *draft) sharing(s *record.CommonFields) {
 	for _, tag := range s.Tags {
 		d.add(found, "tags", &tag)
@@ -99,7 +99,8 @@ func (d *draft) sharing(s *record.CommonFields) {
 	d.identify(always, s.ExternalID)
 }
 
-// place returns postal code and city, which a search finds.
+// place returns the postal code and the city, which are in the search index. It returns nil
+// without an address.
 func place(a *record.Address) *string {
 	if a == nil {
 		return nil

@@ -16,40 +16,43 @@ import (
 )
 
 const (
-	// maxExported is how many records an export has at most. The pages of a list
-	// count as outflow, of which a person has three times as much in an hour.
+	// maxExported is the maximum number of records in an export. An export reads pages of a list,
+	// which count towards the caller's outflow limit. This limit allows a person three times as
+	// many records in an hour.
 	maxExported = record.CountCap - 1
-	// unconfirmed is how many records a person takes out within a day without a recent
+	// unconfirmed is the number of records that a person may export within a day without a recent
 	// sign-in.
 	unconfirmed = 200
-	// counted bounds the exports of a day that are counted. Beyond it each one asks.
+	// counted is the maximum number of exports of a day that are counted. After as many, each
+	// export requires a recent sign-in.
 	counted = 1000
 )
 
-// ExportInput is the input of BeginExport: which records of a list, and as what.
+// ExportInput is the input of BeginExport. It describes the records and the format of the export.
 type ExportInput struct {
 	// Family is contacts or companies.
 	Family string `json:"family"`
-	// Format is the kind of file, for the audit log.
+	// Format is one of formats. The audit log has it.
 	Format string `json:"format"`
-	// Chosen is the number of records that were chosen one by one. Without it all
-	// records count that fit.
+	// Chosen is the number of records that the person selected one by one. Zero means all records
+	// that match Q and Filters.
 	Chosen int64 `json:"chosen,omitempty"`
-	// Q and Filters are the list's, by the names of its parameters.
+	// Q and Filters are the search text and the filters of the list. The keys of Filters are the
+	// names of query parameters.
 	Q       string            `json:"q,omitempty"`
 	Filters map[string]string `json:"filters,omitempty"`
 }
 
-// formats are the kinds of files, and labels on paper.
+// formats are the file formats of exports. labels stands for printed labels.
 var formats = []string{"csv", "vcard", "labels"}
 
-// Export is an export that may begin.
+// Export is the output of BeginExport. Count is the number of records in the export.
 type Export struct {
 	Count int64 `json:"count"`
 }
 
-// BeginExport decides whether a list may leave as a file, and notes it in the audit
-// log. The records are read page by page afterwards, with the rights of the lists.
+// BeginExport decides whether the caller may export a list, and writes the export to the audit
+// log. Afterwards, the caller reads the records page by page with the operations of the lists.
 var BeginExport = op.New("exports.begin", op.Administer, beginExport, op.By(op.Member), op.Reads, op.Gives,
 	op.Audited("records.export"))
 
@@ -82,12 +85,12 @@ func beginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, e
 	return out, nil
 }
 
-// exportWords are the words of the exports that count in a day.
+// exportWords are the audit words of the exports that exported counts.
 var exportWords = []string{"records.export", "records.exportContact"}
 
-// CheckSize refuses an export with too many records. If a person takes out many records within
-// a day, the export gives access, and needs a recent sign-in. What is exported has the id that
-// about names.
+// CheckSize returns a fault if an export has too many records. If the caller exports many records
+// within a day, CheckSize requires a recent sign-in and sends a notice. about is the id of the
+// exported organization or record, for the notice.
 func CheckSize(
 	ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany i18n.Text,
 ) error {
@@ -110,8 +113,8 @@ func CheckSize(
 	})
 }
 
-// exported returns how many records the caller took out within the last 24 hours, by the audit
-// log. Two exports at the same moment do not see each other.
+// exported returns the number of records that the caller exported within the last 24 hours,
+// according to the audit log. Two simultaneous exports do not count each other.
 func exported(ctx context.Context, c *op.Call, organization int64) (all int64, err error) {
 	for _, word := range exportWords {
 		lines, err := audit.Query(ctx, c.Tx, map[int64]string{organization: ""},
@@ -133,7 +136,7 @@ func exported(ctx context.Context, c *op.Call, organization int64) (all int64, e
 	return all, nil
 }
 
-// count counts the records of an export.
+// count returns the number of records in an export.
 func (in *ExportInput) count(ctx context.Context, c *op.Call) (int64, error) {
 	if in.Family == contact.Contacts.Plural {
 		return countList(in, func(of record.CountInput, filters contact.Filters) (record.Count, error) {
@@ -145,7 +148,7 @@ func (in *ExportInput) count(ctx context.Context, c *op.Call) (int64, error) {
 	})
 }
 
-// countList counts the records of an export with the filters of its list.
+// countList returns the number of records in an export of a family with filters of type X.
 func countList[X any](in *ExportInput, count func(record.CountInput, X) (record.Count, error)) (int64, error) {
 	filters, err := record.ReadFilters[X](in.Filters)
 	if err != nil || in.Chosen > 0 {

@@ -13,7 +13,7 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestExportFilters narrows an export by each filter of its list.
+// TestExportFilters checks that BeginExport supports each filter of its list.
 func TestExportFilters(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -30,7 +30,7 @@ func TestExportFilters(t *testing.T) {
 				member, as := cmp.Or(f.Tag.Get("each"), name), d.Client
 				record := maps.Clone(x.least)
 				switch {
-				case name == "ownerId": // a record belongs to who creates it
+				case name == "ownerId": // the owner of a record is its creator
 					as = o.As(access.Member)
 					value = as.Principal
 				case f.Tag.Get("each") != "":

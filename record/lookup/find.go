@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// defaultHits and maxHits are the hits of each family without a limit in the
-	// input, and the highest limit.
+	// defaultHits is the maximum number of hits of each family if the input has no limit. maxHits
+	// is the highest limit in the input.
 	defaultHits = 5
 	maxHits     = 50
 	// maxText is the maximum length of a search text in characters. Lists have
@@ -28,47 +28,48 @@ const (
 
 // FindInput is the input of Find.
 type FindInput struct {
-	// Q is the text: words, a number, an email address, or an id. A letter with a
-	// colon before it narrows to a family: k or c, f or o, a or t, d.
+	// Q is the search text: words, a telephone number, an email address, or an id. A letter and a
+	// colon at its beginning restrict the search to one family: k or c, f or o, a or t, d.
 	Q string `json:"q"`
-	// Limit is the number of hits of each family, 1 to 50; zero means 5.
+	// Limit is the maximum number of hits of each family, from 1 to 50. Zero means 5.
 	Limit int `json:"limit,omitempty"`
-	// Counts asks for the number of hits of each family, which takes longer.
+	// Counts requests the number of hits of each family, which takes longer.
 	Counts bool `json:"counts,omitempty"`
 }
 
 // FindOutput is the output of Find.
 type FindOutput struct {
-	// Q is the text without what narrows it, and Family the plural of the only
-	// family; empty means all.
+	// Q is the search text without the letter for a family. Family is the plural of the family,
+	// or empty for all families.
 	Q      string `json:"q"`
 	Family string `json:"family,omitempty"`
-	// Best is the id of the hit to open, or empty: an exact one, else the first.
+	// Best is the id of the hit to open: an exact hit, or else the first hit. It is empty if
+	// there is no hit.
 	Best string `json:"best,omitempty"`
-	// Groups are the families with hits, one with exact ones first.
+	// Groups are the families with hits. Families with exact hits come first.
 	Groups []Group `json:"groups"`
-	// Thing is what an id in the text names, if that is no record.
+	// Thing has the id in the search text, if the id does not belong to a record.
 	Thing *Thing `json:"thing,omitempty"`
 }
 
-// Group has the hits of one family: exact ones first, then those that the caller opened
-// lately, then the others in the order of the index.
+// Group has the hits of one family. Exact hits come first, then records that the caller opened
+// recently, then the others in the order of the index.
 type Group struct {
 	Family string `json:"family"`
 	Hits   []Hit  `json:"hits"`
-	// More says that there are further hits, or may be.
+	// More says that there are more hits, or that there may be.
 	More  bool   `json:"more"`
 	Count *Count `json:"count,omitempty"`
 }
 
-// Count is the number of hits. Capped says that there may be more.
+// Count is the number of hits. Capped says that there are more hits, or that there may be.
 type Count struct {
 	Count  int  `json:"count"`
 	Capped bool `json:"capped"`
 }
 
-// Records counts the records of the answer for the limit on outflow. What is shown
-// while somebody types counts as one.
+// Records returns the number of records that count towards the outflow limit. The hits that
+// appear while a user types count as one record.
 func (f FindOutput) Records() int {
 	n := 0
 	for _, g := range f.Groups {
@@ -79,8 +80,8 @@ func (f FindOutput) Records() int {
 	return max(1, n)
 }
 
-// prepare writes waiting entries of the request log if the text has a Request-Id, so
-// that the call of a moment ago is found. It needs no transaction.
+// prepare writes pending entries of the request log if the text has a Request-Id. So Find also
+// finds a very recent call. It needs no transaction.
 func prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 	if strings.HasPrefix(idIn(in.Q), id.Request) {
 		return requestlog.FlushFirst(ctx, c, in)
@@ -88,8 +89,8 @@ func prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Find finds what a text names in all families that the caller may read, as far as
-// the caller sees it.
+// Find searches all families that the caller may read. It returns only records that the caller
+// sees.
 var Find = op.NewPrefetched("lookup.find", op.Read, prepare, find, op.By(op.Member))
 
 func find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (FindOutput, error) {
@@ -127,7 +128,7 @@ func find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (FindOutput
 	return out, f.finish(ctx, &out)
 }
 
-// trunks adds those whose telephone number has the searched one as an extension.
+// trunks adds records whose main telephone number belongs to the searched extension.
 func (f *finder) trunks(ctx context.Context, only string) error {
 	if !search.IsNumber(f.q) {
 		return nil
@@ -167,7 +168,7 @@ func (f *finder) trunks(ctx context.Context, only string) error {
 	return nil
 }
 
-// check returns the limit of the input.
+// check returns the limit of the input, and a fault if the input is not valid.
 func (in *FindInput) check() (limit int, err error) {
 	var wrong []fault.Field
 	if utf8.RuneCountInString(in.Q) > maxText {
@@ -182,14 +183,15 @@ func (in *FindInput) check() (limit int, err error) {
 	return cmp.Or(in.Limit, defaultHits), nil
 }
 
-// letters narrow a search to a family. They stand for the German and the English words.
+// letters are the letters that restrict a search to a family. They are the initials of the German
+// and the English words.
 var letters = map[string]string{
 	"k": "contacts", "c": "contacts", "f": "companies", "o": "companies",
 	"a": "tasks", "t": "tasks", "d": "documents",
 }
 
-// narrow splits a query into its text and the family that its prefix names. The family is empty
-// without such a prefix.
+// narrow splits a search text into the text without the letter for a family, and the family.
+// Without such a letter, the family is empty.
 func narrow(q string) (text, family string) {
 	q = strings.TrimSpace(q)
 	letter, rest, _ := strings.Cut(q, ":")
@@ -199,7 +201,7 @@ func narrow(q string) (text, family string) {
 	return q, ""
 }
 
-// finder is one call of Find.
+// finder is the state of one call of Find.
 type finder struct {
 	*op.Call
 	q        string
@@ -210,7 +212,7 @@ type finder struct {
 	groups   []group
 }
 
-// group is a Group in the making.
+// group is a Group whose hits are still drafts.
 type group struct {
 	Group
 	drafts []*draft
@@ -259,8 +261,8 @@ func (f *finder) family(ctx context.Context, of family) error {
 	return nil
 }
 
-// content says which documents have the words in their content. Those whose name has them
-// may have them there, too.
+// content sets Named and InText of documents. If the name of a document has all words of the
+// query, content also checks the text of its file.
 func (f *finder) content(ctx context.Context, drafts []*draft) error {
 	fits := func(words string) bool {
 		return slices.ContainsFunc(f.readings, func(q search.Query) bool { return q.HoldsWords(words) })
@@ -278,7 +280,7 @@ func (f *finder) content(ctx context.Context, drafts []*draft) error {
 	return err
 }
 
-// weight orders the hits of a family.
+// weight returns the place of a hit in the order of its family. The lowest comes first.
 func (d *draft) weight() int {
 	switch {
 	case d.Exact:
@@ -289,7 +291,7 @@ func (d *draft) weight() int {
 	return 2
 }
 
-// count counts the hits of a family, if the caller asks for it.
+// count counts the hits of a family if the input requests it.
 func (f *finder) count(r *search.Reader, q search.Query, g *group) error {
 	if !f.counts {
 		return nil
@@ -299,10 +301,10 @@ func (f *finder) count(r *search.Reader, q search.Query, g *group) error {
 	return err
 }
 
-// countCap is where counting stops.
+// countCap is the maximum of a count. Counting stops there.
 const countCap = 1000
 
-// finish marks the hits, and chooses the one to open.
+// finish adds marks to the hits, sorts the groups and chooses the best hit.
 func (f *finder) finish(ctx context.Context, out *FindOutput) error {
 	var all []*draft
 	for _, g := range f.groups {
@@ -328,8 +330,8 @@ func (f *finder) finish(ctx context.Context, out *FindOutput) error {
 	return nil
 }
 
-// titlesFor returns the titles of the records that members of hits name, by their
-// ids, as far as the caller may read them.
+// titlesFor returns the titles of the records that the hits refer to, by id. It leaves out
+// records that the caller may not read.
 func titlesFor(ctx context.Context, c *op.Call, drafts []*draft) (map[string]string, error) {
 	titles, missing := map[string]string{}, map[string][]string{}
 	for _, d := range drafts {
@@ -354,7 +356,7 @@ func titlesFor(ctx context.Context, c *op.Call, drafts []*draft) (map[string]str
 	return titles, nil
 }
 
-// ticks returns the ticks of the opened records of a family.
+// ticks returns the ticks at which the opened records of a family were created.
 func ticks(opened []openedRecord, object string) (list []clock.Micros) {
 	for _, o := range opened {
 		if o.Object == object {
@@ -364,7 +366,7 @@ func ticks(opened []openedRecord, object string) (list []clock.Micros) {
 	return list
 }
 
-// unique drops the repetitions of a list.
+// unique returns the list without duplicates.
 func unique(list []string) []string {
 	var out []string
 	for _, s := range list {

@@ -1,4 +1,4 @@
-// Package lookup owns finding over all families: one field for names, numbers, words and ids, and what people opened.
+// Package lookup owns the search over all families, and the records that people opened recently.
 package lookup
 
 import (
@@ -17,55 +17,55 @@ import (
 	"kartei/record/task"
 )
 
-// Hit is a record in a line, with what it was found by.
+// Hit is a record in a result line, with the parts that match the query.
 type Hit struct {
 	Object    string       `json:"object"`
 	ID        string       `json:"id"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	UpdatedAt clock.Micros `json:"updatedAt"`
-	// Title is the name of the record. Marks are its parts that were found.
+	// Title is the name of the record. Marks are the parts of the title that match the query.
 	Title string        `json:"title"`
 	Marks []search.Span `json:"marks,omitempty"`
 	Facts []Fact        `json:"facts"`
-	// Exact says that a telephone number, an email address, an external id or the
-	// record's id is the whole text that was searched.
+	// Exact says that the whole search text is a telephone number, an email address, an external
+	// id or the id of the record.
 	Exact bool `json:"exact,omitempty"`
-	// Near says that the searched telephone number is an extension of this one.
-	// Nothing has the searched number itself.
+	// Near says that the searched telephone number is an extension of this record's number. No
+	// record has the searched number itself.
 	Near bool `json:"near,omitempty"`
-	// Opened says that the caller opened the record lately.
+	// Opened says that the caller opened the record recently.
 	Opened bool `json:"opened,omitempty"`
-	// InText says that a word is in the content of the document. Named says that its
-	// name has all words, too.
+	// InText says that the content of the document has words of the query. Named says that the
+	// name of the document has all words of the query.
 	InText bool `json:"inText,omitempty"`
 	Named  bool `json:"named,omitempty"`
-	// AtEnd says that the searched digits are the end of a telephone number, and more
-	// than its area code stands before them. It may be somebody else's.
+	// AtEnd says that the searched digits are the end of a telephone number, and more than the
+	// area code precedes them. The number may belong to somebody else.
 	AtEnd bool `json:"atEnd,omitempty"`
 }
 
-// Fact is a member of a record in a line. Times are texts as in the API.
+// Fact is a member of a record in a result line. Times have the text form of the API.
 type Fact struct {
-	// Name is the member's name, for example phone. Members of the address have
-	// the name address.
+	// Name is the name of the member, for example phone. It is address for all members of the
+	// address.
 	Name string `json:"name"`
-	// ID is the id of a record that the member names. Text is the title of it.
+	// ID is the id of another record if the member is a reference. Text is then the title of that
+	// record.
 	ID string `json:"id,omitempty"`
-	// Text is the member, or the part of a long one around its first mark.
+	// Text is the text of the member. For a long text, it is the part around the first mark.
 	Text string `json:"text"`
-	// Marks are parts of the text in UTF-8: their first byte, and the byte after
-	// their last one.
+	// Marks are the parts of Text that match the query, as indexes of bytes.
 	Marks []search.Span `json:"marks,omitempty"`
 }
 
-// family is a family of records as this package shows it.
+// family has the functions of this package for a family of records.
 type family struct {
 	op.Family
 	searcher func(context.Context, *op.Call) (*search.Reader, error)
 	look     func(context.Context, *op.Call, []string) ([]*draft, error)
 }
 
-// families are all families, in the order of an answer.
+// families are all families in the order of the output.
 var families = []family{
 	familyOf(contact.Contacts, describeContact),
 	familyOf(company.Companies, describeCompany),
@@ -99,45 +99,45 @@ func allowed(c *op.Call) (list []family) {
 	return list
 }
 
-// draft is a hit in the making: its members, of which some are shown.
+// draft is a hit with all its members, before it has marks and facts.
 type draft struct {
 	Hit
 	members []member
-	// identifying are the texts by which a hit is exact.
+	// identifying are the texts that make the hit exact if the search text equals one of them.
 	identifying []member
-	// country is where the record's telephone numbers are.
+	// country is the country code for the record's telephone numbers.
 	country string
-	// words returns the words of the record's members.
+	// words returns the search words of the record's members.
 	words func() *search.Document
 }
 
-// member is a text of a record.
+// member is a member of a record as text.
 type member struct {
 	name, text string
 	kind       kind
 }
 
-// kind says how a member is shown and searched.
+// kind says when a member is shown and how it is searched.
 type kind int
 
 const (
-	// always is shown in each line.
+	// always is the kind of a text that each line shows.
 	always kind = iota
-	// phone is always, for a telephone number.
+	// phone is the kind of a telephone number that each line shows.
 	phone
-	// email is always, for an email address.
+	// email is the kind of an email address that each line shows.
 	email
-	// state is always, for a value that no search finds.
+	// state is the kind of a value that each line shows and that the search index does not have.
 	state
-	// names is always, for the id of a record, whose title is shown.
+	// names is the kind of a reference. Each line shows the title of the other record.
 	names
-	// found is shown if it has a mark.
+	// found is the kind of a text that a line shows only if it has a mark.
 	found
-	// excerpt is found, for a long text.
+	// excerpt is the kind of a long text. A line shows only the part around its first mark.
 	excerpt
 )
 
-// add adds a member, unless it is not set.
+// add adds a member if it is set.
 func (d *draft) add(k kind, name string, text *string) {
 	if text != nil && *text != "" {
 		d.members = append(d.members, member{name, *text, k})
@@ -151,15 +151,15 @@ func (d *draft) identify(k kind, text *string) {
 	}
 }
 
-// isExact reports whether a text, or one of its readings, identifies the record.
+// isExact reports whether the search text, or one of its readings, identifies the record.
 func (d *draft) isExact(q string, readings []search.Query) bool {
 	return d.identified(func(m member) bool {
 		return m.kind == phone && search.IsNumberOf(q, readings, m.text) || search.Same(q, m.text)
 	})
 }
 
-// isAtEnd reports whether a text is the end of one of the record's telephone numbers, and
-// not all of it behind the area code.
+// isAtEnd reports whether the search text is the end of one of the record's telephone numbers. It
+// returns false if the text is such a number without its area code.
 func (d *draft) isAtEnd(q string) bool {
 	return search.IsNumber(q) && d.identified(func(m member) bool {
 		return m.kind == phone && search.IsEndOf(q, m.text)
@@ -167,11 +167,11 @@ func (d *draft) isAtEnd(q string) bool {
 		!d.identified(func(m member) bool { return m.kind == phone && phones.IsLocal(q, m.text, d.country) })
 }
 
-// identified reports whether one of the identifying texts is as asked.
+// identified reports whether as returns true for at least one identifying text.
 func (d *draft) identified(as func(member) bool) bool { return slices.ContainsFunc(d.identifying, as) }
 
-// finish marks the hit and chooses its facts. titles has the titles of the records
-// that members name; others are not shown.
+// finish adds the marks and the facts, and returns the hit. titles has the titles of the records
+// in references. A reference without a title is not shown.
 func (d *draft) finish(m search.Marker, titles map[string]string) Hit {
 	d.Marks = m.Text(d.Title)
 	d.Facts = []Fact{}
@@ -198,15 +198,15 @@ func (d *draft) finish(m search.Marker, titles map[string]string) Hit {
 	return d.Hit
 }
 
-// The bytes of a long text that are shown before and after its first mark,
-// approximately.
+// before and after are the approximate numbers of bytes that around keeps before and after the
+// first mark.
 const (
 	before = 40
 	after  = 120
 )
 
-// around returns the part of a text around its first mark, cut at spaces, and the
-// marks in it.
+// around returns the part of a text around its first mark, cut at spaces, and the marks in this
+// part.
 func around(text string, marks []search.Span) (part string, in []search.Span) {
 	if len(marks) == 0 {
 		return "", nil
@@ -234,7 +234,7 @@ func around(text string, marks []search.Span) (part string, in []search.Span) {
 	return part, in
 }
 
-// wordAfter returns where the first word after from begins, at most limit.
+// wordAfter returns the index of the first word after from. It returns at most limit.
 func wordAfter(text string, from, limit int) int {
 	for i := from; i < limit; i++ {
 		if isSpace(text[i]) {
@@ -244,8 +244,8 @@ func wordAfter(text string, from, limit int) int {
 	return limit
 }
 
-// wordBefore returns where the last word before to ends, or the last character if
-// there is no space after from.
+// wordBefore returns the index at which the last word before to ends. If there is no space after
+// from, it returns the end of the last whole character.
 func wordBefore(text string, from, to int) int {
 	for i := to; i > from; i-- {
 		if isSpace(text[i]) {

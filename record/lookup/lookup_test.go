@@ -29,12 +29,13 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1))) })
 }
 
-// desk is a person at the web application, in the sandbox as test keys are.
+// desk is a person with a session of the web application. The session is in the sandbox, like
+// test keys, unless live is set.
 type desk struct {
 	*apitest.Client
 	o      *apitest.Office
 	cookie string
-	// live is set for somebody in the live organization.
+	// live says that the session is in the live organization.
 	live bool
 }
 
@@ -43,7 +44,7 @@ func sit(o *apitest.Office, role access.Role) desk {
 	return desk{c, o, o.Session(c.Principal), false}
 }
 
-// ask calls a row, and decodes its answer.
+// ask calls the operation row and decodes its response into out.
 func (d desk) ask(row string, in, out any) *api.Response {
 	d.o.Helper()
 	body, err := json.Marshal(in)
@@ -88,7 +89,7 @@ func (d desk) make(family string, members map[string]any) string {
 	return d.Do("POST", "/"+family, members).Want(201).Text("id")
 }
 
-// show shows the title and the facts of a hit, with marks in brackets.
+// show returns the title and the facts of a hit, with brackets around the marks.
 func show(h lookup.Hit) string {
 	words := []string{brackets(h.Title, h.Marks)}
 	for _, f := range h.Facts {
@@ -164,7 +165,8 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestFindNumbers finds a number in each notation that people and telephones use.
+// TestFindNumbers checks that a telephone number is found in each notation that people and
+// telephones use.
 func TestFindNumbers(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me := sit(o, access.Member)
@@ -204,7 +206,8 @@ func TestFindNumbers(t *testing.T) {
 	})
 }
 
-// TestFindSeesWhatListsShow compares the hits of each role with its lists.
+// TestFindSeesWhatListsShow checks that Find returns the same records as the lists, for each
+// role.
 func TestFindSeesWhatListsShow(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin, viewer := sit(o, access.Member), sit(o,
@@ -240,7 +243,7 @@ func TestFindSeesWhatListsShow(t *testing.T) {
 				t.Errorf("%s does not find a record by its id", who.Principal)
 			}
 		}
-		// Without the right to a family there are no hits of it, and no names.
+		// Without the right to read a family, there are no hits of this family and no titles.
 		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
 			ID:     other.Principal,
 			Rights: access.Rights{"contacts": "none"},
@@ -257,7 +260,8 @@ func TestFindSeesWhatListsShow(t *testing.T) {
 	})
 }
 
-// TestFindOrder puts exact hits before opened ones, and those before others.
+// TestFindOrder checks that exact hits come before opened records, and these come before all
+// others.
 func TestFindOrder(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, other := sit(o, access.Member), sit(o, access.Member)
@@ -315,8 +319,8 @@ func TestFindRefuses(t *testing.T) {
 	})
 }
 
-// refused makes a call with a key of the person that is bound to another network, and returns
-// its id.
+// refused makes a call with a key that is bound to another network. It returns the Request-Id of
+// the refused call.
 func (d desk) refused() string {
 	d.o.Helper()
 	made, err := d.o.Operator.CreateKey(d.o.Context(), key.New{
@@ -329,7 +333,8 @@ func (d desk) refused() string {
 	return (&apitest.Client{Office: d.o, Key: made.Key}).Do("GET", "/contacts", nil).Want(401).Header.Get("Request-Id")
 }
 
-// TestFindThings finds what is no record by its id, as far as the caller may see it.
+// TestFindThings checks that calls, events, keys and the like are found by their ids if the
+// caller may see them.
 func TestFindThings(t *testing.T) {
 	apitest.BySession.Except(t, "request log", "it finds a read")
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -344,7 +349,7 @@ func TestFindThings(t *testing.T) {
 		}).Want(201).Text("id")
 		event := me.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]["id"].(string)
 		me.Document("Brief.txt", "text/plain", []byte("Guten Tag"))
-		// The ids tell the time of another clock than the office's.
+		// The times in the ids come from another clock than the office's.
 		if err := o.Log.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -358,7 +363,7 @@ func TestFindThings(t *testing.T) {
 			if err := tx.QueryRow(t.Context(), `select id from operations`).Scan(&operation); err != nil {
 				return err
 			}
-			// Assistants are refused before their tool is known.
+			// A call of an assistant is refused before its tool is known.
 			if err := tx.QueryRow(t.Context(), `select operation from request_log where request_id = $1`,
 				refused).Scan(&asked); err != nil {
 				return err
@@ -402,7 +407,8 @@ func TestFindThings(t *testing.T) {
 	})
 }
 
-// TestRecent remembers the last records that a person opened, for this person alone.
+// TestRecent checks that Recent returns the last records that a person opened, only for this
+// person.
 func TestRecent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, admin := sit(o, access.Member), sit(o, access.Admin)
@@ -452,7 +458,7 @@ func TestRecent(t *testing.T) {
 		if len(few.Data) != 2 || few.Data[0].Title != "F" || !few.Data[0].Opened || !few.Remembered {
 			t.Errorf("without a deleted one: %+v", few)
 		}
-		// Off empties the list, and nothing is added.
+		// Switching the list off empties it, and no record is added.
 		me.ask("profile.set", map[string]bool{"recent": false}, nil)
 		open(me, ids[1], 204)
 		me.ask("lookup.recent", lookup.RecentInput{}, &few)
@@ -476,8 +482,8 @@ func TestRecent(t *testing.T) {
 	})
 }
 
-// TestFindOffices finds an office by the number of one of its extensions, if nothing
-// has that number itself.
+// TestFindOffices checks that an office is found by the number of an extension, if no record has
+// that number itself.
 func TestFindOffices(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me := sit(o, access.Member)
@@ -586,8 +592,9 @@ func TestSimilar(t *testing.T) {
 	})
 }
 
-// TestFindEqualsLists compares the hits of random records and texts with the lists, for
-// a reader who does not see all. Each hit has a mark or a word in the content.
+// TestFindEqualsLists checks that Find returns the same records as the lists for random records
+// and texts. The reader does not see all records. Each hit has a mark or a matching word in its
+// content.
 func TestFindEqualsLists(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		r := seed.Rand(t)
@@ -636,7 +643,7 @@ func TestFindEqualsLists(t *testing.T) {
 						if g.Family != family {
 							continue
 						}
-						if !want[h.ID] && !search.IsNumber(q) { // a number has more readings than a list knows
+						if !want[h.ID] && !search.IsNumber(q) { // a number has readings that a list does not use
 							t.Errorf("%q finds %s, which the list does not have", q, show(h))
 						}
 						delete(want, h.ID)
@@ -653,8 +660,8 @@ func TestFindEqualsLists(t *testing.T) {
 	})
 }
 
-// TestFindIsOneOfOutflow counts an answer while somebody types as one record, and a
-// longer one by its hits.
+// TestFindIsOneOfOutflow checks that a short output counts as one record, and a longer one as the
+// number of its hits.
 func TestFindIsOneOfOutflow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "session-outflow", Quota: 10, Capacity: 10}))
@@ -673,7 +680,8 @@ func TestFindIsOneOfOutflow(t *testing.T) {
 	})
 }
 
-// TestOpenedIsNoWrite checks that somebody who leafs through records can still save one.
+// TestOpenedIsNoWrite checks that calls of Opened do not count as writes. So a person who opens
+// many records can still save one.
 func TestOpenedIsNoWrite(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Metered(limit.Override{Name: "session-writes", Quota: 2, Capacity: 2}))
 	me := sit(o, access.Member)

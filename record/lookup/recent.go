@@ -14,21 +14,21 @@ import (
 	"kartei/store/db"
 )
 
-// maxRecent is how many opened records are remembered of a person.
+// maxRecent is the maximum number of opened records that are stored for a person.
 const maxRecent = 20
 
 // openedRecord is a record that a person opened.
 type openedRecord struct {
 	Object string `json:"o"`
 	ID     string `json:"i"`
-	// Created is the tick of the record's creation, which leads to its words.
+	// Created is the tick of the record's creation. It is the record's key in the search index.
 	Created clock.Micros `json:"c"`
 }
 
-// openings are the records that a person opened lately, the last first. There is no
-// time: the list is for the person's own eyes, and no record of work.
+// openings are the records that a person opened recently, the last first. They have no times,
+// because the list is only for this person and must not show when they worked.
 type openings struct {
-	// off says that the person does not want this list.
+	// off says that the person has switched the list off.
 	off     bool
 	records []openedRecord
 }
@@ -39,15 +39,16 @@ const (
 		on conflict (organization, principal) do update set switched_off = excluded.switched_off, records = excluded.records`
 )
 
-// OpenedIDs is what a person opened lately in one organization, for an export about them.
+// OpenedIDs are the records that a person opened recently in one organization. They are part of
+// the export about a person.
 type OpenedIDs struct {
 	// Remembered is false if the person has switched the list off.
 	Remembered bool `json:"remembered"`
-	// Records are ids, the last first.
+	// Records are the ids of the records, the last opened first.
 	Records []string `json:"records"`
 }
 
-// OpenedBy returns what a person opened lately in an organization.
+// OpenedBy returns the records that a person opened recently in an organization.
 func OpenedBy(ctx context.Context, tx db.Tx, organization int64, principal string) (OpenedIDs, error) {
 	o, err := readOpenings(ctx, tx, organization, principal)
 	out := OpenedIDs{!o.off, make([]string, len(o.records))}
@@ -57,7 +58,7 @@ func OpenedBy(ctx context.Context, tx db.Tx, organization int64, principal strin
 	return out, err
 }
 
-// readOpenings reads what a person opened lately.
+// readOpenings reads the records that a person opened recently.
 func readOpenings(ctx context.Context, tx db.Tx, organization int64, principal string) (o openings, err error) {
 	var text string
 	err = tx.QueryRow(ctx, selectRecents, organization, principal).Scan(&o.off, &text)
@@ -70,8 +71,8 @@ func readOpenings(ctx context.Context, tx db.Tx, organization int64, principal s
 	return o, json.Unmarshal([]byte(text), &o.records)
 }
 
-// store stores the list of the caller for an organization: the own one, or the
-// sandbox beside it.
+// store stores the list of the caller for an organization, which is the caller's own or its
+// sandbox.
 func (o *openings) store(ctx context.Context, c *op.Call, organization int64) error {
 	text, err := json.Marshal(append([]openedRecord{}, o.records...))
 	if err != nil {
@@ -83,7 +84,7 @@ func (o *openings) store(ctx context.Context, c *op.Call, organization int64) er
 
 // RecentInput is the input of Recent.
 type RecentInput struct {
-	// Limit is the number of records, 1 to 20; zero means 20.
+	// Limit is the maximum number of records, from 1 to 20. Zero means 20.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -94,11 +95,11 @@ type Recents struct {
 	Data       []Hit `json:"data"`
 }
 
-// Records returns 1, as for what is shown while somebody types.
+// Records returns 1, like for the hits that appear while a user types.
 func (Recents) Records() int { return 1 }
 
-// Recent returns the records that the caller opened lately, the last first. Those that
-// the caller no longer sees are left out.
+// Recent returns the records that the caller opened recently, the last first. It leaves out
+// records that the caller no longer sees.
 var Recent = op.New("lookup.recent", op.Read, recent, op.By(op.Member))
 
 func recent(ctx context.Context, c *op.Call, in RecentInput) (Recents, error) {
@@ -132,7 +133,7 @@ func recent(ctx context.Context, c *op.Call, in RecentInput) (Recents, error) {
 	return out, err
 }
 
-// look reads the records of the list that the caller may see, by their ids.
+// look returns the records of the list that the caller sees, by id.
 func (o *openings) look(ctx context.Context, c *op.Call) (map[string]*draft, error) {
 	byID := map[string]*draft{}
 	for _, f := range allowed(c) {
@@ -155,11 +156,12 @@ func (o *openings) look(ctx context.Context, c *op.Call) (map[string]*draft, err
 
 // OpenedInput is the input of Opened.
 type OpenedInput struct {
-	// ID is the record that the caller has opened.
+	// ID is the id of the record that the caller has opened.
 	ID string `json:"id"`
 }
 
-// Opened puts a record at the head of those that the caller opened.
+// Opened moves a record to the head of the caller's recently opened records. It fails with
+// NOT_FOUND if the caller does not see the record.
 var Opened = op.New("lookup.opened", op.Note, opened, op.By(op.Member))
 
 func opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error) {
@@ -184,8 +186,8 @@ func opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error)
 	return op.Nothing{}, o.store(ctx, c, c.Actor.Org())
 }
 
-// Remember switches the list of the caller on or off, in the organization and its
-// sandbox. Off also empties it. The profile of a person has the switch.
+// Remember switches the caller's list on or off, in the organization and its sandbox. Switching
+// it off also empties it. The profile of a person has the switch.
 func Remember(ctx context.Context, c *op.Call, on bool) error {
 	here, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
 	if err != nil {

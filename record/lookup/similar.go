@@ -12,16 +12,16 @@ import (
 	"kartei/record/search"
 )
 
-// maxSimilar is how many similar records are shown beside a form.
+// maxSimilar is the maximum number of similar records next to a form.
 const maxSimilar = 5
 
-// SimilarInput is the input of Similar: what a form has so far.
+// SimilarInput is the input of FindSimilar. It has the current values of a form.
 type SimilarInput struct {
 	// Family is contacts or companies.
 	Family string `json:"family"`
-	// ID is the record that the form changes. It is left out.
+	// ID is the id of the record that the form changes. The output leaves it out.
 	ID string `json:"id,omitempty"`
-	// FirstName and LastName are a contact's names, and Name is a company's.
+	// FirstName and LastName are the names of a contact. Name is the name of a company.
 	FirstName string   `json:"firstName,omitempty"`
 	LastName  string   `json:"lastName,omitempty"`
 	Name      string   `json:"name,omitempty"`
@@ -29,7 +29,7 @@ type SimilarInput struct {
 	Numbers   []string `json:"numbers,omitempty"`
 }
 
-// Similar has the records that may be the contact or company that a form describes.
+// Similar has records that may be the same contact or company as in the form.
 type Similar struct {
 	Data []Like `json:"data"`
 }
@@ -37,25 +37,25 @@ type Similar struct {
 // Like is a similar record.
 type Like struct {
 	Hit
-	// By is the kind of the common value: email, number, name.
+	// By has the kinds of values that both have in common: email, number, name.
 	By []Likeness `json:"by"`
 }
 
-// Likeness is what two records have in common.
+// Likeness is a kind of value that two records have in common.
 type Likeness string
 
-// The likenesses, the strongest first.
+// The values of Likeness, the strongest first.
 const (
 	ByEmail  Likeness = "email"
 	ByNumber Likeness = "number"
 	ByName   Likeness = "name"
 )
 
-// Records returns 1, as for what is shown while somebody types.
+// Records returns 1, like for the hits that appear while a user types.
 func (Similar) Records() int { return 1 }
 
-// FindSimilar finds the records with the name, address or number of a form, as far as
-// the caller sees them: those with most in common first.
+// FindSimilar returns the records with the name, email address or telephone number of a form. It
+// returns only records that the caller sees. Records with most values in common come first.
 var FindSimilar = op.New("lookup.similar", op.Read, findSimilar, op.By(op.Member))
 
 func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, error) {
@@ -99,8 +99,8 @@ func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, err
 	return out, err
 }
 
-// maxCandidates is how many hits of each question are compared. Others than the
-// members of the form may have the words.
+// maxCandidates is the maximum number of hits of each search that are compared with the form. Not
+// every hit has the words in the right member.
 const maxCandidates = 20
 
 func (in *SimilarInput) check() error {
@@ -127,15 +127,16 @@ func (in *SimilarInput) check() error {
 	return fault.Invalid(wrong...)
 }
 
-// question is a search for one member of a form.
+// question is a search for one value of a form.
 type question struct {
 	query search.Query
 	by    Likeness
-	// fits reports whether a hit has the member, and not only its words.
+	// fits reports whether a hit has the value in the right member, and not only its words.
 	fits func(*draft) bool
 }
 
-// questions returns the searches of a form. A first name alone asks nothing.
+// questions returns the searches for the values of a form. There is no search for a first name
+// alone.
 func (in *SimilarInput) questions() (list []question) {
 	if strings.Contains(in.Email, "@") {
 		list = append(list, question{search.Whole(in.Email), ByEmail, func(d *draft) bool {
@@ -164,18 +165,18 @@ func (in *SimilarInput) questions() (list []question) {
 	return list
 }
 
-// holdsName reports whether a name alone has all words of a query.
+// holdsName reports whether a name has all words of a query.
 func holdsName(q search.Query, name string) bool {
 	d := new(search.Document)
 	d.Add(search.Name, name)
 	return q.Holds(d)
 }
 
-// forms are the words of a company's name that do not tell it from another one.
+// forms are words in the names of companies, such as legal forms, that do not identify a company.
 var forms = strings.Fields("gmbh mbh ag kg kgaa ohg ug gbr se eg ev e.v. co & und haftungsbeschränkt (haftungsbeschränkt) partg partgmbb mbb ltd inc")
 
-// plainName returns the name of a company without its legal form, unless nothing would
-// remain.
+// plainName returns the name of a company without its legal form. If no word would remain, it
+// returns the whole name.
 func plainName(name string) string {
 	words := slices.DeleteFunc(strings.Fields(name), func(w string) bool {
 		return slices.Contains(forms, strings.Trim(strings.ToLower(w), ".,"))
@@ -186,13 +187,14 @@ func plainName(name string) string {
 	return strings.Join(words, " ")
 }
 
-// like is a similar record in the making.
+// like is a Like that is not finished yet.
 type like struct {
 	*draft
 	by []Likeness
 }
 
-// alike returns the hits that fit a question, those with most in common first.
+// alike returns the hits that fit at least one question. Hits with most values in common come
+// first.
 func alike(asked []question, drafts []*draft) (list []like) {
 	for _, d := range drafts {
 		var by []Likeness

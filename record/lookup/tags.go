@@ -16,7 +16,7 @@ import (
 type TagsInput struct {
 	// Family is the plural of a family of records.
 	Family string `json:"family"`
-	// Q is the beginning of a tag, or empty.
+	// Q is the beginning of a tag. If it is empty, all tags match.
 	Q string `json:"q,omitempty"`
 }
 
@@ -25,14 +25,14 @@ type TagList struct {
 	Data []string `json:"data"`
 }
 
-// usedTags finds the tags of each family.
+// usedTags has the function that returns the tags of a family, by its plural.
 var usedTags = map[string]func(context.Context, *op.Call, string) ([]string, error){
 	contact.Contacts.Plural: contact.Contacts.UsedTags, company.Companies.Plural: company.Companies.UsedTags,
 	task.Tasks.Plural: task.Tasks.UsedTags, document.Documents.Plural: document.Documents.UsedTags,
 }
 
-// Tags returns the tags that records of a family have, in their order: at most eight.
-// Tags that only private records have are left out.
+// Tags returns the tags of a family's records in their order, at most eight. It leaves out tags
+// that only private records have.
 var Tags = op.New("lookup.tags", op.Read, tags, op.By(op.Member))
 
 func tags(ctx context.Context, c *op.Call, in TagsInput) (TagList, error) {

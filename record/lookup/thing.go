@@ -19,24 +19,24 @@ import (
 	"kartei/record/search"
 )
 
-// Thing is something with an id that is no record: a call, a key, a person.
+// Thing is an object with an id that is not a record, for example a call, a key or a person.
 type Thing struct {
-	// Object is request, event, operation, delivery, webhookEndpoint, key, user or
-	// serviceAccount.
+	// Object is the kind of the object: request, event, operation, delivery, webhookEndpoint,
+	// key, user or serviceAccount.
 	Object string `json:"object"`
 	ID     string `json:"id"`
-	// Title is a word of the thing: a name, a type, or an operation with its
-	// status.
+	// Title is a short text about the object: a name, a type, or an operation with its status.
 	Title string `json:"title"`
-	// OrganizationID is the organization of a call, which may be the sandbox.
+	// OrganizationID is the organization of a call, which may be the sandbox. It is empty for
+	// other objects.
 	OrganizationID string `json:"organizationId,omitempty"`
-	// Of is the id of the thing that has the page, if that is another one: the
-	// endpoint of a delivery.
+	// Of is the id of another object on whose page this one is shown. For a delivery, it is the
+	// endpoint.
 	Of string `json:"of,omitempty"`
 }
 
-// idIn returns the first id in a text, for example in a pasted address or a line of a
-// log; "" if there is none.
+// idIn returns the first id in a text, for example in a pasted URL or a log line. It returns ""
+// if there is no id.
 func idIn(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
@@ -50,7 +50,7 @@ func idIn(text string) string {
 	return ""
 }
 
-// familyOfID returns the family of an id by its prefix, or nil.
+// familyOfID returns the family whose prefix an id has, or nil.
 func familyOfID(name string) *family {
 	i := slices.IndexFunc(families, func(f family) bool { return strings.HasPrefix(name, f.Prefix) })
 	if i < 0 {
@@ -59,7 +59,7 @@ func familyOfID(name string) *family {
 	return &families[i]
 }
 
-// byID adds the record or the thing with an id, if the caller may see it.
+// byID adds the record or the object with an id to out, if the caller may see it.
 func (out *FindOutput) byID(ctx context.Context, c *op.Call, name string) error {
 	f := familyOfID(name)
 	if f == nil {
@@ -93,9 +93,8 @@ func (out *FindOutput) byID(ctx context.Context, c *op.Call, name string) error 
 	return nil
 }
 
-// things holds a function for each kind of thing that is no record, by the prefix of its
-// ids. The function finds the thing if the caller may open its page, and returns the zero
-// Thing otherwise.
+// things has, for each prefix of ids, the function that finds an object. The function returns the
+// zero Thing if the caller may not open the object's page.
 var things map[string]func(context.Context, *op.Call, string) (Thing, error)
 
 func init() {
@@ -111,8 +110,8 @@ func init() {
 	}
 }
 
-// findRequest finds a call that the request log shows the caller. The call of a
-// refused key names no principal.
+// findRequest finds a call that the caller may see in the request log. A call with a refused key
+// has no principal.
 func findRequest(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	found, err := requestlog.Read(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
 	for _, l := range found.Data {

@@ -8,12 +8,13 @@ import (
 	"kartei/kit/fault"
 )
 
-// maxTitles bounds the ids in one call. A page of records names fewer others.
+// maxTitles is the maximum number of ids in one call. A page of records refers to fewer other
+// records.
 const maxTitles = 200
 
 // TitlesInput is the input of Titles.
 type TitlesInput struct {
-	// IDs are ids of records, at most 200.
+	// IDs are the ids of records, at most 200.
 	IDs []string `json:"ids"`
 }
 
@@ -28,8 +29,8 @@ type TitlesOf struct {
 	Data []TitleEntry `json:"data"`
 }
 
-// Titles returns the titles of the named records that the caller sees. Others are
-// left out.
+// Titles returns the titles of the records with the given ids. It leaves out records that the
+// caller does not see.
 var Titles = op.New("lookup.titles", op.Read, titles, op.By(op.Member))
 
 func titles(ctx context.Context, c *op.Call, in TitlesInput) (TitlesOf, error) {

@@ -10,8 +10,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestTitles resolves ids of several families, and leaves out what the caller does
-// not see.
+// TestTitles checks that Titles returns the titles of records of several families. It leaves out
+// records that the caller does not see.
 func TestTitles(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, other := sit(o, access.Member), sit(o, access.Member)
