@@ -11,25 +11,24 @@ import (
 	"kartei/store/job"
 )
 
-// ExpireKind is the kind of job that ends the sessions of an organization that
-// expire within the same hour. One job for each session would be a million rows
-// at a million uploads a day.
+// ExpireKind is the kind of a job that expires the sessions of an organization. One job expires
+// all sessions whose time ends within the same hour. One job for each session would mean a
+// million rows at a million uploads a day.
 const ExpireKind = "uploads.expire"
 
 const (
-	// clearAfter is the pause between the end of a session and the search for bytes that
-	// arrived after it. It is the time that 168 MiB take at the slowest accepted
-	// rate, see package rest.
+	// clearAfter is the time between the end of a session and the deletion of bytes that arrived
+	// later. It is the time that 168 MiB need at the slowest accepted rate, see package rest.
 	clearAfter = 3 * clock.Hour
-	// expireEvery is the shortest time between two runs of the job.
+	// expireEvery is the minimum time between two runs of the job.
 	expireEvery = time.Minute
-	// expirePage is how many sessions one transaction ends.
+	// expirePage is the maximum number of sessions that one transaction ends.
 	expirePage = 100
 )
 
 const (
-	// selectOver finds expired sessions, except those whose bytes a running
-	// operation still needs.
+	// selectOver selects expired sessions. It leaves out sessions whose bytes a running operation
+	// still needs.
 	selectOver = `select id from uploads where organization = $1 and expires_at >= $2 and expires_at < $3 and expires_at <= $4 and ended = false
 		and not exists (select 1 from operations where operations.organization = $1 and operations.id = uploads.operation and operations.finished_at = 0)
 		order by expires_at limit $5`
@@ -41,23 +40,22 @@ const (
 	deleteEnded = `delete from uploads where organization = $1 and id = $2`
 )
 
-// hour is the hour in which sessions end. Sessions live for a day, so none is
-// added to an hour that has begun.
+// hour is the payload of the job. From is the beginning of the hour in which the sessions end. A
+// session lives for a day, so no session is added to an hour that has already begun.
 type hour struct {
 	From clock.Micros `json:"from"`
 }
 
-// expiry is the input of the job that ends sessions of an hour.
+// expiry returns the job that expires the sessions of the hour that contains at.
 func expiry(at clock.Micros) job.Spec {
 	h := hour{at - at%clock.Hour}
 	return job.Spec{Kind: ExpireKind, Key: strconv.FormatInt(int64(h.From), 10), Payload: h, Due: at}
 }
 
-// Expire ends expired sessions, and deletes bytes without a document. A client
-// that began to send before the end may send bytes after it. A bucket checks
-// the time only at the beginning, and a process may die before it deletes a
-// late file. So bytes are deleted once more three hours later, together with
-// the sessions.
+// Expire ends expired sessions and deletes their bytes. A client that began to send before the
+// end may send bytes after it. A bucket checks the time only at the beginning. A process may die
+// before it deletes a late file. So Expire deletes the bytes again three hours later, together
+// with the rows of the sessions.
 func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 	var h hour
 	if err := j.Decode(&h); err != nil {
@@ -84,7 +82,7 @@ type expiryRun struct {
 	from clock.Micros
 }
 
-// page reads some sessions of the hour that ended before a time.
+// page returns the ids of sessions of the hour whose end was at or before a time.
 func (e *expiryRun) page(ctx context.Context, tx db.Tx, statement string, until clock.Micros) ([]string, error) {
 	return db.Values[string](ctx, tx, statement, e.job.Organization, e.from, e.from+clock.Hour, until, expirePage)
 }
@@ -99,9 +97,9 @@ func (e *expiryRun) remove(ctx context.Context, names []string) error {
 	return nil
 }
 
-// end ends sessions, so no document can be made of them, and then deletes their
-// bytes. If ending fails, the sessions stay. If the process dies, the second
-// deletion removes the bytes.
+// end marks expired sessions as ended, so that no document can be made from them, and then
+// deletes their bytes. If the deletion fails, it removes the marks. If the process dies, the
+// second deletion removes the bytes.
 func (e *expiryRun) end(ctx context.Context) error {
 	for {
 		var names []string
@@ -125,7 +123,7 @@ func (e *expiryRun) end(ctx context.Context) error {
 	}
 }
 
-// clear deletes ended sessions and their late bytes.
+// clear deletes the rows of ended sessions and bytes that arrived late.
 func (e *expiryRun) clear(ctx context.Context) error {
 	for {
 		var names []string

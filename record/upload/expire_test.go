@@ -16,8 +16,7 @@ import (
 	"kartei/test/waittest"
 )
 
-// gatedStore is a store whose Put waits until free is closed. While it is stuck,
-// it deletes nothing.
+// gatedStore is a store whose Keep waits until free is closed. While stuck is set, Delete fails.
 type gatedStore struct {
 	blob.Store
 	came, free chan struct{}
@@ -44,10 +43,10 @@ func (w gatedStore) Delete(ctx context.Context, name string) error {
 	return w.Store.Delete(ctx, name)
 }
 
-// Sessions that end in the same hour have one job. Each ends at its own time:
-// its bytes are deleted then, and its row three hours later. A session whose
-// document is being made waits for it. If the store does not delete, it is
-// asked again.
+// TestSessionsEndTogether checks that sessions whose time ends in the same hour have one job.
+// Each session ends at its own time. Then its bytes are deleted, and three hours later its row. A
+// session whose document is being made waits for the document. If the store cannot delete, the
+// job is repeated.
 func TestSessionsEndTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := gatedStore{came: make(chan struct{}, 1), free: make(chan struct{}), stuck: new(atomic.Bool)}
@@ -87,10 +86,10 @@ func TestSessionsEndTogether(t *testing.T) {
 type sessions struct {
 	*testing.T
 	*apitest.Client
-	outcomes <-chan string // of the job that ends them
+	outcomes <-chan string // outcomes of the job that expires sessions
 }
 
-// expiring opens an office with a store that waits.
+// expiring returns a client of an office with the given store.
 func expiring(t *testing.T, d db.DB, store gatedStore) *sessions {
 	t.Helper()
 	outcomes := make(chan string, 100)
@@ -109,7 +108,7 @@ func expiring(t *testing.T, d db.DB, store gatedStore) *sessions {
 	return &sessions{t, o.As(access.Member), outcomes}
 }
 
-// start opens a session and uploads its file.
+// start begins a session and uploads its file.
 func (s *sessions) start() *apitest.Answer {
 	s.T.Helper()
 	file := []byte("Guten Tag\n")
@@ -118,12 +117,12 @@ func (s *sessions) start() *apitest.Answer {
 	return session
 }
 
-// to moves the clock to a time after the beginning.
+// to advances the clock to a time after the start of the test.
 func (s *sessions) to(after time.Duration) {
 	s.Clock.Advance(apitest.Begin.Add(after).Sub(s.Clock.Now()))
 }
 
-// await waits until a run of the job has an outcome.
+// await waits until a run of the job has the outcome want.
 func (s *sessions) await(want string) {
 	s.T.Helper()
 	for watch, others := waittest.New(), 0; ; others++ {
@@ -138,8 +137,8 @@ func (s *sessions) await(want string) {
 	}
 }
 
-// holds fails the test unless the database has so many sessions, and jobs that end
-// them.
+// holds fails the test unless the database has the given numbers of sessions and of jobs that
+// expire them.
 func (s *sessions) holds(when string, rows, jobs int64) {
 	s.T.Helper()
 	var haveRows, haveJobs int64
@@ -150,7 +149,8 @@ func (s *sessions) holds(when string, rows, jobs int64) {
 	}
 }
 
-// hasBytes fails the test unless the store has a session's file, or has none.
+// hasBytes fails the test unless the store has the file of a session. If want is false, it fails
+// if the store has the file.
 func (s *sessions) hasBytes(session *apitest.Answer, want bool) {
 	s.T.Helper()
 	granted, err := s.Store.Verify(target(session)[len("/uploads/"):], apitest.Begin)

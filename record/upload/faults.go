@@ -9,23 +9,22 @@ import (
 	"kartei/store/blob"
 )
 
-// These functions turn the errors of the store of files into faults for a caller. What a job
-// does about such an error stands in the job.
+// These functions convert errors of the blob store into faults for a caller. Jobs handle such
+// errors on their own.
 
-// Away returns the fault for a store that does not answer a call of the API.
+// Away returns the fault for a store that cannot be reached during a call of the API.
 func Away(err error) error {
 	return &fault.Fault{Code: fault.Upstream, RetryAfter: 5 * time.Second, Cause: err}
 }
 
-// Unreadable reports whether an error of the store says that a file can never be
-// read again. Waiting does not help.
+// Unreadable reports whether an error of the store means that a file can never be read again. A
+// retry does not help.
 func Unreadable(err error) bool {
 	return errors.Is(err, blob.ErrDamaged) || errors.Is(err, blob.ErrUnknownKey)
 }
 
-// Unopened returns the fault for a stored file that cannot be opened. A file that
-// is missing or damaged stays so: the caller gets an error, and the log names the
-// file.
+// Unopened returns the fault for a stored file that cannot be opened. A missing or damaged file
+// causes an internal error, which the log has with the name of the file.
 func Unopened(err error) error {
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
@@ -36,7 +35,7 @@ func Unopened(err error) error {
 	return Away(err)
 }
 
-// unverified returns the fault for an address that is not valid.
+// unverified returns the fault for an upload address that is not valid.
 func unverified(err error) error {
 	if errors.Is(err, blob.ErrExpired) {
 		return &fault.Fault{Code: fault.NotFound, Detail: late}
@@ -44,11 +43,11 @@ func unverified(err error) error {
 	return &fault.Fault{Code: fault.NotFound, Detail: noTarget}
 }
 
-// unstored returns the fault for a file that could not be stored for a reason
-// unrelated to its bytes. The session does not remember such a fault.
+// unstored returns the fault for a file that could not be stored for a reason unrelated to its
+// bytes. The session does not store such a fault.
 func unstored(err error) error {
 	switch _, source := errors.AsType[*blob.SourceError](err); {
-	case source: // the client went away or is too slow
+	case source: // the client has disconnected or is too slow
 		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
 	case errors.Is(err, blob.ErrUnavailable):
 		return &fault.Fault{Code: fault.InstancePending, Detail: storeAway, RetryAfter: 5 * time.Second, Cause: err}
@@ -58,8 +57,9 @@ func unstored(err error) error {
 	return err
 }
 
-// unfit returns the fault for bytes that do not match the session, whose size
-// is given. It returns nil if the error says nothing about the bytes.
+// unfit returns the fault for bytes that do not match the session. size is the size of the
+// session, and announced is the Content-Length or -1. unfit returns nil if the error is unrelated
+// to the bytes.
 func unfit(err error, size, announced int64) *fault.Fault {
 	switch {
 	case errors.Is(err, blob.ErrTooShort):
@@ -72,8 +72,8 @@ func unfit(err error, size, announced int64) *fault.Fault {
 	return nil
 }
 
-// another returns a text with the size of the session and the size of the file.
-// If the size of the file was not announced, sent describes the difference.
+// another returns a text with the size of the session and the announced size of the file. If the
+// size was not announced, sent describes the difference.
 func another(size, announced int64, sent i18n.Text) i18n.Text {
 	if announced >= 0 {
 		sent = i18n.Bytes(announced)

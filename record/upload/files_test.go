@@ -9,8 +9,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The job of an hour reads only the sessions of that hour, however many an
-// organization has.
+// TestSessionsEndAlongAnIndex checks that the job of an hour reads only the sessions of that
+// hour, however many sessions the organization has.
 func TestSessionsEndAlongAnIndex(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Read(t.Context(), func(tx db.Tx) error {
@@ -33,7 +33,8 @@ func TestSessionsEndAlongAnIndex(t *testing.T) {
 	}
 }
 
-// Sessions that end within an hour have one job.
+// TestSessionsShareTheirJob checks that sessions whose time ends within the same hour have one
+// job.
 func TestSessionsShareTheirJob(t *testing.T) {
 	for at, key := range map[clock.Micros]string{
 		48 * clock.Hour: "172800000000", 49*clock.Hour - 1: "172800000000", 49 * clock.Hour: "176400000000",

@@ -26,33 +26,34 @@ import (
 	"kartei/test/dbtest"
 )
 
-// fuzzSession is a session of the fuzz target: its file and its address.
+// fuzzSession is a session of the fuzz target. It has the file, its name in the store and its
+// upload path.
 type fuzzSession struct {
 	file         []byte
 	staged, path string
 }
 
-// The properties of a session that FuzzPut varies.
+// hashed, large and already are the properties of a session that FuzzPut varies.
 const (
-	hashed  = 1 << iota // the session knows the hash
-	large               // its file has more than one segment
+	hashed  = 1 << iota // the session has the hash of the file
+	large               // the file has more than one segment
 	already             // another file of the same size was stored before
 	kinds
 )
 
 const typed = "Host: localhost\r\nContent-Type: text/plain\r\n"
 
-// rawRequest is the text of a request.
+// rawRequest is the text of a request: the request line, the header and the body.
 type rawRequest struct{ line, head, body string }
 
-// commonPuts are what clients send.
+// commonPuts are requests that usual clients send.
 var commonPuts = []rawRequest{
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{other}"},
 }
 
-// oddPuts are what few clients send, or none.
+// oddPuts are requests that few or no clients send.
 var oddPuts = []rawRequest{
 	{
 		"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n",
@@ -112,15 +113,14 @@ var oddPuts = []rawRequest{
 	{"\x00", "\xff:\r\n", "\r\n"},
 }
 
-// A text that resembles the PUT of a file, sent over a real connection, never
-// harms a session. If it contains the whole announced file, that file is
-// stored. Otherwise the earlier file stays. Nothing else is left, and no error
-// of the instance is logged.
+// FuzzPut sends a text that resembles the PUT of a file over a real connection. It checks that
+// the text does not harm a session. If the text contains the whole announced file, that file is
+// stored. Otherwise the earlier file stays. Nothing else is stored, and the instance logs no
+// error.
 //
-// The text contains placeholders. {path}, {file}, {length} and {hex} (of the
-// length) stand for the values of the session. {other} stands for other bytes
-// of the same size. {late} and {used} stand for addresses of sessions that
-// accept no more files.
+// The text contains placeholders. {path}, {file}, {length} and {hex} stand for values of the
+// session, where {hex} is the length. {other} stands for other bytes of the same size. {late} and
+// {used} stand for addresses of sessions that no longer accept files.
 func FuzzPut(f *testing.F) {
 	for kind := range byte(kinds) {
 		for _, s := range commonPuts {
@@ -162,7 +162,7 @@ func FuzzPut(f *testing.F) {
 			fmt.Sprintf("%x", len(to.file))).Replace(line + "\r\n" + head + "\r\n" + body)
 
 		if len(sent) > 1<<20 {
-			t.Skip() // more requests of the same kind
+			t.Skip() // more requests of the same kind would not help
 		}
 		asked := requests(sent)
 		for i, a := range answers(t, server.Listener.Addr().String(), sent, asked) {
@@ -192,8 +192,8 @@ func FuzzPut(f *testing.F) {
 	})
 }
 
-// putSessions opens a session of each kind, one that has ended, and one whose
-// file is a document.
+// putSessions begins a session of each kind. It also returns a session that has ended, and one
+// whose file has become a document.
 func putSessions(f *testing.F, office *apitest.Office) (sessions []fuzzSession, late, usedUp fuzzSession) {
 	f.Helper()
 	c := office.As(access.Member)
@@ -225,14 +225,14 @@ func putSessions(f *testing.F, office *apitest.Office) (sessions []fuzzSession, 
 	return sessions, late, usedUp
 }
 
-// request is a request within a text, as net/http reads it.
+// request is a request in a text, as net/http reads it.
 type request struct {
 	*http.Request
 	body  []byte
 	whole bool
 }
 
-// requests reads requests from a text until something is not a request.
+// requests returns the requests in a text, up to the first part that is not a request.
 func requests(sent string) (list []request) {
 	for r := bufio.NewReader(strings.NewReader(sent)); ; {
 		asked, err := http.ReadRequest(r)
@@ -258,9 +258,9 @@ func (r *request) good(to fuzzSession, hashed bool) bool {
 		r.whole && len(r.body) == len(to.file) && (!hashed || bytes.Equal(r.body, to.file))
 }
 
-// answers sends a text and returns the answers until the server closes the
-// connection. Answers below 200 are left out. If net/http refuses a request by
-// itself, it does not read the rest, so the answer may be lost.
+// answers sends a text and returns the responses until the server closes the connection. It
+// leaves out responses with a status below 200. If net/http refuses a request itself, it does not
+// read the rest. Then the response may be lost.
 func answers(t *testing.T, address, sent string, asked []request) (list []*http.Response) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -294,7 +294,7 @@ func answers(t *testing.T, address, sent string, asked []request) (list []*http.
 	}
 }
 
-// bytesOf returns the bytes of a name, or nil.
+// bytesOf returns the bytes of a file in the store, or nil if there is no such file.
 func bytesOf(o *apitest.Office, name string) []byte {
 	o.Helper()
 	if !slices.Contains(o.Stored(), name) {

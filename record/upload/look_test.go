@@ -15,7 +15,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// askingStore is a store that asks another server for the address of a file.
+// askingStore is a store that calls ask before it returns the address of a file.
 type askingStore struct {
 	blob.Store
 	ask func()
@@ -26,7 +26,8 @@ func (s askingStore) Target(ctx context.Context, u blob.Upload) (blob.Target, er
 	return s.Store.Target(ctx, u)
 }
 
-// Only the call that opens the session waits for the store.
+// TestOthersWriteWhileTheStoreIsAsked checks that only the call that begins the session waits for
+// the store.
 func TestOthersWriteWhileTheStoreIsAsked(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		var other *apitest.Client
@@ -64,7 +65,7 @@ func (p panickingReceiver) Receive(context.Context, blob.Upload, io.Reader, int6
 	panic("out of order")
 }
 
-// A transfer ends even if the receiver panics.
+// TestPanicEndsTheTransfer checks that a transfer ends even if the receiver panics.
 func TestPanicEndsTheTransfer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c := o.As(access.Member)

@@ -7,10 +7,10 @@ import (
 	"kartei/record"
 )
 
-// NameFault returns the violation in the name of a file; it is empty if there is none.
-// Names return to people in headers and in dialogs that save files, so a name
-// is a single path element. Control characters, and characters that make it
-// look like another name, are refused as in every text of one line.
+// NameFault returns the violation in the name of a file, or "" if the name is valid. A name is a
+// single path element, because browsers use it in headers and in save dialogs. The check for
+// texts of one line refuses control characters, and characters that make a name look like another
+// one.
 func NameFault(name string) i18n.Text {
 	name = record.Clean(name) // the stored form
 	switch {

@@ -10,26 +10,26 @@ import (
 	"kartei/store/blob"
 )
 
-// People send files to their own pages, which know who they are. So no address is
-// signed, and the page of a signed-in person passes the bytes on, also to a bucket.
+// People upload files on pages of the web application, where they are signed in. So no signed
+// address is needed. The page handler forwards the bytes, even to a bucket.
 
-// Terms say which files are taken.
+// Terms are the accepted sizes and types of files. MaxSize is in bytes.
 type Terms struct {
 	MaxSize int64  `json:"maxSize"`
 	Kinds   []Kind `json:"kinds"`
 }
 
-// Records returns 0: the terms are the same for everyone.
+// Records returns 0, because the terms are the same for everyone.
 func (Terms) Records() int { return 0 }
 
-// Kind is a kind of files that is taken.
+// Kind is an accepted type of files.
 type Kind struct {
 	ContentType string `json:"contentType"`
-	// Endings are the extensions of its file names, without a dot.
+	// Endings are the usual extensions of such files, without a dot.
 	Endings []string `json:"endings"`
 }
 
-// GetTerms returns which files are taken.
+// GetTerms is the operation that returns the accepted sizes and types of files.
 var GetTerms = op.New("uploads.terms", op.Read, getTerms, op.By(op.Member))
 
 func getTerms(_ context.Context, c *op.Call, _ struct{}) (Terms, error) {
@@ -40,29 +40,30 @@ func getTerms(_ context.Context, c *op.Call, _ struct{}) (Terms, error) {
 	return t, nil
 }
 
-// Ticket is what a person may send for a session.
+// Ticket describes the file that a person may send for a session.
 type Ticket struct {
-	// Name is the name of the bytes in the store.
+	// Name is the name of the file in the blob store.
 	Name        string `json:"name"`
 	Size        int64  `json:"size"`
 	ContentType string `json:"contentType"`
 	SHA256      string `json:"sha256"`
 	// Credential is the id of the caller's credential.
 	Credential string `json:"credential"`
-	// Operation already makes a document of the file. No bytes are taken then.
+	// Operation is the id of the operation that makes a document from the file. If it is set, the
+	// session no longer accepts bytes.
 	Operation string `json:"operation"`
 }
 
 // Records returns 0.
 func (Ticket) Records() int { return 0 }
 
-// Granted returns what the ticket grants.
+// Granted returns the ticket in the form that Receiver.Take needs.
 func (t *Ticket) Granted() blob.Upload {
 	return blob.Upload{Name: t.Name, Size: t.Size, ContentType: t.ContentType, SHA256: t.SHA256}
 }
 
-// GetTicket returns what the caller may send for a session of their own. Whether
-// they may upload at all is asked when the bytes come.
+// GetTicket is the operation that returns the ticket for a session of the caller. It does not
+// check whether the caller may upload. The receiver checks this when the bytes arrive.
 var GetTicket = op.New("uploads.open", op.Read, getTicket, op.By(op.Member))
 
 func getTicket(ctx context.Context, c *op.Call, in access.ByID) (Ticket, error) {

@@ -18,33 +18,33 @@ import (
 	"kartei/store/job"
 )
 
-// Receiver receives the files of upload sessions, for local storage or for a bucket. It also ends
-// upload sessions that expire.
+// Receiver receives the files of upload sessions for local storage or for a bucket. It also
+// expires upload sessions.
 type Receiver struct {
 	DB    db.DB
 	Clock clock.Clock
 	Store blob.Store
-	// Access tells whether a credential is still valid.
+	// Access checks whether a credential is still valid.
 	Access Access
-	// Addresses verifies the addresses of sessions. It is nil if files go to a
-	// bucket, which has addresses of its own.
+	// Addresses verifies the addresses of sessions. It is nil if files are sent to a bucket,
+	// which checks its addresses itself.
 	Addresses Verifier
 }
 
-// Access is access.Directory.
+// Access is the part of access.Directory that a Receiver uses.
 type Access interface {
 	Allows(ctx context.Context, tx db.Tx, organization int64, credential, scope string, now clock.Micros) (bool, error)
 }
 
-// Verifier knows what a token grants; see blob.Local.
+// Verifier returns the upload for which a token in an address is valid; see blob.Local.
 type Verifier interface {
 	Verify(token string, now time.Time) (blob.Upload, error)
 }
 
-// Open verifies the address in a request and returns what it grants. It refuses
-// a method other than PUT and a media type other than the session's. It also
-// refuses a part of a file and an encoded file (RFC 9110, sections 14.5 and
-// 8.4). The address is the only credential.
+// Open verifies the address in a request and returns the upload for which it is valid. The
+// address is the only credential. Open returns a fault for a method other than PUT and for a
+// media type other than the session's. It also refuses a part of a file and an encoded file (RFC
+// 9110, sections 14.5 and 8.4).
 func (r *Receiver) Open(token, method string, header map[string][]string) (blob.Upload, error) {
 	granted, err := r.Addresses.Verify(token, r.Clock.Now())
 	switch {
@@ -69,8 +69,7 @@ func (r *Receiver) Open(token, method string, header map[string][]string) (blob.
 	return granted, nil
 }
 
-// bareType returns the media type of a Content-Type header without its
-// parameters.
+// bareType returns the media type of a Content-Type header without its parameters.
 func bareType(values []string) string {
 	kind, _, _ := strings.Cut(first(values), ";")
 	return strings.ToLower(strings.TrimSpace(kind))
@@ -83,18 +82,16 @@ func first(values []string) string {
 	return values[0]
 }
 
-// Receive streams a file into the store for a session. The file may be sent
-// again until a document is made of it; the last one counts. A file that is cut
-// short or does not match the session leaves the previous file, and the session
-// remembers the reason. announced is the size that the request names, or -1. If
-// it differs from the session's size, nothing is read.
+// Receive stores a file for a session. A client may send files again until a document is made,
+// and the last file counts. An incomplete or different file does not replace the previous file,
+// and the session stores the reason. announced is the Content-Length of the request, or -1. If it
+// differs from the session's size, Receive does not read the body.
 func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error {
 	return r.Take(ctx, granted, "", body, announced)
 }
 
-// Take is Receive for a caller with a credential of their own, which may differ
-// from the one that began the session: a person may have signed in anew. An empty
-// credential stands for the one of the session.
+// Take is Receive for a caller with a credential. This credential may differ from the session's,
+// because the person may have signed in again. An empty credential means the session's.
 func (r *Receiver) Take(
 	ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64,
 ) error {
@@ -115,7 +112,7 @@ func (r *Receiver) Take(
 	if refused == nil && err != nil {
 		return unstored(err)
 	}
-	// The received file counts even if the client does not wait for the answer.
+	// The received file counts even if the client does not wait for the response.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := r.note(ctx, number, name, refused); err != nil {
@@ -128,9 +125,9 @@ func (r *Receiver) Take(
 	if err != nil { // the state is unknown, and an earlier file may have been acknowledged
 		return err
 	}
-	// If the session has expired or its credential may no longer upload, the
-	// late file is removed here, since nothing else removes it. The file of a
-	// consumed session stays, because an operation may still be reading it.
+	// If the session has expired or its credential may no longer upload, the late file is deleted
+	// here. No job would delete it soon. The file of a consumed session stays, because an
+	// operation may still be reading it.
 	if s == Expired || s == withdrawn {
 		if err := r.Store.Delete(ctx, granted.Name); err != nil {
 			return errors.Join(s.fault(), err)
@@ -139,16 +136,15 @@ func (r *Receiver) Take(
 	return s.fault()
 }
 
-// storeTimeout is how long the database may take to decide about a received
-// file.
+// storeTimeout is the maximum time for the database calls after a file was received.
 const storeTimeout = 30 * time.Second
 
-// withdrawn is the state of a session whose credential may not upload at the moment.
+// withdrawn is the state of a session whose credential may currently not upload.
 const withdrawn Status = "withdrawn"
 
-// state returns Pending while a session accepts its file, else Consumed,
-// Expired or withdrawn. The address of a session is a credential of its own,
-// which must not outlive the rights of the one that opened it.
+// state returns Pending while a session accepts a file, and otherwise Consumed, Expired or
+// withdrawn. The address of a session is a credential. So it must not be valid for longer than
+// the rights of the credential that began the session.
 func (r *Receiver) state(ctx context.Context, organization int64, name, credential string) (s Status, err error) {
 	err = r.DB.Read(ctx, func(tx db.Tx) error {
 		now := clock.Now(r.Clock)
@@ -174,7 +170,7 @@ func (r *Receiver) state(ctx context.Context, organization int64, name, credenti
 	return s, err
 }
 
-// fault returns the fault for a file that the session does not accept, or nil.
+// fault returns the fault for a session that does not accept a file. It returns nil for Pending.
 func (s Status) fault() error {
 	switch s {
 	case Expired:
@@ -187,8 +183,8 @@ func (s Status) fault() error {
 	return nil
 }
 
-// note stores why a file was refused, or that a file was accepted. A repeated
-// result costs no write, because the address may be used again and again.
+// note stores the reason for a refused file, or that a file was accepted. It does not write if
+// the reason is the same as before, because a client may use the address very often.
 func (r *Receiver) note(ctx context.Context, organization int64, name string, refused *fault.Fault) error {
 	code := ""
 	if refused != nil {
@@ -220,7 +216,7 @@ var (
 	used   = i18n.Text("This upload has been used already; its file does not change any more. Begin a new one with POST /v1/uploads.")
 )
 
-// Handlers returns the handlers of the jobs of sessions.
+// Handlers returns the handler of the job that expires sessions.
 func (r *Receiver) Handlers() []job.Handler {
 	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}}
 }

@@ -40,7 +40,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// open opens a session for a text of a size.
+// open begins a session for a text file of the given size.
 func open(c *apitest.Client, size int, members ...map[string]any) *apitest.Answer {
 	c.Helper()
 	body := map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": size}
@@ -52,7 +52,7 @@ func open(c *apitest.Client, size int, members ...map[string]any) *apitest.Answe
 	return c.Do("POST", "/uploads", body).Want(201)
 }
 
-// document makes a document of a session. It returns 202, or the code of the
+// document begins a document from a session. It returns 202, or the status and the code of the
 // problem.
 func document(c *apitest.Client, session *apitest.Answer) string {
 	c.Helper()
@@ -63,7 +63,7 @@ func document(c *apitest.Client, session *apitest.Answer) string {
 	return fmt.Sprint(a.Status, " ", a.Text("code"))
 }
 
-// target is the path of the address of a session.
+// target returns the path of a session's address.
 func target(session *apitest.Answer) string {
 	session.Helper()
 	u, err := url.Parse(session.Text("url"))
@@ -73,8 +73,7 @@ func target(session *apitest.Answer) string {
 	return u.Path
 }
 
-// put sends a body to a session, as a door does. A negative length means that
-// the length is not announced.
+// put sends a body to a session. If length is negative, the request has no Content-Length.
 func put(c *apitest.Client, path string, body io.Reader, length int64, headers ...string) *apitest.Answer {
 	r := httptest.NewRequest("PUT", path, body)
 	r.ContentLength = length
@@ -87,7 +86,8 @@ func put(c *apitest.Client, path string, body io.Reader, length int64, headers .
 	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: w.Result().Header, Body: w.Body.Bytes()}
 }
 
-// A declared size is at least one byte, and at most the limit of the instance.
+// TestSizes checks that a declared size is at least one byte, and at most the limit of the
+// instance.
 func TestSizes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -120,7 +120,7 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%d bytes: %s", size, got)
 			}
 			o.Clock.Advance(time.Second)
-			o.Rest() // operations move the files, which are then deleted
+			o.Rest() // operations move the files, and the documents are then deleted
 			for _, d := range c.Do("GET", "/documents", nil).Want(200).Data() {
 				c.Do("DELETE", "/documents/"+d["id"].(string), nil, "If-Match", "*").Want(204)
 			}
@@ -132,8 +132,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// A PUT that differs from the announcement is refused, and so is POST
-// /documents after it.
+// TestRefusedPuts checks that a PUT which differs from the announcement is refused. POST
+// /documents is then refused too.
 func TestRefusedPuts(t *testing.T) {
 	file := []byte("Guten Tag, meine Damen und Herren\n")
 	other := bytes.ToUpper(file)
@@ -146,9 +146,9 @@ func TestRefusedPuts(t *testing.T) {
 			body   io.Reader
 			length int64
 			header []string
-			put    string // status and code
-			then   string // of POST /documents
-			said   string // in the detail
+			put    string // status and code of the PUT
+			then   string // status and code of POST /documents
+			said   string // part of the detail
 		}{
 			{
 				"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE",
@@ -251,9 +251,8 @@ func TestRefusedPuts(t *testing.T) {
 			if left := o.Stored(); len(left) > 0 {
 				t.Fatalf("%s: %q is left", test.name, left)
 			}
-			// The file may be sent again, in chunks of unknown length too, and
-			// with a parameter of its type. A refused file does not replace a
-			// good one.
+			// The client may send the file again. It may use chunks without a Content-Length, and
+			// a media type with a parameter. A refused file does not replace a good one.
 			taken := put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8",
 				"Content-Encoding", "identity").Want(204)
 			if !id.Valid(id.Request, taken.Header.Get("Request-Id")) || taken.Header.Get("Cache-Control") != "no-store" {
@@ -264,7 +263,7 @@ func TestRefusedPuts(t *testing.T) {
 				t.Errorf("%s, then the file: %s", test.name, got)
 			}
 			o.Rest()
-			for _, name := range o.Stored() { // the next file begins with an empty store
+			for _, name := range o.Stored() { // the next case begins with an empty store
 				o.Store.Delete(context.Background(), name)
 			}
 		}
@@ -281,7 +280,8 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// An address is valid for one session, until its end, and only unchanged.
+// TestAddresses checks that an address is valid for one session, until its end, and only
+// unchanged.
 func TestAddresses(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -322,7 +322,7 @@ func TestAddresses(t *testing.T) {
 		if left := o.Stored(); len(left) > 0 {
 			t.Fatalf("%q", left)
 		}
-		// Consumed: nothing changes any more.
+		// The session is consumed, so its file no longer changes.
 		send(path).Want(204)
 		accepted := c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202)
 		if a := send(path).Want(404, "NOT_FOUND"); !strings.Contains(a.Text("detail"), "schon verwendet") {
@@ -331,7 +331,7 @@ func TestAddresses(t *testing.T) {
 		c.Await(accepted)
 		send(path).Want(404, "NOT_FOUND")
 
-		// Expired: the session accepts neither a file nor a document.
+		// The session has expired, so it accepts neither a file nor a document.
 		late, unused := open(c, len(file)), open(c, len(file))
 		c.Put(unused, file).Want(204)
 		o.Clock.Advance(24*time.Hour - time.Second)
@@ -354,8 +354,8 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// If two clients send different files of the same size at the same time, one of
-// them is stored whole.
+// TestSentTwiceAtOnce checks two clients that send different files of the same size at the same
+// time. One of the files is stored whole.
 func TestSentTwiceAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -384,8 +384,8 @@ func TestSentTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// Over a real connection an interrupted file leaves nothing. A whole file gets
-// a response, whatever length was announced.
+// TestCutOnTheWire checks interrupted uploads over a real connection. An interrupted file is not
+// stored. A whole file gets a response, whatever length was announced.
 func TestCutOnTheWire(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, server := o.As(access.Member), o.Listen()
@@ -435,8 +435,8 @@ func TestCutOnTheWire(t *testing.T) {
 	})
 }
 
-// A replay of POST /uploads is the same response, byte for byte. No cache
-// stores it, and the address is not in the database in plain text.
+// TestReplay checks that a replay of POST /uploads has the same bytes. No cache stores the
+// response, and the database does not have the address in plain text.
 func TestReplay(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -489,7 +489,8 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// One upload never becomes two documents, at any time and by any caller.
+// TestNoSecondDocument checks that one upload does not become two documents, whenever and by
+// whomever it is used.
 func TestNoSecondDocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(2))
@@ -542,8 +543,8 @@ func TestNoSecondDocument(t *testing.T) {
 	})
 }
 
-// While the store is full or unavailable, no file is accepted. The response
-// says when to try again.
+// TestStoreInTrouble checks that no file is accepted while the store is full or unavailable. The
+// response says when to try again.
 func TestStoreInTrouble(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		store := &failingStore{}
@@ -578,8 +579,8 @@ func TestStoreInTrouble(t *testing.T) {
 		if ended := c.Await(accepted); ended.Text("status") != "succeeded" {
 			t.Errorf("%s", ended.Body)
 		}
-		// A client that lost that response gets it again, even if the store
-		// fails. Other content with the same key is refused.
+		// A client that lost the response gets it again, even if the store fails. A different
+		// body with the same key is refused.
 		store.set(fmt.Errorf("test: %w", blob.ErrUnavailable))
 		if again := begin().Want(202); again.Text("id") != accepted.Text("id") ||
 			again.Header.Get("Idempotent-Replayed") != "true" {
@@ -593,9 +594,9 @@ func TestStoreInTrouble(t *testing.T) {
 	})
 }
 
-// An acknowledged file stays if it is sent again and the database fails after
-// the bytes are stored. It also stays if the client does not wait for the
-// response.
+// TestAcknowledgedStays checks that an acknowledged file stays if the client sends it again and
+// the database fails after the bytes are stored. It also stays if the client does not wait for
+// the response.
 func TestAcknowledgedStays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -620,7 +621,7 @@ func TestAcknowledgedStays(t *testing.T) {
 		if err := again(asked, d, func() { d.silent.Store(true) }); !errors.Is(err, errMute) {
 			t.Errorf("%v", err)
 		}
-		c.Put(left, file[1:]).Want(409) // the session remembers the refusal until it gets a whole file
+		c.Put(left, file[1:]).Want(409) // the session stores the refusal until it gets a whole file
 		if err := again(left, o.DB, func() {}); err != nil {
 			t.Errorf("%v", err)
 		}
@@ -632,8 +633,8 @@ func TestAcknowledgedStays(t *testing.T) {
 	})
 }
 
-// If a document is made while the file is being sent again, the late file is
-// refused with a reason.
+// TestSentWhileUsed checks a document that is made while the client sends the file again. The
+// late file is refused with a reason.
 func TestSentWhileUsed(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -662,8 +663,8 @@ func TestSentWhileUsed(t *testing.T) {
 	})
 }
 
-// A deleted document leaves nothing in its upload. Another use of the upload
-// only learns that it is consumed.
+// TestDeletedDocumentLeavesNothing checks that a deleted document leaves no data in its upload
+// session. Another use of the session is refused because it is consumed.
 func TestDeletedDocumentLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -691,8 +692,9 @@ func TestDeletedDocumentLeavesNothing(t *testing.T) {
 	})
 }
 
-// A file may arrive after the end of its session, as in a bucket that checks
-// only the beginning. It belongs to the session until it is deleted.
+// TestFileAfterItsSession checks a file that arrives after the end of its session. This happens
+// with a bucket, which checks the time only at the beginning. The file is deleted together with
+// the session's row.
 func TestFileAfterItsSession(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ended := make(chan string, 10)
@@ -752,7 +754,7 @@ func TestFileAfterItsSession(t *testing.T) {
 
 var errMute = errors.New("test: no answer")
 
-// mute is a database that cannot be read while it is switched on.
+// mute is a database whose reads fail while silent is set.
 type mute struct {
 	db.DB
 	silent atomic.Bool
@@ -765,7 +767,7 @@ func (m *mute) Read(ctx context.Context, f func(db.Tx) error) error {
 	return m.DB.Read(ctx, f)
 }
 
-// reportingStore is a store that reports each Put.
+// reportingStore is a store that calls then after each Put.
 type reportingStore struct {
 	blob.Store
 	then func()
@@ -810,7 +812,7 @@ func (s *failingStore) Stat(ctx context.Context, name string) (blob.Info, error)
 	return s.Store.Stat(ctx, name)
 }
 
-// changeCounter counts the changes of organizations.
+// changeCounter is a database that counts the writes in organizations.
 type changeCounter struct {
 	db.DB
 	n atomic.Int64
@@ -823,8 +825,8 @@ func (w *changeCounter) WriteIn(ctx context.Context, organization int64, f func(
 	return w.DB.WriteIn(ctx, organization, f)
 }
 
-// A client may send refused files again and again. Only a new reason for POST
-// /documents is written.
+// TestRepeatedRefusalWritesNothing checks that repeated refusals of files write nothing to the
+// database. Only a new reason is written.
 func TestRepeatedRefusalWritesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := &changeCounter{DB: d}

@@ -12,9 +12,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// An organization may announce a limited number of bytes without documents.
-// Each document and the end of a session free room. Other organizations have
-// their own room.
+// TestRoom checks that an organization may announce only a limited number of bytes without
+// documents. A new document and the end of a session make room again. Other organizations have
+// their own limit.
 func TestRoom(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Member)
@@ -44,7 +44,7 @@ func TestRoom(t *testing.T) {
 			if got := fmt.Sprint(a.JSON()["violated-policies"]); got != "[uploads]" {
 				t.Errorf("violated-policies %s", got)
 			}
-			if a.Header.Get("Retry-After") != "82800" { // until the first session has ended
+			if a.Header.Get("Retry-After") != "82800" { // until the first session ends
 				t.Errorf("Retry-After %s", a.Header.Get("Retry-After"))
 			}
 		}
@@ -63,7 +63,8 @@ func TestRoom(t *testing.T) {
 	})
 }
 
-// What a key or a session announced that has ended leaves its room to others.
+// TestRoomOfEndedCredentials checks that the announcements of an ended key or session no longer
+// count.
 func TestRoomOfEndedCredentials(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

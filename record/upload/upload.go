@@ -1,4 +1,4 @@
-// Package upload owns upload sessions: the promise to take one file, where it is sent, and until when.
+// Package upload owns upload sessions, each of which accepts one file for a limited time.
 package upload
 
 import (
@@ -21,15 +21,14 @@ import (
 	"kartei/store/job"
 )
 
-// Lifetime is how long a session accepts its file (open points, 'Documents and
-// uploads').
+// Lifetime is the time during which a session accepts its file.
 const Lifetime = 24 * clock.Hour
 
 // Status is the status of a session.
 type Status string
 
-// Pending is the status in the response that opens a session. The other
-// statuses are internal, because sessions cannot be read.
+// The values of Status. Pending is the status in the response that begins a session. The others
+// are internal, because clients cannot read sessions.
 const (
 	Pending  Status = "pending"
 	Received Status = "received"
@@ -37,7 +36,7 @@ const (
 	Expired  Status = "expired"
 )
 
-// Made is the body of uploads.create.
+// New is the request body of uploads.create.
 type New struct {
 	FileName    string  `json:"fileName" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
 	ContentType string  `json:"contentType" required:"true" min:"3" max:"127" example:"application/pdf"`
@@ -65,45 +64,44 @@ type Upload struct {
 // Creation is the response of uploads.create.
 type Creation struct{ Upload }
 
-// Made says that a session was created. It cannot be read, so it has no path.
+// Made marks the response as a creation without a path, because clients cannot read sessions.
 func (Creation) Made() {}
 
 // Type returns the type of the response.
 func (Creation) Type() reflect.Type { return reflect.TypeFor[Upload]() }
 
-// EntityTag returns the tag of the only revision.
+// EntityTag returns the entity tag of the session's only revision.
 func (Creation) EntityTag() string { return op.Tag(1) }
 
-// Secret marks the response as secret: the address is signed.
+// Secret marks the response as secret, because it has a signed address.
 func (Creation) Secret() {}
 
-// Files is what operations on files need.
+// Files has the settings for operations on files.
 type Files struct {
 	Store blob.Store
-	// MaxSize is the largest size of a file, in bytes.
+	// MaxSize is the maximum size of a file in bytes.
 	MaxSize int64
-	// MaxStaged bounds the sum of the announced sizes of an organization's open
-	// uploads.
+	// MaxStaged is the maximum sum of the sizes of an organization's open uploads, in bytes.
 	MaxStaged int64
-	// Declared returns the media type under which a file of a declared type is
-	// stored, and whether such files are accepted.
+	// Declared returns the media type that is stored for a declared media type. taken is false if
+	// such files are not accepted.
 	Declared func(contentType string) (kept string, taken bool)
 	// Types are the accepted media types, for error messages.
 	Types []string
 }
 
-// Service says where files are stored and which are accepted.
+// Service is the service with the blob store and the limits for files.
 var Service = op.Need[Files]("files")
 
-// NewSession is a session that is not in the database yet.
+// NewSession is a session that is not yet in the database.
 type NewSession struct {
 	Upload
 	fileName, contentType, sha256 string
 }
 
-// Open checks the input and asks the store for the address of the file. The
-// store may have to fetch credentials for that, so Prefetch runs before the
-// transaction: only the caller waits.
+// Open checks the input and gets the address for the file from the store. The store may have to
+// request credentials for the address. So Open runs before the transaction, and only the caller
+// waits.
 func Open(ctx context.Context, c *op.Call, in CreateInput) (NewSession, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
@@ -131,11 +129,12 @@ func Open(ctx context.Context, c *op.Call, in CreateInput) (NewSession, error) {
 	return o, nil
 }
 
-// Create is Store as an operation.
+// Create is the operation that begins a session, with Open and Store.
 var Create = op.NewPrefetched("uploads.create", op.Create, Open, Store, op.Needs("documents:write"), op.Costs(5),
 	op.Fails(fault.Upstream, fault.QuotaExhausted))
 
-// Store opens a session.
+// Store inserts the session that Open has returned. It returns a fault if the organization or the
+// caller has too many open uploads.
 func Store(ctx context.Context, c *op.Call, in CreateInput, o NewSession) (Creation, error) {
 	if err := room(ctx, c, in.Fields.Size); err != nil {
 		return Creation{}, err
@@ -148,20 +147,19 @@ func Store(ctx context.Context, c *op.Call, in CreateInput, o NewSession) (Creat
 	return Creation{o.Upload}, err
 }
 
-// maxOpen bounds the uploads of an organization that wait for their file or
-// their document. It also bounds the cost of room: summing 10,000 entries of an
-// index takes about a millisecond.
+// maxOpen is the maximum number of an organization's sessions without a document. It also limits
+// the cost of room. The sum over 10,000 entries of an index takes about a millisecond.
 const maxOpen = 10_000
 
-// room refuses a session if the organization would have more announced bytes
-// without a document than its limit, or the caller more than half of them: no key
-// stops the uploads of the others. A caller always has room for one file. Announced
-// bytes count, since Kartei does not see what a bucket receives. Concurrent calls may
+// room returns a fault if the announced bytes without a document would exceed the limit of the
+// organization. It also returns a fault if the caller would exceed half of that limit. So no
+// single caller blocks the uploads of others. A caller always has room for one file. Announced
+// bytes count, because Kartei does not see the bytes that a bucket receives. Concurrent calls may
 // exceed the limit by the bytes that they announce.
 func room(ctx context.Context, c *op.Call, size int64) error {
 	taken, first, err := announced(ctx, c, selectAnnounced)
 	if err == nil && !taken.fits(size, Service.In(c)) {
-		// what nobody can send any more counts only until somebody needs the room
+		// the second query leaves out sessions whose credential has ended
 		taken, first, err = announced(ctx, c, selectAnnouncedBy)
 	}
 	if err != nil || taken.fits(size, Service.In(c)) {
@@ -175,15 +173,16 @@ func room(ctx context.Context, c *op.Call, size int64) error {
 	return f
 }
 
-// share is what was announced without a document: by all principals, and by the caller.
+// share has the announced sessions without a document. open is their number, all is the sum of
+// their sizes, and own is the caller's part of the sum.
 type share struct{ open, all, own int64 }
 
 func (s share) fits(size int64, files Files) bool {
 	return s.open < maxOpen && s.all+size <= files.MaxStaged && s.own+size <= max(files.MaxStaged/2, files.MaxSize)
 }
 
-// The announced bytes are summed from an index alone. The credential that announced them is
-// looked up only if there is no room.
+// Both queries sum the sizes along an index. selectAnnouncedBy also checks whether the
+// credentials of the sessions are still valid. It runs only if there is no room.
 const (
 	selectAnnounced = `select count(*), coalesce(cast(sum(size) as bigint), 0), coalesce(cast(sum(case when principal = $4 then size else 0 end) as bigint), 0),
 		coalesce(min(expires_at), 0) from (select size, expires_at, principal from uploads
@@ -198,7 +197,7 @@ const (
 			order by expires_at limit $3) as waiting`
 )
 
-// announced returns what was announced, and when the first of it ends.
+// announced returns the announced sessions and the time when the first of them ends.
 func announced(ctx context.Context, c *op.Call, query string) (s share, first clock.Micros, err error) {
 	err = c.Tx.QueryRow(ctx, query, c.Actor.Org(), c.Now, maxOpen, c.Actor.PrincipalID()).Scan(&s.open, &s.all, &s.own,
 		&first)
@@ -210,14 +209,13 @@ var (
 	noRoomOfOne = i18n.Text("You have announced so many files of which no document was made yet that your half of your organization's room is full. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.")
 )
 
-// Wrong returns the violations in a file's members that the schema does not
-// state.
+// Wrong returns the violations that the schema cannot express.
 func (f *New) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	_, wrong := check(f, Service.Of(s), sent)
 	return wrong
 }
 
-// check returns the media type without parameters, and the violations.
+// check returns the media type to store, without parameters, and the violations.
 func check(f *New, files Files, sent op.RuleScope) (kind string, wrong []fault.Field) {
 	if why := NameFault(f.FileName); why != "" && sent.Fit("fileName") {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
@@ -245,25 +243,26 @@ func tooLarge(limit int64) i18n.Text {
 	return i18n.Format("A file may have at most %s.", i18n.Bytes(limit))
 }
 
-// Staged is the name of a session's bytes in the blob store.
+// Staged returns the name of a session's file in the blob store.
 func Staged(organization int64, upload string) string {
 	return blob.Staged + strconv.FormatInt(organization, 10) + "/" + upload
 }
 
-// Session is a session as operations see it.
+// Session is an upload session for the code that makes a document from it.
 type Session struct {
-	// FileName and SHA256 are empty once there is an Operation.
+	// FileName and SHA256 are empty if Operation is set.
 	FileName, ContentType string
 	Size                  int64
 	SHA256                string
 	ExpiresAt             clock.Micros
-	// Refused is the reason why the last file was refused.
+	// Refused is the code of the fault for the last file, or empty if the last file was accepted.
 	Refused fault.Code
-	// Operation is the operation that makes a document of the session's file.
+	// Operation is the id of the operation that makes a document from the file, or empty.
 	Operation string
 }
 
-// Find reads a session. Only the principal that opened the session finds it.
+// Find returns a session that has not ended. found is false for an unknown session and for a
+// session of another principal.
 func Find(ctx context.Context, c *op.Call, name string) (s Session, found bool, err error) {
 	if !id.Valid(id.Upload, name) {
 		return s, false, nil
@@ -278,9 +277,9 @@ func Find(ctx context.Context, c *op.Call, name string) (s Session, found bool, 
 	return s, err == nil, err
 }
 
-// Consume gives a session's file to an operation that makes a document of it.
-// The name and the hash of the file move from the session to the document. Of
-// two concurrent calls one gets db.ErrConflict, and runs again.
+// Consume assigns a session to an operation that makes a document from its file. The document has
+// the name and the hash from now on, so Consume clears them in the session. It returns
+// db.ErrConflict if another call was first, and the whole operation then runs again.
 func Consume(ctx context.Context, c *op.Call, name, operation string) error {
 	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
 		where organization = $1 and id = $2 and operation = '' and ended = false`, c.Actor.Org(), name, operation)

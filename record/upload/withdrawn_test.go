@@ -18,7 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// withdrawals take a right from a client with a key, or give it back.
+// withdrawals are functions that withdraw a right from a client with a key, or give it back if
+// away is false.
 var withdrawals = map[string]func(c *apitest.Client, key access.ByID, away bool) error{
 	"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) error {
 		return second(c.Operator.SetUser(c.Context(), principal.Change{ID: c.Principal, Disabled: &away}))
@@ -61,9 +62,8 @@ var withdrawals = map[string]func(c *apitest.Client, key access.ByID, away bool)
 
 func second[T any](_ T, err error) error { return err }
 
-// The address of a session accepts a file only while the key that opened it may
-// upload. Otherwise nothing is written. A change of rights takes effect with
-// the next PUT.
+// TestWithdrawn checks that a session accepts a file only while the key that began it may upload.
+// Otherwise nothing is stored. A change of rights takes effect with the next PUT.
 func TestWithdrawn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -92,7 +92,7 @@ func TestWithdrawn(t *testing.T) {
 					t.Fatal(err)
 				}
 				ended := apitest.Door() == "web" && (name == "principal disabled" || name == "role without writing")
-				if name == "key revoked" || name == "key expired" || ended { // for good: the session has ended
+				if name == "key revoked" || name == "key expired" || ended { // the withdrawal is permanent, because the key or the session of the person has ended
 					c.Put(session, file).Want(404, "NOT_FOUND")
 				} else {
 					c.Put(session, file).Want(204)
@@ -102,7 +102,7 @@ func TestWithdrawn(t *testing.T) {
 	})
 }
 
-// withOwnKey returns a client with a key of an hour.
+// withOwnKey returns a client with a key that is valid for an hour.
 func withOwnKey(t *testing.T, o *apitest.Office) (*apitest.Client, access.ByID) {
 	t.Helper()
 	user := o.User(access.Member)
@@ -116,8 +116,8 @@ func withOwnKey(t *testing.T, o *apitest.Office) (*apitest.Client, access.ByID) 
 	return &apitest.Client{Office: o, Principal: user, Key: key.Key}, access.ByID{ID: key.ID}
 }
 
-// TestCredentialOpensUpload: a credential of any kind opens a session, whose address takes
-// a file while the credential is valid.
+// TestCredentialOpensUpload checks that a credential of any kind can begin a session. Its address
+// accepts a file while the credential is valid.
 func TestCredentialOpensUpload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
