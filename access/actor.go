@@ -1,4 +1,4 @@
-// Package access owns who is calling: organizations and their gate, principals, their rights, and credentials.
+// Package access owns the identification of callers: organizations, principals, their rights, and credentials.
 package access
 
 import (
@@ -11,43 +11,43 @@ import (
 	"kartei/store/db"
 )
 
-// Role is the default of a principal's rights in its organization.
+// Role gives a principal its default rights in an organization.
 type Role string
 
-// The roles. An admin sees private records of others; a viewer never writes.
+// The values of Role. An admin sees private records of others. A viewer may only read.
 const (
 	Admin  Role = "admin"
 	Member Role = "member"
 	Viewer Role = "viewer"
 )
 
-// Level is the switch by which an organization limits its API.
+// Level is the organization's switch that limits its API.
 type Level string
 
-// The levels (contract, table of the gate).
+// The values of Level (contract, table of the gate).
 const (
 	Off  Level = "off"
 	Read Level = "read"
 	On   Level = "on"
 )
 
-// State is a stage in the life of an organization.
+// State is the state of an organization.
 type State string
 
-// The states. Calls reach an open organization only.
+// The values of State. Programs can call only an open organization.
 const (
 	Open     State = "open"
 	Closed   State = "closed"
 	Deleting State = "deleting"
 )
 
-// Organization is one tenant, or the sandbox beside one.
+// Organization is a tenant, or the sandbox of a tenant.
 type Organization struct {
-	// Number leads the key of every row of the tenant.
+	// Number is the first part of the key of every row of the organization.
 	Number int64
 	ID     string
 	Name   string
-	// Sandbox is true for the organization of test keys.
+	// Sandbox is true for the organization in which test keys act.
 	Sandbox         bool
 	ModuleOn        bool
 	SecrecyDeclared bool
@@ -55,18 +55,17 @@ type Organization struct {
 	State           State
 }
 
-// PrincipalType is user or serviceAccount.
+// PrincipalType says whether a principal is a user or a service account.
 type PrincipalType string
 
-// The two kinds of principal.
+// The values of PrincipalType.
 const (
 	UserPrincipal           PrincipalType = "user"
 	ServiceAccountPrincipal PrincipalType = "serviceAccount"
 )
 
-// Actor is a caller whose credential was accepted. Only this package makes one,
-// and it never changes. The zero Actor belongs to no organization and has no
-// rights.
+// Actor is a caller whose credential was accepted. Only this package creates Actors, and an Actor
+// does not change. The zero Actor belongs to no organization and has no rights.
 type Actor struct {
 	organization  Organization
 	principalType PrincipalType
@@ -75,43 +74,40 @@ type Actor struct {
 	role          Role
 	rights        Rights
 	credential    Credential
-	// scopes are the effective ones, sorted; see effectiveScopes.
+	// scopes are the effective scopes, sorted; see effectiveScopes.
 	scopes []string
 	nets   []netip.Prefix
-	// bearer is the cached key or token of the actor, nil for other kinds of
-	// credential. known counts the administrative acts that the actor takes
-	// into account.
+	// bearer is the cached API key or access token of the actor. It is nil for other kinds of
+	// credential. known is the number of administrative acts at the time when the actor was read.
 	bearer *cachedBearer
 	known  int64
-	// disabled is true for a disabled principal that ActorFor returned. A
-	// credential of such a principal is refused.
+	// disabled says that ActorFor returned a disabled principal. A credential of a disabled
+	// principal is refused.
 	disabled bool
 }
 
-// Organization returns the tenant that the credential is bound to.
+// Organization returns the organization to which the credential is bound.
 func (a *Actor) Organization() Organization { return a.organization }
 
-// Org returns the tenant's number, which leads every query.
+// Org returns the number of the organization, which is the first parameter of most queries.
 func (a *Actor) Org() int64 { return a.organization.Number }
 
-// PrincipalID returns usr_... or svc_....
+// PrincipalID returns the id of the principal: usr_... or svc_....
 func (a *Actor) PrincipalID() string { return a.principalID }
 
-// PrincipalName returns the name to show.
+// PrincipalName returns the name of the principal.
 func (a *Actor) PrincipalName() string { return a.principalName }
 
-// PrincipalType returns user or serviceAccount.
+// PrincipalType returns the type of the principal.
 func (a *Actor) PrincipalType() PrincipalType { return a.principalType }
 
-// Credential returns the credential of the actor. The caller must not change
-// it.
+// Credential returns the credential of the actor. The caller must not change it.
 func (a *Actor) Credential() *Credential { return &a.credential }
 
-// Scopes returns the effective scopes, sorted. The caller must not change it.
+// Scopes returns the effective scopes, sorted. The caller must not change the slice.
 func (a *Actor) Scopes() []string { return a.scopes }
 
-// May reports whether the effective scopes include scope. The empty scope is
-// everyone's.
+// May reports whether the effective scopes include scope. Every principal has the empty scope.
 func (a *Actor) May(scope string) bool {
 	if scope == "" {
 		return a.principalID != ""
@@ -120,21 +116,19 @@ func (a *Actor) May(scope string) bool {
 	return found
 }
 
-// OnlyReads reports whether the level of the organization is read, and restricts the
-// actor.
+// OnlyReads reports whether the level of the organization is read and limits the actor.
 func (a *Actor) OnlyReads() bool { return a.organization.Level == Read && a.credential.Duties.Gate }
 
 // SeesAll reports whether the actor sees private records of others.
 func (a *Actor) SeesAll() bool { return a.role == Admin }
 
-// Disabled reports whether the principal was disabled after its work began. The
-// actor keeps its role and rights, so the caller decides whether the work goes
-// on.
+// Disabled reports whether the principal was disabled after its work began. The actor keeps its
+// role and rights. The caller decides whether the work continues.
 func (a *Actor) Disabled() bool { return a.disabled }
 
-// ActorFor returns a principal as the actor of work that goes on without it.
-// The actor has no credential and has the rights that the principal has now.
-// ActorFor fails with db.ErrNoRows if the organization has no such principal.
+// ActorFor returns a principal as the actor of work that continues without a caller. The actor
+// has no credential, and has the current rights of the principal. ActorFor fails with
+// db.ErrNoRows if the organization has no such principal.
 func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal string) (*Actor, error) {
 	a := &Actor{principalID: principal, credential: Credential{Duties: duties[""]}}
 	var text string
@@ -151,8 +145,8 @@ func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal strin
 	return a, nil
 }
 
-// PersonFor is ActorFor for work that a person began at a page, or that the operator began
-// for a person. The switches of the organization are about programs and do not apply.
+// PersonFor is ActorFor for work that a person began in the web application, or that the operator
+// began for a person. The organization's switches for programs do not apply to this actor.
 func PersonFor(ctx context.Context, tx db.Tx, organization int64, principal string) (*Actor, error) {
 	a, err := ActorFor(ctx, tx, organization, principal)
 	if err != nil {
@@ -163,10 +157,10 @@ func PersonFor(ctx context.Context, tx db.Tx, organization int64, principal stri
 	return a, nil
 }
 
-// CaretakerOf returns the actor of work on all records of an organization that an
-// admin or the operator began, and that goes on without them. It sees all records,
-// is no principal, and calls nothing. It fails with db.ErrNoRows if there is no
-// such organization.
+// CaretakerOf returns the actor for work on all records of an organization. An admin or the
+// operator began this work, and it continues without them. The actor sees all records. It has no
+// principal and cannot make calls. CaretakerOf fails with db.ErrNoRows if there is no such
+// organization.
 func CaretakerOf(ctx context.Context, tx db.Tx, organization int64) (*Actor, error) {
 	a := &Actor{role: Admin, credential: Credential{Duties: duties[""]}}
 	o := &a.organization

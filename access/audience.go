@@ -7,17 +7,17 @@ import (
 	"kartei/store/db"
 )
 
-// Audience returns the users to notify about a principal's credentials: the
-// user and the admins; for a service account the admins. live is the
-// organization of these users. A sandbox has the users of its live organization.
+// Audience returns the users to notify about a principal's credentials. These are the admins and,
+// for a user, that user. live is the organization of these users. A sandbox has the users of its
+// live organization.
 func Audience(
 	ctx context.Context, tx db.Tx, organization int64, principal string,
 ) (live int64, users []string, err error) {
 	return audience(ctx, tx, selectAudience, organization, principal)
 }
 
-// Owners returns the users to notify about the property of a principal: the
-// user; for a service account the admins. live is as in Audience.
+// Owners returns the users to notify about the property of a principal. For a user, it is that
+// user. For a service account, these are the admins. live is the organization of these users.
 func Owners(
 	ctx context.Context, tx db.Tx, organization int64, principal string,
 ) (live int64, users []string, err error) {
@@ -42,13 +42,13 @@ func audience(
 	return live, users, rows.Err()
 }
 
-// UserIn reads a user inside a transaction. An unknown id is NOT_FOUND.
+// UserIn returns a user, read in a transaction. It fails with NOT_FOUND for an unknown id.
 func UserIn(ctx context.Context, tx db.Tx, id string) (PrincipalInfo, error) {
 	return PrincipalIn(ctx, tx, UserPrincipal, id)
 }
 
-// OrganizationID returns the id of the organization with a number, or the empty
-// string.
+// OrganizationID returns the id of the organization with a number. It returns "" if there is no
+// such organization.
 func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err error) {
 	err = tx.QueryRow(ctx, selectOrganizationID, number).Scan(&id)
 	if err == db.ErrNoRows {
@@ -57,16 +57,16 @@ func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err
 	return id, err
 }
 
-// Label is how people recognize a key, or the application of a grant.
+// Label has the texts by which people recognize an API key, or the application of a grant.
 type Label struct {
-	// KidShort is empty for a grant.
+	// KidShort is the short form of the key's id. It is empty for a grant.
 	KidShort, Name, Organization string
-	// Application is true for a grant.
+	// Application says that the label belongs to a grant.
 	Application bool
 }
 
-// LabelIn reads the label of a key or a grant inside a transaction. It has no names if
-// there is none with that id.
+// LabelIn returns the label of a key or a grant, read in a transaction. Its names are empty if
+// there is no key or grant with that id.
 func LabelIn(ctx context.Context, tx db.Tx, name string) (l Label, err error) {
 	if l.Application = id.Valid(id.Grant, name); l.Application {
 		err = tx.QueryRow(ctx, selectGrantLabel, name).Scan(&l.Name, &l.Organization)
@@ -82,8 +82,7 @@ func LabelIn(ctx context.Context, tx db.Tx, name string) (l Label, err error) {
 	return l, err
 }
 
-// PauseIn pauses a key or a grant inside a transaction. The caller must call Forget
-// after the commit.
+// PauseIn pauses a key or a grant in a transaction. The caller must call Forget after the commit.
 func PauseIn(ctx context.Context, tx db.Tx, name string) error {
 	if err := Changed(ctx, tx); err != nil {
 		return err

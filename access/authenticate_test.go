@@ -27,7 +27,7 @@ func TestAuthenticate(t *testing.T) {
 		in := o.newKey()
 		in.Environment, in.Scopes = access.Test, []string{"tasks:write", "contacts:read", "tasks:write"}
 		key := must(o.operator.CreateKey(ctx, in))
-		for range 2 { // from the database, then from the cache
+		for range 2 { // first from the database, then from the cache
 			a := o.accepted(key.Key, loopback)
 			if a.PrincipalID() != o.admin.ID || a.PrincipalName() != o.admin.Name ||
 				a.PrincipalType() != access.UserPrincipal || !a.SeesAll() {
@@ -64,7 +64,7 @@ func TestAuthenticate(t *testing.T) {
 	})
 }
 
-// otherDigit returns a key with another digit at one place.
+// otherDigit returns a key with a different digit at one place.
 func otherDigit(key string, at int) string {
 	digit := "A"
 	if key[at] == 'A' {
@@ -73,12 +73,12 @@ func otherDigit(key string, at int) string {
 	return key[:at] + digit + key[at+1:]
 }
 
-// badCredentials are the ways in which a credential fails.
+// badCredentials are the ways in which a credential can fail.
 var badCredentials = []struct {
 	name   string
 	reason access.Reason
-	known  bool // whether the refusal names the key
-	// breaks makes the key invalid and returns the presented text.
+	known  bool // the refusal has the id of the key
+	// breaks makes the key invalid and returns the text and the address that the caller presents.
 	breaks func(o *office, k keys.WithSecret) (string, netip.Addr)
 }{
 	{"nothing presented", access.Missing, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
@@ -149,15 +149,15 @@ var badCredentials = []struct {
 	}},
 }
 
-// Every failure of a credential is the same fault. The request log has the
-// exact reason, and all known details of the key.
+// TestEveryRefusalIsTheSame checks that every failure of a credential causes the same fault. The
+// request log has the exact reason and the known details of the key.
 func TestEveryRefusalIsTheSame(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		for i, c := range badCredentials {
 			t.Run(c.name, func(t *testing.T) {
 				o := newOfficeOf(t, d, i)
 				key := o.key()
-				o.accepted(key.Key, loopback) // so that it is in the cache
+				o.accepted(key.Key, loopback) // so that the key is in the cache
 				presented, from := c.breaks(o, key)
 				for range 2 {
 					r := o.refused(presented, from, c.reason)
@@ -183,8 +183,8 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 	})
 }
 
-// A guesser learns nothing about the state of a key: a wrong secret is reported
-// as such, even if the key has other faults.
+// TestWrongSecretComesFirst checks that a wrong secret is refused as such, even if the key is
+// also revoked. So a guesser learns nothing about the state of the key.
 func TestWrongSecretComesFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -228,7 +228,7 @@ func TestChangesApplyToTheNextCall(t *testing.T) {
 		}
 		must(o.operator.RevokeKey(ctx, id))
 		o.refused(next.Key, loopback, access.Revoked)
-		must(o.operator.RevokeKey(ctx, id)) // a repetition succeeds
+		must(o.operator.RevokeKey(ctx, id)) // a second revocation succeeds
 		if _, err := o.operator.ResumeKey(ctx, id); !fault.Is(err, fault.ValidationFailed) {
 			t.Errorf("a revoked key was resumed: %v", err)
 		}
@@ -238,8 +238,8 @@ func TestChangesApplyToTheNextCall(t *testing.T) {
 	})
 }
 
-// If several replicas share a database, an act on one of them applies to the
-// next call on the others.
+// TestChangesApplyOnOtherReplicas checks replicas with a common database. An act on one replica
+// applies to the next call on the others.
 func TestChangesApplyOnOtherReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		if d.Dialect().Name == "sqlite" {
@@ -281,7 +281,7 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// countingDB counts reads and can fail.
+// countingDB is a database that counts reads. Its reads fail with err if err is set.
 type countingDB struct {
 	db.DB
 	reads int
@@ -296,7 +296,8 @@ func (c *countingDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	return c.DB.Read(ctx, f)
 }
 
-// A cached key costs no query, and every refusal costs the same.
+// TestQueriesByOutcome checks that a cached key needs no query for its lookup, and that every
+// refusal needs the same number of queries.
 func TestQueriesByOutcome(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counting := &countingDB{DB: d}
@@ -308,7 +309,7 @@ func TestQueriesByOutcome(t *testing.T) {
 			o.dir.Authenticate(ctx, presented, access.V1, from)
 			return counting.reads
 		}
-		perCall := 0 // the generation, if replicas share the database
+		perCall := 0 // the query for the generation, if replicas share the database
 		if d.Dialect().Name != "sqlite" {
 			perCall = 1
 		}
@@ -361,7 +362,7 @@ func TestLastUse(t *testing.T) {
 
 		running, stop := context.WithCancel(ctx)
 		stop()
-		o.dir.Run(running, func(err error) { t.Error(err) }) // writes once more at the end
+		o.dir.Run(running, func(err error) { t.Error(err) }) // Run writes once more at the end
 		if at := lastUsed(); at != clock.FromTime(start.Add(70*time.Second)) {
 			t.Errorf("last use %s", at)
 		}

@@ -8,9 +8,9 @@ import (
 	"kartei/store/db"
 )
 
-// cache holds the credentials of some kinds that were read from the database since
-// the last act that concerns them. An act replaces the whole cache, so a read in
-// progress adds to a cache that no longer serves.
+// cache has the credentials that were read from the database since the last administrative act.
+// An act replaces the whole cache. So a read that began before the act adds its result to the old
+// cache, which is no longer used.
 type cache[T any] struct {
 	generation int64
 	max        int
@@ -24,7 +24,7 @@ func (c *cache[T]) get(name string) T {
 	return c.byName[name]
 }
 
-// put adds a credential. A full cache evicts an arbitrary one.
+// put adds a credential. If the cache is full, it first removes an arbitrary one.
 func (c *cache[T]) put(name string, credential T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,15 +43,17 @@ func (c *cache[T]) size() int {
 	return len(c.byName)
 }
 
-// generationCache is a cache, and the count of acts that it is compared with.
+// generationCache is a cache for one generation. A generation is the number of administrative
+// acts so far.
 type generationCache[T any] struct {
 	generations generations
-	count       string // the statement that counts the acts
+	count       string // statement that selects the number of acts
 	max         int
 	serving     atomic.Pointer[cache[T]]
 }
 
-// init makes an empty cache. count is the statement that counts the acts.
+// init creates an empty cache. count is the statement that selects the number of acts, and max is
+// the maximum number of credentials.
 func (c *generationCache[T]) init(d db.DB, count string, max int) {
 	c.count, c.max = count, max
 	c.generations.read = func(ctx context.Context) (number int64, err error) {
@@ -68,8 +70,8 @@ func (c *generationCache[T]) empty(generation int64) *cache[T] {
 // forget empties the cache.
 func (c *generationCache[T]) forget() { c.serving.Store(c.empty(c.serving.Load().generation)) }
 
-// current returns the cache, or an empty one if another process has changed the
-// tables since.
+// current returns the cache. It returns a new empty cache if another process has changed
+// credentials since the last call.
 func (c *generationCache[T]) current(ctx context.Context) (*cache[T], error) {
 	serving := c.serving.Load()
 	generation, err := c.generations.now(ctx)
@@ -86,8 +88,8 @@ func (c *generationCache[T]) current(ctx context.Context) (*cache[T], error) {
 	return c.serving.Load(), nil
 }
 
-// confirm asks the database whether an act may have changed what a caller with the
-// given count assumes. See Directory.Confirm.
+// confirm fails with db.ErrStale if there was an act after the generation known. With a tx, the
+// transaction fails instead. See Directory.Confirm.
 func (c *generationCache[T]) confirm(ctx context.Context, tx db.Tx, known int64) error {
 	if tx != nil {
 		return tx.Expect(ctx, c.count, known)

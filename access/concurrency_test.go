@@ -14,8 +14,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// While many callers authenticate, a completed act applies to every call that
-// starts afterwards.
+// TestChangesDuringManyCalls checks that a completed act applies to every call that starts
+// afterwards, while many callers authenticate.
 func TestChangesDuringManyCalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -49,8 +49,9 @@ func TestChangesDuringManyCalls(t *testing.T) {
 	})
 }
 
-// Organizations created at the same time get different numbers. Of several
-// users with one address one is created.
+// TestConcurrentCreations checks that organizations which are created at the same time get
+// different numbers. If several users with the same address are created at the same time, only
+// one creation succeeds.
 func TestConcurrentCreations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

@@ -10,51 +10,49 @@ import (
 	"kartei/store/db"
 )
 
-// Credential describes what proved the identity of a caller. It never holds the
-// secret.
+// Credential describes the credential with which a caller proved its identity. It does not
+// contain the secret.
 type Credential struct {
-	// ID is the credential's id: key_... for an API key, and for an access token
-	// gra_..., the id of its grant. Limits and the request log count by it.
+	// ID is the id of the credential: key_... for an API key, and gra_..., the id of the grant,
+	// for an access token. Limits and the request log use it.
 	ID   string
 	Kind Kind
-	// Short is the part of a credential that people recognize: the first 8
-	// characters of an API key's kid, for other kinds id.Short of ID.
+	// Short is the part of the credential that people recognize. For an API key, it is the first
+	// 8 characters of the kid. For other kinds, it is id.Short of ID.
 	Short string
-	// Environment is test or live, and empty for kinds that know neither.
+	// Environment is test or live. It is empty for kinds without an environment.
 	Environment string
-	// VersionPin is the version of the API that the credential pins (YYYY-MM-DD).
-	// Empty means the current one.
+	// VersionPin is the API version to which the credential is bound (YYYY-MM-DD). Empty means
+	// the current version.
 	VersionPin string
-	// Audience is the resource that a token was issued for (RFC 8707): V1 or MCP. It is
-	// empty for kinds that are bound to none.
+	// Audience is the resource for which a token was issued (RFC 8707): V1 or MCP. It is empty
+	// for kinds that are not bound to a resource.
 	Audience string
-	// Grant is what an access token rests on, nil for other kinds.
+	// Grant is the grant of an access token. It is nil for other kinds.
 	Grant *Grant
-	// ExpiresAt is the time at which the credential expires, or zero.
+	// ExpiresAt is the time at which the credential expires, or zero if it does not expire.
 	ExpiresAt clock.Micros
-	// FreshUntil is the time until which the sign-in of the caller counts as
-	// recent. It is zero for kinds without a sign-in.
+	// FreshUntil is the time until which the caller's sign-in counts as recent. It is zero for
+	// kinds without a sign-in.
 	FreshUntil clock.Micros
-	// SecondFactorFrom is the time from which the organization asks the caller for a
-	// second factor that the account does not have. It is zero if it has one, or if none
-	// is required.
+	// SecondFactorFrom is the time from which the organization requires a second factor that the
+	// account does not have. It is zero if the account has one, or if none is required.
 	SecondFactorFrom clock.Micros
-	// Duties are the kind's duties.
+	// Duties are the duties of the credential's kind.
 	Duties Duties
 }
 
-// Grant is what a principal lets an application do (RFC 6749, section 1.3).
+// Grant is the permission of a principal for an application (RFC 6749, section 1.3).
 type Grant struct {
-	// ClientID is the name by which the application calls itself, ClientName what people
-	// call it.
+	// ClientID is the id of the application, and ClientName is its name for people.
 	ClientID, ClientName string
-	// ExpiresAt is the end at the latest.
+	// ExpiresAt is the latest time at which the grant ends.
 	CreatedAt, ExpiresAt clock.Micros
 }
 
-// The resources that tokens are issued for.
+// The resources for which tokens are issued.
 const (
-	// V1 is the API, MCP the interface for assistants.
+	// V1 is the API. MCP is the interface for AI assistants.
 	V1  = "v1"
 	MCP = "mcp"
 )
@@ -62,29 +60,29 @@ const (
 // Kind is a kind of credential.
 type Kind string
 
-// The kinds of credential.
+// The values of Kind.
 const (
-	// Key is an API key, with which a program calls.
+	// Key is an API key of a program.
 	Key Kind = "key"
-	// Token is an access token, with which an application calls for a principal that let
-	// it (OAuth 2.1).
+	// Token is an access token. An application acts with it for a principal who has given consent
+	// (OAuth 2.1).
 	Token Kind = "token"
 	// Session is the sign-in of a person with a browser.
 	Session Kind = "session"
-	// Operator has no secret: only the operator can reach the door itself.
+	// Operator is the operator of the instance. This kind has no secret, because only the
+	// operator can connect to its door.
 	Operator Kind = "operator"
-	// Anonymous is no credential: the caller did not sign in, which some
-	// operations allow.
+	// Anonymous is a caller without a credential. Some operations allow such calls.
 	Anonymous Kind = "anonymous"
 )
 
-// Duties are the rules of the path that apply to a kind of credential.
+// Duties are the stages of the call path that apply to a kind of credential.
 type Duties struct {
-	// Gate applies the organization's switches for programs: the module, the
-	// declaration of secrecy and the level (see Actor.Gate).
+	// Gate applies the organization's switches for programs: the module, the declaration of
+	// secrecy and the level (see Actor.Gate).
 	Gate bool
-	// Version serves a call in the version that it names or that its key pins. Kinds
-	// without it get the internal version, whose lists can do more.
+	// Version executes a call in the API version that it requests or that its key pins. Kinds
+	// without this duty get the internal version, whose lists have more parameters.
 	Version bool
 	// Preview requires the header Svc-Preview for operations of the preview channel.
 	Preview bool
@@ -92,22 +90,22 @@ type Duties struct {
 	IdempotencyKey bool
 	// Precondition requires the header If-Match for changes and deletions.
 	Precondition bool
-	// Limits charges calls to the rate limits and quotas.
+	// Limits counts calls towards the rate limits and quotas.
 	Limits bool
-	// Person is set for a person at a screen instead of a program. Limits then
-	// charges the policies of sessions, and RequestLog writes only changes and
-	// refusals. Every change accepts an Idempotency-Key, and an organization that is
-	// closed can still be read (see Actor.Gate).
+	// Person says that the caller is a person at a screen and not a program. Limits then uses the
+	// policies of sessions, and RequestLog writes only changes and refusals. Every change accepts
+	// an Idempotency-Key. A closed organization can still be read (see Actor.Gate).
 	Person bool
-	// RequestLog writes calls to the request log. Of a kind without Limits it keeps
-	// a sample if they come fast (see package requestlog).
+	// RequestLog writes calls to the request log. For a kind without Limits, it writes only a
+	// sample if many calls arrive (see package requestlog).
 	RequestLog bool
-	// Console opens the operations that are not in the contract. Without it only those
-	// that anyone may call are open: the kind is for programs, even an admin's.
+	// Console allows operations that are not in the contract. A kind without Console is for
+	// programs, even if they act for an admin. Such a kind can call only the operations that are
+	// open to all callers.
 	Console bool
 }
 
-// duties is the only table of the duties of each kind.
+// duties has the duties of each kind. There is no other such table.
 var duties = map[Kind]Duties{
 	Key: {
 		Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true,
@@ -117,56 +115,55 @@ var duties = map[Kind]Duties{
 		Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true,
 		RequestLog: true,
 	},
-	// The organization's switches are about programs, and so is what the preview
-	// channel warns of. Forms carry the revision that they change.
+	// The organization's switches and the warnings of the preview channel concern programs. The
+	// forms of the web application send the revision that they change.
 	Session:   {Precondition: true, Limits: true, RequestLog: true, Console: true, Person: true},
 	Operator:  {Console: true},
 	Anonymous: {},
-	// Work that a principal began, and that continues without it, obeys the
-	// organization's switches.
+	// The empty kind is for work that a principal began and that continues without it. Such work
+	// obeys the organization's switches.
 	"": {Gate: true},
 }
 
-// Scheme is the way in which a caller showed its credential.
+// Scheme is the way in which a caller presents its credential.
 type Scheme string
 
 // The schemes that a Directory resolves by itself.
 const (
-	// Bearer is the header Authorization: Bearer (RFC 6750). The text is an API key or an
-	// access token.
+	// Bearer is the header Authorization: Bearer (RFC 6750). The text is an API key or an access
+	// token.
 	Bearer Scheme = "bearer"
-	// Local is a door that only the operator can reach, such as the socket in the
-	// data folder. There is no text.
+	// Local is a door to which only the operator can connect, such as the socket in the data
+	// folder. There is no text.
 	Local Scheme = "local"
-	// Cookie is the cookie of the web application. The text is the token of a
-	// session, which acts in its live organization.
+	// Cookie is the cookie of the web application. The text is the token of a session, which acts
+	// in its live organization.
 	Cookie Scheme = "cookie"
-	// SandboxCookie is the same cookie, below the address of the sandbox. The
-	// session acts in the sandbox of its organization.
+	// SandboxCookie is the same cookie, sent to a path of the sandbox. The session acts in the
+	// sandbox of its organization.
 	SandboxCookie Scheme = "sandbox"
 )
 
-// granted is the scheme of grants. No door presents it: the secret of a grant is an
-// access token.
+// granted is the scheme under which the finder of grants is registered. No door presents it,
+// because a caller with a grant presents an access token.
 const granted Scheme = "granted"
 
 // Presentation is a credential as its door received it.
 type Presentation struct {
 	Scheme Scheme
-	// Audience is the resource that is called: V1 or MCP.
+	// Audience is the resource to which the call was sent: V1 or MCP.
 	Audience string
 	// Text is the secret. It is empty if the caller sent none.
 	Text string
 }
 
-// Resolve returns the actor of a credential. from is the caller's address.
+// Resolve returns the actor of a credential. from is the address of the caller.
 //
-// The actor may come from the cache although another process has changed the
-// database since. If so, assumed is true, and the caller must call Confirm
-// before it changes or answers anything. With fresh, Resolve asks the database
-// itself and assumed is false.
+// The actor may come from the cache although another process has meanwhile changed the database.
+// Then assumed is true, and the caller must call Confirm before it changes or returns anything.
+// If fresh is true, Resolve asks the database, and assumed is false.
 //
-// For errors see Authenticate.
+// The errors are the same as for Authenticate.
 func (d *Directory) Resolve(
 	ctx context.Context, p Presentation, from netip.Addr, fresh bool,
 ) (a *Actor, assumed bool, err error) {
@@ -196,19 +193,18 @@ func (d *Directory) Resolve(
 	return a, false, err
 }
 
-// operator is the operator of the instance. It belongs to no organization.
+// operator is the actor for the operator of the instance. It belongs to no organization.
 var operator = Actor{credential: Credential{Kind: Operator, Duties: duties[Operator]}}
 
-// nobody is a caller who did not sign in.
+// nobody is the actor for a caller without a credential.
 var nobody = Actor{credential: Credential{Kind: Anonymous, Duties: duties[Anonymous]}}
 
-// Nobody returns a caller who did not sign in. It belongs to no organization.
+// Nobody returns the actor for a caller without a credential. It belongs to no organization.
 func Nobody() *Actor { return &nobody }
 
-// Confirm asks the database whether an administrative act may have changed an
-// assumed actor. Inside a transaction that costs no round trip of its own: the
-// transaction fails with db.ErrStale. With a nil tx, Confirm asks by itself and
-// returns db.ErrStale.
+// Confirm checks an assumed actor. It fails with db.ErrStale if an administrative act may have
+// changed the actor. Inside a transaction, the check needs no round trip of its own, and the
+// transaction fails with db.ErrStale. If tx is nil, Confirm asks the database itself.
 func (d *Directory) Confirm(ctx context.Context, tx db.Tx, a *Actor) error {
 	if a.bearer == nil {
 		return d.sessions.confirm(ctx, tx, a.known)
@@ -216,8 +212,8 @@ func (d *Directory) Confirm(ctx context.Context, tx db.Tx, a *Actor) error {
 	return d.bearers.confirm(ctx, tx, a.known)
 }
 
-// Used records that a confirmed actor called from an address. Uses of a session are
-// recorded when it is read from the database, which is once a minute.
+// Used records that a confirmed actor made a call from an address. The use of a session is
+// recorded when the session is read from the database, which happens once a minute.
 func (d *Directory) Used(a *Actor, from netip.Addr) {
 	if a.bearer == nil {
 		return
@@ -225,15 +221,20 @@ func (d *Directory) Used(a *Actor, from netip.Addr) {
 	d.succeeded(a.bearer, source(from.Unmap().WithZone("")), clock.Now(d.clock))
 }
 
-// Gate applies the organization's own switches to a caller whose duties include
-// them (contract, 'Authentication', points 6 and 8). The order is: module
-// publicApi off or professional secrecy not declared, 403 API_MODULE_DISABLED;
-// level off, 401 UNAUTHENTICATED. Only the request log distinguishes that from
-// a wrong key. Level read refuses no call here: it removes the writing scopes.
+// Gate returns a fault if the organization does not allow the call. changes says whether the call
+// changes anything.
 //
-// An organization that is closed or being deleted refuses every kind with 403
-// FORBIDDEN. A person still reads in a closed one, and an admin in one that is
-// being deleted. changes says whether the call changes anything.
+// For a credential with the duty Gate, it applies the organization's switches for programs
+// (contract, 'Authentication', points 6 and 8), in this order:
+//   - If the module publicApi is off or professional secrecy is not declared, the fault is 403
+//     API_MODULE_DISABLED.
+//   - If the level is off, the fault is 401 UNAUTHENTICATED. Only the request log distinguishes
+//     it from a wrong key.
+//
+// The level read causes no fault here, because it removes the writing scopes.
+//
+// An organization that is closed or being deleted refuses calls of every kind with 403 FORBIDDEN.
+// But people may still read in a closed organization, and admins in one that is being deleted.
 func (a *Actor) Gate(changes bool) error {
 	o := &a.organization
 	if a.credential.Duties.Gate {
@@ -261,8 +262,8 @@ func closedBecause(detail i18n.Text) error {
 	return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: detail}
 }
 
-// Module returns 403 API_MODULE_DISABLED unless the organization has enabled the
-// module publicApi and has declared its professional secrecy.
+// Module returns 403 API_MODULE_DISABLED unless the organization has enabled the module publicApi
+// and has declared its professional secrecy.
 func (a *Actor) Module() error {
 	switch o := &a.organization; {
 	case !o.ModuleOn:

@@ -18,25 +18,24 @@ import (
 	"kartei/store/db"
 )
 
-// Options bound a Directory. A zero field means the default.
+// Options are the settings of a Directory. A zero field means the default.
 type Options struct {
-	// Versions are the API versions that a key may pin. A key that names none
-	// pins the first. There is no default.
+	// Versions are the API versions that a key may pin. The first is the version of a key that
+	// does not choose one. There is no default.
 	Versions []string
-	// Failures is the number of refused credentials that one address may
-	// present in FailureWindow. After that it is blocked until the window ends:
-	// only valid ones are accepted, few at a time. The default is 30 in a minute.
+	// Failures is the maximum number of refused credentials that one address may present in
+	// FailureWindow. Then the address is blocked until the window ends. A blocked address may
+	// still use valid credentials, a few at a time. The default is 30 in a minute.
 	Failures      int
 	FailureWindow time.Duration
-	// Credentials is the number of keys and tokens, and of sessions, in the caches, by
-	// default 10,000 each. One takes about 1 KiB, and with all scopes, 50 networks and the
-	// longest names 6 KiB, so both caches stay below 120 MiB.
+	// Credentials is the maximum number of keys and tokens in one cache, and of sessions in
+	// another. The default is 10,000 for each. A credential takes about 1 KiB, or 6 KiB with all
+	// scopes, 50 networks and the longest names. So both caches together stay below 120 MiB.
 	Credentials int
-	// Addresses is the number of addresses that the throttle remembers, by
-	// default 10,000.
+	// Addresses is the maximum number of addresses in the throttle. The default is 10,000.
 	Addresses int
-	// Retention is the time between the state deleting and the erasure of an
-	// organization, by default 30 days.
+	// Retention is the time between the state deleting and the erasure of an organization. The
+	// default is 30 days.
 	Retention time.Duration
 }
 
@@ -59,14 +58,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Directory stores organizations, principals and keys, and accepts or refuses
-// callers. It is safe for concurrent use.
+// Directory stores organizations, principals and keys, and accepts or refuses callers. It is safe
+// for concurrent use.
 type Directory struct {
 	db      db.DB
 	clock   clock.Clock
 	options Options
-	// shared is true if other processes may change the database. Then every
-	// call asks whether one did.
+	// shared says that other processes may change the database. Then every call checks whether
+	// they did.
 	shared   bool
 	finders  map[Scheme]Finder
 	decoy    [sha256.Size]byte
@@ -77,13 +76,13 @@ type Directory struct {
 	uses     uses
 
 	mu sync.Mutex
-	// seen outlives the cache. An administrative act must not block callers who
-	// share an address with a guesser.
+	// seen has the recent addresses of each credential. It is not emptied with the cache.
+	// Otherwise an administrative act would block callers who share an address with a guesser.
 	seen map[string]*atomic.Pointer[sightings]
 }
 
-// NewDirectory returns a Directory on d. Run writes the times of last use and
-// must be running.
+// NewDirectory returns a Directory on d. The caller must call Run in a goroutine, because Run
+// writes the times of last use.
 func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 	o = o.withDefaults()
 	dir := &Directory{
@@ -95,7 +94,7 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 		finders:  make(map[Scheme]Finder),
 		seen:     make(map[string]*atomic.Pointer[sightings]),
 	}
-	dir.Accept(Bearer, Finder{Kind: Key, Prefix: id.Key, ByID: keyByID}) // Authenticate has the texts
+	dir.Accept(Bearer, Finder{Kind: Key, Prefix: id.Key, ByID: keyByID}) // Authenticate reads keys by their text
 	dir.Accept(granted, Finder{Kind: Token, Prefix: id.Grant, ByID: grantByID})
 	dir.Accept(Cookie, sessionFinder(selectSession))
 	dir.Accept(SandboxCookie, sessionFinder(selectSandboxSession))
@@ -105,46 +104,46 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 	return dir
 }
 
-// cachedBearer is an API key or an access token as the database has it, ready for
-// comparison.
+// cachedBearer is an API key or an access token, with its actor and hash ready for use.
 type cachedBearer struct {
 	kid   string
 	actor *Actor
-	// form is the form of the secret: for a key its environment.
+	// form is the form of the secret. For a key, it is the environment.
 	form     string
 	hash     [sha256.Size]byte
 	paused   bool
 	revoked  bool
-	rotated  bool // the kid and the hash are those before the last rotation
+	rotated  bool // the kid and the hash belong to the secret before the last rotation
 	disabled bool // the principal is disabled
 	seen     *atomic.Pointer[sightings]
-	used     atomic.Int64 // the last recorded use, in microseconds
-	// use is how a use is recorded.
+	used     atomic.Int64 // time of the last recorded use, in microseconds
+	// use has the statement that records a use.
 	use use
 }
 
-// Forget empties the caches of credentials. The Directory calls it after its own
-// acts; code that changes the tables in another way must call it.
+// Forget empties the caches of credentials. The Directory calls it after its own changes. Code
+// that changes the tables in another way must call it too.
 func (d *Directory) Forget() {
 	d.bearers.forget()
 	d.sessions.forget()
 }
 
-// Authenticate returns the actor of an API key or an access token. presented is the
-// text after 'Bearer ', empty if there was none; audience is the resource that was
-// called, which a token must be issued for; from is the address of the caller.
+// Authenticate returns the actor of an API key or an access token. presented is the text after
+// 'Bearer ', or "" if the header is missing. audience is the resource to which the call was sent.
+// A token must be issued for it. from is the address of the caller.
 //
-// Every refusal of a credential is the same *fault.Fault UNAUTHENTICATED, with a
-// *Refusal as its cause for the request log. Every refusal costs the same: one
-// hash, one comparison and one lookup in the database. Text that cannot be a
-// key is refused earlier, which tells nothing about the keys that exist. An
-// address with too many refusals gets RATE_LIMITED with RetryAfter for further ones. There
-// a valid key is accepted all the same. Unless it was used from there within the last hour,
-// it waits for its lookup, and gets RATE_LIMITED too if too many wait. Other errors come
-// from the database.
+// Every refusal of a credential is the same *fault.Fault UNAUTHENTICATED. Its cause is a *Refusal
+// for the request log. Every refusal costs the same: one hash, one comparison and one lookup in
+// the database. A text that cannot be a key is refused earlier, which reveals nothing about
+// existing keys.
 //
-// The switches of the organization come later, in Actor.Gate. Only level off is
-// refused here as well, because it must look and take as long as a wrong key.
+// An address with too many refusals is blocked. Further refusals are RATE_LIMITED with
+// RetryAfter. A valid key is still accepted from a blocked address. If it was not used from this
+// address within the last hour, it waits for its lookup. It is RATE_LIMITED too if too many calls
+// are waiting. Other errors come from the database.
+//
+// Actor.Gate applies the switches of the organization later. Only the level off is refused here
+// as well. Such a refusal must have the same content and duration as for a wrong key.
 func (d *Directory) Authenticate(ctx context.Context, presented, audience string, from netip.Addr) (*Actor, error) {
 	from = from.Unmap().WithZone("")
 	now := clock.Now(d.clock)
@@ -201,9 +200,8 @@ func (d *Directory) Authenticate(ctx context.Context, presented, audience string
 	return cred.actor, nil
 }
 
-// recognize returns the actor of a cached key, or nil. On SQLite it is always
-// nil: no other process changes the database, so Authenticate costs no round
-// trip there.
+// recognize returns the actor of a cached key, or nil. On SQLite, it always returns nil. No other
+// process changes that database, so Authenticate needs no round trip.
 func (d *Directory) recognize(presented, audience string, from netip.Addr) *Actor {
 	t, reason := parseToken(presented)
 	if !d.shared || reason != "" {
@@ -216,9 +214,9 @@ func (d *Directory) recognize(presented, audience string, from netip.Addr) *Acto
 	return cred.actor
 }
 
-// judge compares the presented key with the stored one. The secret comes first:
-// a caller without it learns nothing about the state of the key, and the log
-// does not call a guess 'expired'.
+// judge compares the presented key with the stored one. It returns the reason for a refusal, or
+// "". It compares the secret first. So a caller without the secret learns nothing about the state
+// of the key, and the log does not call a guess 'expired'.
 func (d *Directory) judge(cred *cachedBearer, t token, audience string, from netip.Addr, now clock.Micros) Reason {
 	hash, want := t.hash(), &d.decoy
 	if cred != nil {
@@ -250,8 +248,8 @@ func (d *Directory) judge(cred *cachedBearer, t token, audience string, from net
 	return ""
 }
 
-// within reports whether a key bound to nets may be used from an address. A key
-// without networks may be used from everywhere.
+// within reports whether a key with these networks may be used from an address. A key without
+// networks may be used from everywhere.
 func within(nets []netip.Prefix, from netip.Addr) bool {
 	for _, net := range nets {
 		if net.Contains(from) {
@@ -261,13 +259,13 @@ func within(nets []netip.Prefix, from netip.Addr) bool {
 	return len(nets) == 0
 }
 
-// absent returns a token with a kid that none has, next to its own in the index.
+// absent returns a token with a kid that no key has, next to the kid of t in the index.
 func (t token) absent() token {
 	t.kid = t.kid[:len(t.kid)-1] + "~"
 	return t
 }
 
-// owner returns the actor of a credential, nil for no credential.
+// owner returns the actor of a credential. It returns nil if b is nil.
 func (b *cachedBearer) owner() *Actor {
 	if b == nil {
 		return nil
@@ -275,8 +273,8 @@ func (b *cachedBearer) owner() *Actor {
 	return b.actor
 }
 
-// refuse counts a refusal and returns it: as the one 401, or as 429 if the
-// address is blocked already. owner is the credential's owner, if it is known.
+// refuse counts a refusal and returns its fault: the common 401, or 429 if the address is already
+// blocked. owner is the actor of the credential, or nil if the credential is unknown.
 func (d *Directory) refuse(reason Reason, owner *Actor, from netip.Addr, now clock.Micros) error {
 	if left := d.throttle.blocked(from, now); left > 0 {
 		return throttled(left)
@@ -285,7 +283,8 @@ func (d *Directory) refuse(reason Reason, owner *Actor, from netip.Addr, now clo
 	return refusalOf(reason, owner)
 }
 
-// refusalOf returns the refusal of a credential. owner is nil if nobody has it.
+// refusalOf returns the fault for a refused credential. owner is the actor of the credential, or
+// nil if it is unknown.
 func refusalOf(reason Reason, owner *Actor) error {
 	if owner == nil {
 		return refused(reason, Credential{}, 0)
@@ -302,8 +301,8 @@ func throttled(left time.Duration) error {
 
 var guesses = i18n.Text("Too many invalid credentials came from this address in a short time, and these are invalid too, or could not be checked yet. This is not a limit of the key: check the key.")
 
-// vouched reports whether the key was used from this address within the last
-// hour. The secret may be wrong all the same.
+// vouched reports whether the key was used from this address within the last hour. The presented
+// secret may still be wrong.
 func (d *Directory) vouched(kid string, cred *cachedBearer, from netip.Addr, now clock.Micros) bool {
 	var seen *atomic.Pointer[sightings]
 	if cred != nil {
@@ -330,17 +329,17 @@ func (d *Directory) succeeded(cred *cachedBearer, from netip.Addr, now clock.Mic
 	}
 }
 
-// sighted records the address of a success, at most once a minute.
+// sighted records the address of a use, at most once a minute.
 func sighted(at *atomic.Pointer[sightings], from netip.Addr, now clock.Micros) {
 	seen := at.Load()
 	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
 		next := seen.with(from, now)
-		at.CompareAndSwap(seen, &next) // a concurrent success is recorded with the next one
+		at.CompareAndSwap(seen, &next) // a concurrent use is recorded the next time
 	}
 }
 
-// sightingsOf returns the sightings of an existing credential: the kid of a key,
-// the hash of another text.
+// sightingsOf returns the sightings of an existing credential. Its name is the kid of a key, or
+// the hash of any other text.
 func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -359,7 +358,7 @@ func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 	return seen
 }
 
-// load reads a key or a token from the database, and returns nil if there is none.
+// load returns a key or a token from the database, or nil if there is none.
 func (d *Directory) load(ctx context.Context, t token) (*cachedBearer, error) {
 	var cred *cachedBearer
 	query := selectKey

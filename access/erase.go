@@ -8,23 +8,22 @@ import (
 	"kartei/store/db"
 )
 
-// Erasable is an organization due for erasure, with its sandbox.
+// Erasable is an organization that is due for erasure, with its sandbox.
 type Erasable struct {
 	Number int64
 	ID     string
-	// Sandbox is the number of its sandbox.
+	// Sandbox is the number of the organization's sandbox.
 	Sandbox int64
-	// ErasedAt is the time at which the erasure was complete, or zero.
+	// ErasedAt is the time at which the erasure was completed, or zero.
 	ErasedAt clock.Micros
 }
 
-// remains is the time after an erasure in which leftovers are still removed. A
-// running call lasts seconds, and the counts of a replica are written within
-// minutes.
+// remains is the time after an erasure in which leftover rows are still deleted. A running call
+// may take seconds, and a replica writes its counts within minutes.
 const remains = 48 * clock.Hour
 
-// Erasables returns the organizations that are due, and those that were erased
-// recently. It sets a date for those without one.
+// Erasables returns the organizations that are due for erasure, and those that were erased
+// recently. It sets the date of the erasure for organizations without one.
 func (d *Directory) Erasables(ctx context.Context) (list []Erasable, err error) {
 	now := d.now()
 	err = d.db.Write(ctx, func(tx db.Tx) error {
@@ -53,7 +52,8 @@ func (d *Directory) sandboxOf(ctx context.Context, e *Erasable) error {
 	return d.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, selectSandboxNumber, e.Number).Scan(&e.Sandbox) })
 }
 
-// Due returns an organization that is due. One that is not is NOT_FOUND.
+// Due returns an organization that is due for erasure. It fails with NOT_FOUND for any other
+// organization.
 func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) {
 	err = d.db.Read(ctx, func(tx db.Tx) error {
 		o, err := OrganizationIn(ctx, tx, id)
@@ -70,8 +70,8 @@ func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) 
 	return e, err
 }
 
-// Erased records that only the numbers, ids and times of an organization and
-// its sandbox remain.
+// Erased marks an organization as erased, and erases the accounts that no person has any more.
+// Only the numbers, ids and times of the organization and its sandbox remain.
 func (d *Directory) Erased(ctx context.Context, number int64) error {
 	return d.act(ctx, func(tx db.Tx) error {
 		if _, err := tx.Exec(ctx, setErased, number, d.now()); err != nil {
@@ -81,9 +81,9 @@ func (d *Directory) Erased(ctx context.Context, number int64) error {
 	})
 }
 
-// EraseAccounts erases the accounts that are nobody's any more, with all that
-// belongs to them. An account is made with its first person, so it has one until
-// the last is erased.
+// EraseAccounts erases the accounts without a person, with all rows that belong to them. An
+// account is created together with its first person. So it has a person until the last one is
+// erased.
 func EraseAccounts(ctx context.Context, tx db.Tx) error {
 	_, err := tx.Exec(ctx, eraseAccounts)
 	return err

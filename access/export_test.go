@@ -2,14 +2,14 @@ package access
 
 import "net/netip"
 
-// Forge gives a text in the form of a key the right checksum.
+// Forge returns a text in the form of a key with the right checksum.
 func Forge(key string) string {
 	body := key[:tokenLength-checksumLength]
 	sum := checksum(body)
 	return body + string(sum[:])
 }
 
-// Sizes returns the numbers of credentials and sightings in memory.
+// Sizes returns the numbers of credentials and of sightings in memory.
 func (d *Directory) Sizes() (credentials, seen int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -23,8 +23,9 @@ func (d *Directory) ThrottledAddresses() int {
 	return len(d.throttle.failures)
 }
 
-// LookAtMost takes all lookups that a blocked address may have, and returns what ends them.
-// Nobody waits: the places are taken, and the slots are not.
+// LookAtMost occupies all lookups that a blocked address may have. It returns a function that
+// releases them. It occupies only places in the queue, and not the slots for running lookups. So
+// other callers do not wait.
 func (d *Directory) LookAtMost(from netip.Addr) (end func()) {
 	d.looks.mu.Lock()
 	defer d.looks.mu.Unlock()

@@ -14,48 +14,48 @@ import (
 	"kartei/store/db"
 )
 
-// Proof is a credential that a Finder found, and whose it is.
+// Proof is the result of a Finder: a credential and its principal.
 type Proof struct {
-	// Credential has the id, and what else the kind knows. The directory adds
-	// Kind and Duties.
+	// Credential has the id and other properties of the credential. The directory adds Kind and
+	// Duties.
 	Credential
-	// Organization is a live one or its sandbox. Principal belongs to it.
+	// Organization is the number of a live organization or its sandbox. Principal belongs to it.
 	Organization int64
 	Principal    string
-	// Scopes are the credential's scopes. A kind that has none of its own
-	// returns AllScopes.
+	// Scopes are the scopes of the credential. A kind without scopes of its own has AllScopes.
 	Scopes []string
-	// used is the last recorded use, of kinds that record it.
+	// used is the time of the last recorded use. It is zero for kinds that do not record uses.
 	used clock.Micros
-	// Refused is why the credential is no longer valid, for example Revoked. The
-	// directory itself compares ExpiresAt.
+	// Refused is the reason why the credential is no longer valid, for example Revoked. It is
+	// empty for a valid one. The directory checks ExpiresAt itself.
 	Refused Reason
 }
 
-// Finder reads the credentials of one kind from the database. A function that
-// finds none returns db.ErrNoRows. A Finder decides nothing: the directory
-// refuses a credential that is unknown, refused or expired, or that belongs to a
-// disabled principal. It bounds guesses, and compares the duties.
+// Finder reads the credentials of one kind from the database. Its functions return db.ErrNoRows
+// if there is no such credential. A Finder makes no decisions. The directory refuses a credential
+// that is unknown, refused or expired, or that belongs to a disabled principal. It also limits
+// guesses and applies the duties.
 type Finder struct {
 	Kind Kind
-	// Prefix begins the ids of the kind (see package id).
+	// Prefix is the prefix of the ids of this kind (see package id).
 	Prefix string
-	// ByText finds a credential by the text that was presented.
+	// ByText returns the credential for a presented text.
 	ByText func(ctx context.Context, tx db.Tx, text string) (Proof, error)
-	// ByID finds a credential by its id, for work that outlives its call.
+	// ByID returns a credential by its id, for work that continues after its call.
 	ByID func(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error)
 	// Duties are the duties of a kind that is not in the table of duties.
 	Duties *Duties
-	// Kept is true if browsers keep and present a text that has ended. Nobody guesses
-	// it: refusals do not count for the address, which a whole office shares.
+	// Kept says that browsers store the text and present it even after the credential has ended.
+	// Its refusals do not count as guesses from the address, because a whole office may share
+	// that address.
 	Kept bool
-	// use is the statement that records a use, by id. It is empty for kinds that
-	// do not record it.
+	// use is the statement that records a use, by id. It is empty for kinds that do not record
+	// uses.
 	use string
 }
 
-// Accept makes the directory resolve one more scheme. It must be called before
-// the first call of Resolve.
+// Accept registers the finder of a scheme. It must be called before the first call of Resolve. It
+// panics if the finder is not complete.
 func (d *Directory) Accept(s Scheme, f Finder) {
 	if of, known := duties[f.Kind]; known {
 		f.Duties = &of
@@ -66,18 +66,17 @@ func (d *Directory) Accept(s Scheme, f Finder) {
 	d.finders[s] = f
 }
 
-// unattendedKey is the key of Unattended in a context.
+// unattendedKey is the key under which a context is marked as unattended.
 type unattendedKey struct{}
 
-// Unattended returns a context for what a page does by itself, while perhaps nobody
-// is in front of it. It keeps no session alive.
+// Unattended returns a context for calls that a page makes by itself. Perhaps no person is in
+// front of the screen. Such calls do not extend a session.
 func Unattended(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unattendedKey{}, true)
 }
 
-// find returns the actor of a text, by a finder. It refuses as Authenticate
-// does. Only keys and sessions are cached: every other credential is read
-// anew for each call. Of the texts, only hashes stay in memory.
+// find returns the actor of a text that a finder knows. Its refusals are the same as in
+// Authenticate. It reads the credential from the database. Only hashes of texts stay in memory.
 func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip.Addr) (a *Actor, err error) {
 	now, from := d.now(), source(from.Unmap().WithZone(""))
 	sum := sha256.Sum256([]byte(text))
@@ -116,7 +115,7 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 	return a, nil
 }
 
-// judge returns the actor of a proof, and the reason for a refusal.
+// judge returns the actor of a proof, and the reason for a refusal or "".
 func (f *Finder) judge(ctx context.Context, tx db.Tx, p *Proof, now clock.Micros) (*Actor, Reason, error) {
 	a, err := ActorFor(ctx, tx, p.Organization, p.Principal)
 	if err != nil {
@@ -126,7 +125,7 @@ func (f *Finder) judge(ctx context.Context, tx db.Tx, p *Proof, now clock.Micros
 	c.Kind, c.Duties = f.Kind, *f.Duties
 	switch {
 	case c.Short != "":
-	case c.Duties.Person: // so the erasure of the person finds the calls in the request log
+	case c.Duties.Person: // so that the erasure of the person finds their calls in the request log
 		c.Short = id.Short(p.Principal)
 	default:
 		c.Short = id.Short(c.ID)
@@ -143,15 +142,15 @@ func (f *Finder) judge(ctx context.Context, tx db.Tx, p *Proof, now clock.Micros
 	return a, "", nil
 }
 
-// hold gives a principal a credential with scopes.
+// hold gives the actor a credential with scopes.
 func (a *Actor) hold(c Credential, scopes []string) {
 	a.credential = c
 	a.scopes = effectiveScopes(scopes, a)
 }
 
-// Allows reports whether a credential may still be used for an operation with
-// scope: it is valid, and its principal and organization allow the scope at
-// present. The networks of a key are not compared.
+// Allows reports whether a credential is valid and may currently be used for an operation with a
+// scope. The role, the rights and the organization must allow the scope. Allows does not check
+// the networks of a key.
 func (d *Directory) Allows(
 	ctx context.Context, tx db.Tx, organization int64, credential, scope string, now clock.Micros,
 ) (bool, error) {
@@ -169,7 +168,7 @@ func (d *Directory) Allows(
 	return false, nil
 }
 
-// unlessNone returns err, or nil if it says that there is no such row.
+// unlessNone returns err, or nil if err is db.ErrNoRows.
 func unlessNone(err error) error {
 	if errors.Is(err, db.ErrNoRows) {
 		return nil

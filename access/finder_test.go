@@ -15,10 +15,10 @@ import (
 	"kartei/test/dbtest"
 )
 
-// badges is a scheme of tests: a badge is found by its name.
+// badges is the scheme of test credentials, which are found by their names.
 const badges access.Scheme = "badge"
 
-// badge returns a Finder of badges, which changes while it is used.
+// badge returns a Finder of the badges in all. The test may change the map meanwhile.
 func badge(all map[string]access.Proof) access.Finder {
 	find := func(name string) (access.Proof, error) {
 		if p, known := all[name]; known {
@@ -40,8 +40,8 @@ func badge(all map[string]access.Proof) access.Finder {
 	}
 }
 
-// The directory decides about a credential of any kind: when it is presented, and
-// later by its id.
+// TestCredentialIsJudged checks that the directory decides about credentials of any kind, both
+// when they are presented and later by their ids.
 func TestCredentialIsJudged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -119,8 +119,8 @@ func allows(o *office, organization int64, credential, scope string) (allows boo
 	return allows, err
 }
 
-// Guesses of any kind of credential block their address, but not a credential that
-// was used from there.
+// TestCredentialGuesses checks that guesses of any kind of credential block their address. They
+// do not block a credential that was used from there before.
 func TestCredentialGuesses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOfficeWith(t, d, access.Options{Failures: 5, FailureWindow: time.Minute})
@@ -153,7 +153,7 @@ func TestCredentialGuesses(t *testing.T) {
 	})
 }
 
-// A kind that misses a part is a fault of the program.
+// TestCredentialKindIsWhole checks that Accept panics for an incomplete finder.
 func TestCredentialKindIsWhole(t *testing.T) {
 	whole := badge(nil)
 	for name, f := range map[string]access.Finder{

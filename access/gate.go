@@ -2,8 +2,8 @@ package access
 
 import "kartei/kit/i18n"
 
-// GateOpen is an SQL condition on an organization with alias o. It holds if
-// Gate lets the organization's programs through.
+// GateOpen is an SQL condition on an organization with alias o. It is true if Gate accepts the
+// organization's programs.
 const GateOpen = `o.module_on and o.secrecy_declared and o.level in ('read', 'on') and o.state = 'open'`
 
 var (
@@ -13,14 +13,13 @@ var (
 	onlyAdmins  = i18n.Text("The organization is being deleted. Only its admins can still read.")
 )
 
-// Emits reports whether changes of the actor are written as events. While the
-// module is off they are not, because no caller may read them. Sync by
-// updatedSince finds the changes later all the same, because it follows the
-// ticks of the records.
+// Emits reports whether changes by the actor have events. While the module is off, they have
+// none, because no caller may read them. A sync with updatedSince still finds these changes
+// later, because it uses the ticks of the records.
 func (a *Actor) Emits() bool { return a.organization.moduleReady() }
 
 func (o *Organization) moduleReady() bool { return o.ModuleOn && o.SecrecyDeclared }
 
-// apiOff reports whether the organization has switched its API off. The level
-// counts only if the module is enabled.
+// apiOff reports whether the organization has switched its API off by the level. The level counts
+// only if the module is enabled.
 func (o *Organization) apiOff() bool { return o.moduleReady() && o.Level != Read && o.Level != On }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The contract's table, cell by cell ('Authentication', point 6), together with
-// the secrecy declaration and the state of the organization.
+// TestGate checks each cell of the contract's table ('Authentication', point 6). It also checks
+// the declaration of secrecy and the state of the organization.
 func TestGate(t *testing.T) {
 	const pass = fault.Code("")
 	for _, c := range []struct {
@@ -18,7 +18,7 @@ func TestGate(t *testing.T) {
 		level           Level
 		state           State
 		gate            fault.Code
-		reads, writes   bool // what the effective scopes allow then
+		reads, writes   bool // whether the effective scopes allow reading and writing
 	}{
 		{false, true, Off, Open, fault.APIModuleDisabled, false, false},
 		{false, true, Read, Open, fault.APIModuleDisabled, true, false},
@@ -82,7 +82,8 @@ func TestNoScopesNoAccess(t *testing.T) {
 	}
 }
 
-// Scopes of the key ∩ rights of the principal.
+// TestRightsNarrowScopes checks that the effective scopes are the scopes of the key that the
+// principal's rights allow.
 func TestRightsNarrowScopes(t *testing.T) {
 	key := []string{"tasks:write", "contacts:read", "contacts:write", "documents:read"}
 	for _, c := range []struct {

@@ -5,18 +5,17 @@ import (
 	"sync"
 )
 
-// generations counts the administrative acts of all replicas. Every call asks
-// for the count, because an acknowledged act must hold for each call that
-// begins after it. Calls that ask at the same time share one query. A query in
-// progress may have missed an act that was acknowledged just before the call
-// began, so the call waits for the next one. That is at most two round trips
-// for a call, and one statement for all that wait.
+// generations returns the number of administrative acts on all replicas. Every call asks for this
+// number, because an acknowledged act must apply to each later call. Calls that ask at the same
+// time share one query. A call cannot use a running query, which may have missed an act that was
+// acknowledged before the call began. So it waits for the next query. A call therefore takes at
+// most two round trips, and all waiting calls share one statement.
 type generations struct {
 	read func(context.Context) (int64, error)
 
 	mu   sync.Mutex
 	busy bool
-	next *look // for calls that arrive during a query
+	next *look // the query for calls that arrive during a query
 }
 
 type look struct {
@@ -25,7 +24,7 @@ type look struct {
 	err    error
 }
 
-// now returns the count at some time after the call to now began.
+// now returns the number of acts at some time after the start of the call to now.
 func (g *generations) now(ctx context.Context) (int64, error) {
 	g.mu.Lock()
 	if g.next == nil {
@@ -45,7 +44,7 @@ func (g *generations) now(ctx context.Context) (int64, error) {
 	}
 }
 
-// run queries until no call waits.
+// run queries until no call is waiting.
 func (g *generations) run() {
 	for {
 		g.mu.Lock()
@@ -55,17 +54,17 @@ func (g *generations) run() {
 		if l == nil {
 			return
 		}
-		l.number, l.err = g.read(context.Background()) // no single caller owns the query; package db bounds it
+		l.number, l.err = g.read(context.Background()) // the query does not belong to a single caller, so its context has no deadline; package db limits its time
 		close(l.done)
 	}
 }
 
-// Topic is the notification of administrative acts (see db.Tx.Notify). It
-// spares other replicas a query.
+// Topic is the topic of notifications about administrative acts (see db.Tx.Notify). Replicas that
+// get a notification empty their caches.
 const Topic = "kartei_access"
 
-// Refresh empties the cache of keys and tokens if another replica has changed the tables. No
-// call relies on it, since each one asks for itself.
+// Refresh empties the cache of keys and tokens if another replica has changed the tables. Calls
+// do not depend on it, because each of them checks the number of acts.
 func (d *Directory) Refresh(ctx context.Context) error {
 	_, err := d.bearers.current(ctx)
 	return err

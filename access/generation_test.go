@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// A call during a query waits for the next query, which begins after the call.
-// All waiting calls share that query.
+// TestGenerationsShareQueries checks that a call during a query waits for the next query, which
+// begins after the call. All waiting calls share that query.
 func TestGenerationsShareQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers, looks := make(chan int64), 0
@@ -25,7 +25,7 @@ func TestGenerationsShareQueries(t *testing.T) {
 			})
 		}
 		ask(1)
-		synctest.Wait() // the first query is in progress
+		synctest.Wait() // the first query is running
 		for range 10 {
 			ask(2)
 		}
@@ -40,7 +40,7 @@ func TestGenerationsShareQueries(t *testing.T) {
 	})
 }
 
-// A failed query fails the calls that wait for it, and no later ones.
+// TestGenerationsFailOnce checks that a failed query fails only the calls that wait for it.
 func TestGenerationsFailOnce(t *testing.T) {
 	fail := context.DeadlineExceeded
 	g := generations{read: func(context.Context) (int64, error) { return 7, fail }}

@@ -25,7 +25,7 @@ var (
 	versions = []string{"2026-11-01"}
 )
 
-// office is an organization with an open API and an admin.
+// office is an organization with an enabled API and an admin.
 type office struct {
 	*testing.T
 	dir      *access.Directory
@@ -66,8 +66,8 @@ func newOfficeNamed(t *testing.T, d db.DB, options access.Options, email string)
 	return o
 }
 
-// newKey returns the input for a key with every scope, usable from everywhere
-// in 127/8 and ::1.
+// newKey returns the input for a key with every scope, which is valid from everywhere in 127/8
+// and ::1.
 func (o *office) newKey() key.New {
 	return key.New{
 		Organization: o.org.ID, Principal: o.admin.ID, Environment: access.Live,
@@ -89,7 +89,8 @@ func (o *office) accepted(presented string, from netip.Addr) *access.Actor {
 	return a
 }
 
-// refused requires the one 401, and the reason in the log.
+// refused fails the test unless the key is refused with the common 401 and the reason want. It
+// returns the refusal.
 func (o *office) refused(presented string, from netip.Addr, want access.Reason) *access.Refusal {
 	o.Helper()
 	a, err := o.dir.Authenticate(ctx, presented, access.V1, from)

@@ -14,39 +14,38 @@ import (
 type OrganizationInfo struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// SandboxID is the id of a live organization's sandbox, SandboxOf the id of a
-	// sandbox's live organization. The other one is empty.
+	// SandboxID is the id of a live organization's sandbox. SandboxOf is the id of a sandbox's
+	// live organization. One of them is always empty.
 	SandboxID string `json:"sandboxId,omitempty"`
 	SandboxOf string `json:"sandboxOf,omitempty"`
 	Module    string `json:"module"`  // on or off
 	Secrecy   string `json:"secrecy"` // declared or undeclared
 	Level     Level  `json:"level"`
 	State     State  `json:"state"`
-	// Country is where the office is, as ISO 3166-1 writes it: letters and telephone
-	// numbers within it do not name it.
+	// Country is the country of the office (ISO 3166-1). It is left out in letters and telephone
+	// numbers within the country.
 	Country   string       `json:"country"`
 	CreatedAt clock.Micros `json:"createdAt"`
-	// SecrecyAt is when the declaration of secrecy was made or withdrawn, SecrecyBy who
-	// did it: empty for the operator.
+	// SecrecyAt is the time when the declaration of secrecy was made or withdrawn. SecrecyBy is
+	// the principal who did this. It is empty for the operator.
 	SecrecyAt clock.Micros `json:"secrecyAt,omitzero"`
 	SecrecyBy string       `json:"secrecyBy,omitempty"`
-	// SecondFactor is required or optional. SecondFactorFrom is the time from which
-	// people need one, zero if it is optional.
+	// SecondFactor is required or optional. SecondFactorFrom is the time from which people need a
+	// second factor. It is zero if the second factor is optional.
 	SecondFactor     string       `json:"secondFactor"`
 	SecondFactorFrom clock.Micros `json:"secondFactorFrom,omitzero"`
-	// Passwords is on, or off if only single sign-on and passkeys sign in. PasswordAdmin
-	// may sign in by password in any case.
+	// Passwords is on or off. If it is off, people sign in only by single sign-on and passkeys.
+	// PasswordAdmin is an admin who may always sign in by password.
 	Passwords     string `json:"passwords"`
 	PasswordAdmin string `json:"passwordAdmin,omitempty"`
 	// Applications says which applications people may connect.
 	Applications Applications `json:"applications"`
-	// EraseAt is the time of the erasure in the state deleting, and nil
-	// otherwise.
+	// EraseAt is the time of the erasure if the state is deleting, and otherwise nil.
 	EraseAt *clock.Micros `json:"eraseAt,omitempty"`
 
-	// Number leads the key of every row of the organization. Live is the number
-	// of the organization that holds its people: its own number, or for a sandbox
-	// its live organization's number.
+	// Number is the first part of the key of every row of the organization. Live is the number of
+	// the organization that has the people. For a sandbox, it is the number of the live
+	// organization. For a live organization, it is Number.
 	Number int64 `json:"-"`
 	Live   int64 `json:"-"`
 }
@@ -56,16 +55,17 @@ type Applications string
 
 // The values of Applications.
 const (
-	// NoApplications lets people connect none. Those that are connected rest.
+	// NoApplications means that people may not connect applications. The grants of connected
+	// applications are suspended.
 	NoApplications Applications = "off"
-	// KnownApplications are those that an admin has approved.
+	// KnownApplications means the applications that an admin has approved.
 	KnownApplications Applications = "known"
-	// AllApplications lets each person decide.
+	// AllApplications means that each person decides.
 	AllApplications Applications = "all"
 )
 
-// OrganizationIn reads an organization inside a transaction. An unknown id is
-// NOT_FOUND.
+// OrganizationIn returns an organization, read in a transaction. It fails with NOT_FOUND for an
+// unknown id.
 func OrganizationIn(ctx context.Context, tx db.Tx, orgID string) (OrganizationInfo, error) {
 	if !id.Valid(id.Organization, orgID) {
 		return OrganizationInfo{}, fault.Unknown("There is no organization with this id.")
@@ -77,7 +77,7 @@ func OrganizationIn(ctx context.Context, tx db.Tx, orgID string) (OrganizationIn
 	return o, err
 }
 
-// ScanOrganization reads a row of OrganizationColumns.
+// ScanOrganization returns the organization in a row of OrganizationColumns.
 func ScanOrganization(row db.Row) (OrganizationInfo, error) {
 	var o OrganizationInfo
 	var module, secrecy, off bool

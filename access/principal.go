@@ -19,43 +19,42 @@ import (
 type PrincipalInfo struct {
 	ID   string        `json:"id"`
 	Type PrincipalType `json:"type"`
-	// OrganizationID is always the id of a live organization; its sandbox has
-	// the same principals.
+	// OrganizationID is the id of the live organization. The sandbox has the same principals.
 	OrganizationID string `json:"organizationId"`
 	Name           string `json:"name"`
 	// Email is empty for service accounts.
 	Email string `json:"email,omitempty"`
-	// Language is the language of emails to a user: de or en.
+	// Language is the language of emails to the user: de or en. It is empty for service accounts.
 	Language  string       `json:"language,omitempty"`
 	Role      Role         `json:"role"`
 	Rights    Rights       `json:"rights"`
 	Disabled  bool         `json:"disabled"`
 	CreatedAt clock.Micros `json:"createdAt"`
-	// ErasedAt is when a person was erased; such a person has no name and no
-	// address.
+	// ErasedAt is the time when the person was erased, or zero. An erased person has no name and
+	// no address.
 	ErasedAt clock.Micros `json:"erasedAt,omitzero"`
-	// SignIn is how a user signs in. Rows about one user, and lists of one organization,
-	// have it.
+	// SignIn says how a user signs in. It is nil except in operations about one user and in lists
+	// of one organization.
 	SignIn *SignIn `json:"signIn,omitempty"`
 
-	// Home is the number of that organization.
+	// Home is the number of the live organization.
 	Home int64 `json:"-"`
 }
 
-// SignIn is how a user signs in, as far as admins see it.
+// SignIn has the information about a user's sign-in that admins see.
 type SignIn struct {
-	// Joined says that an account signs in as the user: an invitation was accepted.
+	// Joined says that the user has accepted an invitation and has an account.
 	Joined bool `json:"joined"`
-	// SecondFactor says that the account has a passkey or a generator of codes.
+	// SecondFactor says that the account has a passkey or a TOTP secret.
 	SecondFactor bool `json:"secondFactor"`
 	// SSO says that the account is linked with an OpenID provider.
 	SSO bool `json:"sso"`
-	// LastSeenAt is the last call of a session of the user that is still kept. Sessions
-	// of the account in other organizations are none of the admin's business.
+	// LastSeenAt is the time of the last call of the user's stored sessions. Sessions of the
+	// account in other organizations do not count, because this admin must not see them.
 	LastSeenAt clock.Micros `json:"lastSeenAt"`
 }
 
-// Prefix returns the id prefix of the kind.
+// Prefix returns the prefix of the ids of this type.
 func (t PrincipalType) Prefix() string {
 	if t == UserPrincipal {
 		return id.User
@@ -63,8 +62,8 @@ func (t PrincipalType) Prefix() string {
 	return id.ServiceAccount
 }
 
-// PrincipalIn reads a principal inside a transaction, of either kind if kind is
-// empty. An unknown id is NOT_FOUND.
+// PrincipalIn returns a principal, read in a transaction. If kind is empty, the principal may
+// have either type. PrincipalIn fails with NOT_FOUND for an unknown id.
 func PrincipalIn(ctx context.Context, tx db.Tx, kind PrincipalType, principalID string) (PrincipalInfo, error) {
 	missing := fault.Unknown("There is no user or service account with this id.")
 	switch kind {
@@ -84,7 +83,7 @@ func PrincipalIn(ctx context.Context, tx db.Tx, kind PrincipalType, principalID 
 	return p, err
 }
 
-// ScanPrincipal reads a row of PrincipalColumns.
+// ScanPrincipal returns the principal in a row of PrincipalColumns.
 func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 	var p PrincipalInfo
 	var rights string
@@ -103,13 +102,13 @@ func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 	return p, nil
 }
 
-// ErasedName is what an erased person is called.
+// ErasedName is the displayed name of an erased person.
 var ErasedName = i18n.Text("Erased person")
 
-// FoldEmail returns a form in which two addresses of the same mailbox are
-// equal. A letter whose small form belongs to another capital stays as it is, such as
-// the Kelvin sign or the Turkish İ: an address with such a letter belongs to another
-// mailbox, which somebody else may have.
+// FoldEmail returns a form in which two addresses of the same mailbox are equal. It is in lower
+// case, except for some letters such as the Kelvin sign or the Turkish İ. The lower-case form of
+// such a letter belongs to another capital letter. An address with it may belong to somebody
+// else's mailbox.
 func FoldEmail(s string) string {
 	return strings.Map(func(r rune) rune {
 		if small := unicode.ToLower(r); unicode.ToUpper(small) == r {
@@ -119,10 +118,9 @@ func FoldEmail(s string) string {
 	}, s)
 }
 
-// PrincipalExists reports whether id is a user or service account of an
-// organization. A sandbox has the principals of its live organization. Disabled
-// ones count too, because they still own their records. Erased ones do not:
-// nothing may be given to them.
+// PrincipalExists reports whether id is a user or service account of an organization. A sandbox
+// has the principals of its live organization. Disabled principals count too, because they still
+// own their records. Erased principals do not count, because they must not get anything.
 func PrincipalExists(ctx context.Context, tx db.Tx, organization int64, id string) (bool, error) {
 	var one int64
 	err := tx.QueryRow(ctx, selectPrincipalExists, organization, id).Scan(&one)
@@ -132,8 +130,7 @@ func PrincipalExists(ctx context.Context, tx db.Tx, organization int64, id strin
 	return err == nil, err
 }
 
-// PrincipalIDs returns the ids of all principals for which PrincipalExists is
-// true.
+// PrincipalIDs returns the ids of all principals for which PrincipalExists is true.
 func PrincipalIDs(ctx context.Context, tx db.Tx, organization int64) (ids []string, err error) {
 	return db.Values[string](ctx, tx, selectPrincipalIDs, organization)
 }

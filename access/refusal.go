@@ -9,10 +9,10 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Reason is why a caller was refused. Only the request log has it.
+// Reason is the reason why a caller was refused. Only the request log has it.
 type Reason string
 
-// The reasons. To the caller, all but the last seven are the same 401.
+// The values of Reason. The response is the same 401 for all reasons above the empty line.
 const (
 	Missing           Reason = "missing"
 	Malformed         Reason = "malformed"
@@ -38,13 +38,11 @@ const (
 	OrganizationClosed Reason = "organization_closed"
 )
 
-// Refusal is the cause of a fault that refuses a credential. It has all known
-// details of the credential, so that its owner finds the refusal in the request
-// log.
+// Refusal is the cause of a fault for a refused credential. It has all known details of the
+// credential, so that the owner finds the refusal in the request log.
 type Refusal struct {
 	Reason Reason
-	// KeyID and KidShort are empty, and Organization is zero, if no key was
-	// found.
+	// KeyID and KidShort are empty and Organization is zero if the credential is unknown.
 	KeyID        string
 	KidShort     string
 	Organization int64
@@ -53,7 +51,7 @@ type Refusal struct {
 // Error returns the reason.
 func (r *Refusal) Error() string { return "access: credential refused: " + string(r.Reason) }
 
-// RefusalOf returns the refusal inside err, or nil.
+// RefusalOf returns the refusal in err, or nil.
 func RefusalOf(err error) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -62,7 +60,7 @@ func RefusalOf(err error) *Refusal {
 	return nil
 }
 
-// refused returns the one 401 for all failures of a credential.
+// refused returns the common 401 for all failures of a credential.
 func refused(reason Reason, c Credential, organization int64) *fault.Fault {
 	return &fault.Fault{
 		Code:   fault.Unauthenticated,
@@ -71,7 +69,7 @@ func refused(reason Reason, c Credential, organization int64) *fault.Fault {
 	}
 }
 
-// Lacking returns the fault for a call without the scopes that it needs.
+// Lacking returns the fault for a call that lacks scopes.
 func Lacking(scopes ...string) *fault.Fault {
 	said := i18n.Text("This call lacks the scope %s.")
 	if len(scopes) > 1 {
@@ -81,8 +79,8 @@ func Lacking(scopes ...string) *fault.Fault {
 	return &fault.Fault{Code: fault.Forbidden, Reason: string(NoScope), Detail: detail}
 }
 
-// SecondFactor refuses a person who has no second factor, once the organization
-// requires one.
+// SecondFactor returns a fault if the organization requires a second factor and the person has
+// none.
 func (a *Actor) SecondFactor(now clock.Micros) error {
 	if from := a.Credential().SecondFactorFrom; from == 0 || now < from {
 		return nil
@@ -92,8 +90,7 @@ func (a *Actor) SecondFactor(now clock.Micros) error {
 
 var needsFactor = i18n.Text("Your organization requires a second factor. Set one up first: a passkey or an authenticator app.")
 
-// Recent refuses what asks for a recent sign-in, unless the caller has signed in recently
-// or is the operator.
+// Recent returns a fault unless the caller has signed in recently or is the operator.
 func (a *Actor) Recent(now clock.Micros) error {
 	if a.Credential().Kind == Operator || now < a.Credential().FreshUntil {
 		return nil

@@ -8,19 +8,18 @@ import (
 	"kartei/store/db"
 )
 
-// ByID is an input with one id.
+// ByID is the input of an operation on the object with an id.
 type ByID struct {
 	ID string `json:"id"`
 }
 
-// Page is the input of a list. Where it needs more members, they stand beside these
-// in a type of its own.
+// Page is the input of a list. A list with more parameters embeds Page in its own type.
 type Page struct {
-	// Organization is the id of an organization; empty means all.
+	// Organization is the id of an organization. If it is empty, the list has all organizations.
 	Organization string `json:"organizationId,omitempty"`
-	// After is the id of the last entry of the previous page.
+	// After is the id of the last entry on the previous page.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero means 1,000.
+	// Limit is the maximum number of entries, from 1 to 1,000. Zero means 1,000.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -30,10 +29,11 @@ type List[T any] struct {
 	HasMore bool `json:"hasMore"`
 }
 
-// MaxPage bounds the entries of a page.
+// MaxPage is the maximum number of entries on a page.
 const MaxPage = 1000
 
-// PageSize checks the limit of an input. A limit of zero means unset.
+// PageSize returns the limit of an input, or unset if the limit is zero. It fails with a fault if
+// the limit is out of range.
 func PageSize(limit, unset int) (int, error) {
 	if limit == 0 {
 		return unset, nil
@@ -44,7 +44,7 @@ func PageSize(limit, unset int) (int, error) {
 	return limit, nil
 }
 
-// PageOf returns a page. The caller reads one row more than the limit, which says
+// PageOf returns a page of rows. The caller must read one row more than the limit. This row means
 // that there are more.
 func PageOf[T any](rows []T, limit int) List[T] {
 	page := List[T]{Data: append([]T{}, rows...)}
@@ -54,8 +54,8 @@ func PageOf[T any](rows []T, limit int) List[T] {
 	return page
 }
 
-// ListPage reads a page with the limit of p. query takes the number of rows as its first
-// argument; the order and what p.After means are the query's.
+// ListPage returns a page with the limit of p. The number of rows is the first parameter of the
+// query. The query must define the order and use p.After.
 func ListPage[T any](
 	ctx context.Context, tx db.Tx, p Page, scan func(db.Row) (T, error), query string, args ...any,
 ) (List[T], error) {
@@ -67,17 +67,17 @@ func ListPage[T any](
 	return PageOf(found, limit), err
 }
 
-// Changed declares that a transaction changes rights, so that every replica
-// empties its cache. It must come first: it locks a row, so such changes are
-// serialized, and none meets an uncommitted one. Forget must be called after
-// the transaction, even if the outcome of the commit is unknown.
+// Changed declares that a transaction changes rights, so that every replica empties its cache. It
+// must be the first statement. It locks a row, so such changes are serialized and none of them
+// reads an uncommitted one. The caller must call Forget after the transaction, even if the
+// outcome of the commit is unknown.
 func Changed(ctx context.Context, tx db.Tx) error {
 	tx.Notify(Topic, "")
 	_, err := tx.Exec(ctx, updateGeneration)
 	return err
 }
 
-// act changes rights in a transaction of its own.
+// act runs f in a transaction that changes rights.
 func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
 	defer d.Forget()
 	return d.db.Write(ctx, func(tx db.Tx) error {

@@ -5,29 +5,27 @@ import (
 	"strings"
 )
 
-// Families are the record families that scopes name (contract,
-// 'Authentication', point 5).
+// Families are the families that have scopes (contract, 'Authentication', point 5).
 var Families = []string{"contacts", "companies", "tasks", "documents", "webhook_endpoints"}
 
 // Right is the access of a principal to one family.
 type Right string
 
-// The rights. Each includes those before it.
+// The values of Right. Each includes the ones before it.
 const (
 	NoRight    Right = "none"
 	ReadRight  Right = "read"
 	WriteRight Right = "write"
 )
 
-// Rights narrow a principal's role for single families. A family without an
-// entry has the right of the role: write for admins and members, read for
-// viewers.
+// Rights limit a principal's role for single families. A family without an entry has the right of
+// the role: write for admins and members, and read for viewers.
 type Rights map[string]Right
 
 // AllScopes returns all scopes, sorted.
 func AllScopes() []string { return slices.Clone(allScopes) }
 
-// ReadScopes returns all scopes that only allow reading, sorted.
+// ReadScopes returns all scopes that allow only reading, sorted.
 func ReadScopes() []string {
 	return slices.DeleteFunc(AllScopes(), Writes)
 }
@@ -41,7 +39,7 @@ var allScopes = func() []string {
 	return all
 }()
 
-// ValidScope reports whether there is such a scope.
+// ValidScope reports whether the scope exists.
 func ValidScope(scope string) bool {
 	_, found := slices.BinarySearch(allScopes, scope)
 	return found
@@ -50,7 +48,7 @@ func ValidScope(scope string) bool {
 // Writes reports whether the scope allows changes of records.
 func Writes(scope string) bool { return strings.HasSuffix(scope, ":write") }
 
-// Allows reports whether a principal with this role and these rights holds scope.
+// Allows reports whether a principal with this role and these rights has a scope.
 func Allows(role Role, rights Rights, scope string) bool {
 	family, _, _ := strings.Cut(scope, ":")
 	right, named := rights[family]
@@ -63,10 +61,9 @@ func Allows(role Role, rights Rights, scope string) bool {
 	return right == ReadRight || right == WriteRight
 }
 
-// effectiveScopes returns the sorted scopes of a caller: the scopes of its
-// credential that its role and rights allow. If the gate is one of its duties,
-// the level of the organization must allow them too. A person changes nothing in an
-// organization that is not open.
+// effectiveScopes returns the sorted scopes of a caller. These are the scopes in held that the
+// caller's role and rights allow. With the duty Gate, the level of the organization must allow
+// them too. A person may not change anything in an organization that is not open.
 func effectiveScopes(held []string, a *Actor) []string {
 	scopes := make([]string, 0, len(held))
 	for _, scope := range held {
@@ -78,8 +75,8 @@ func effectiveScopes(held []string, a *Actor) []string {
 	return slices.Compact(scopes)
 }
 
-// lets reports whether the switches of the organization let a kind of credential
-// use a scope.
+// lets reports whether the switches of the organization allow a kind of credential to use a
+// scope.
 func (o *Organization) lets(scope string, d *Duties) bool {
 	return (!d.Gate || o.Level.lets(scope)) && !(d.Person && o.State != Open && Writes(scope))
 }

@@ -17,58 +17,58 @@ import (
 	"kartei/store/db"
 )
 
-// How long a session lasts. A browser that is left alone is signed out over
-// night. On a device that its owner trusts, the session lasts over a weekend and
-// a short absence.
+// These constants limit sessions. A browser that is not used is signed out overnight. On a
+// trusted device, a session lasts over a weekend and a short absence.
 const (
 	SessionIdle     = 12 * time.Hour
 	SessionLifetime = 7 * 24 * time.Hour
 	TrustedIdle     = 7 * 24 * time.Hour
 	TrustedLifetime = 30 * 24 * time.Hour
-	// SignInFresh is the time in which a sign-in counts as recent.
+	// SignInFresh is the time during which a sign-in counts as recent.
 	SignInFresh = 10 * time.Minute
 )
 
 // NewSession describes a session that begins.
 type NewSession struct {
-	// Account is acc_.... Principal is a person of it, Organization the number of
-	// that person's live organization.
+	// Account is the id of the account: acc_.... Principal is a person of this account, and
+	// Organization is the number of that person's live organization.
 	Account      string
 	Organization int64
 	Principal    string
-	// Trusted is true on a device that the person trusts.
+	// Trusted says that the person trusts the device.
 	Trusted bool
 	// Method is how the person signed in.
 	Method Method
-	// Address and Agent tell the person which device it is.
+	// Address and Agent are shown to the person, so that they recognize the device.
 	Address, Agent string
-	// ProvenAt is when the person proved who they are. The sign-in counts as recent from
-	// then on, and never if that is unknown (zero).
+	// ProvenAt is the time when the person proved their identity. The sign-in counts as recent
+	// from then on. If the time is unknown (zero), it does not count as recent.
 	ProvenAt clock.Micros
-	// Device is the hash of the token by which the browser is known, empty without one.
+	// Device is the hash of the token by which the browser is recognized. It is empty if the
+	// browser has no token.
 	Device string
 }
 
-// Method is how a person signed in.
+// Method is the way in which a person signed in.
 type Method string
 
-// The methods. A password may have needed a second factor.
+// The values of Method. A sign-in by password may also have needed a second factor.
 const (
 	ByPassword Method = "password"
 	ByPasskey  Method = "passkey"
 	BySSO      Method = "sso"
 )
 
-// maxAgent bounds the stored description of a browser, in bytes. It is a header of the
-// browser, which may hold any bytes.
+// maxAgent is the maximum length of the stored description of a browser, in bytes. It is a
+// request header, which may contain any bytes.
 const maxAgent = 300
 
 const (
 	insertSession = `insert into sessions (id, token_hash, account_id, organization, principal_id, created_at, last_seen_at,
 			expires_at, idle, fresh_until, address, agent, method, device)
 		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12, $13)`
-	// A session of another organization than its person's is found nowhere. The OpenID
-	// provider of a single sign-on answers for the second factor.
+	// A session is found only in the organization of its person. For a single sign-on, the OpenID
+	// provider is responsible for the second factor.
 	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at,
 			coalesce((select l.second_factor_from from organizations l where l.number = s.organization and s.method <> 'sso'
 				and not exists (select 1 from principals p where p.id = s.principal_id and ` + HasFactor + `)), 0)
@@ -86,7 +86,8 @@ const (
 	endSessionsOf       = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
 	eraseSessions       = `delete from sessions where principal_id = $1`
 	endPasswordSessions = `update sessions set ended_at = $2 where organization = $1 and method = 'password' and principal_id <> $3 and principal_id <> $4 and ended_at = 0`
-	// A grant whose code was not exchanged: the application shows the code soon, or never.
+	// endPending ends grants whose codes were not exchanged. An application exchanges a code soon
+	// or not at all.
 	endPending = `update oauth_grants set ended_at = $2, expires_at = $2 where principal_id in (%s) and ended_at = 0 and expires_at > $2
 		and exists (select 1 from oauth_tokens t where t.grant_id = oauth_grants.id and t.kind = 'code' and t.used_at = 0)`
 	ofAccount         = `select id from principals where account_id = $1`
@@ -95,7 +96,7 @@ const (
 	updateSessionSeen = `update sessions set last_seen_at = $2 where id = $1 and last_seen_at < $2`
 )
 
-// BeginSession stores a session, and returns its token and its id.
+// BeginSession inserts a session, and returns its token and its id.
 func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession) (token, name string, err error) {
 	lifetime, idle := SessionLifetime, SessionIdle
 	if n.Trusted {
@@ -113,15 +114,16 @@ func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession)
 	return token, name, err
 }
 
-// RenewSession gives a session a new token, and makes its sign-in recent until a
-// time. Requests with the old token are refused.
+// RenewSession gives a session a new token. Its sign-in counts as recent until freshUntil.
+// Requests with the old token are then refused. RenewSession fails with db.ErrConflict if the
+// session has ended.
 func RenewSession(ctx context.Context, tx db.Tx, name string, freshUntil clock.Micros) (token string, err error) {
 	token = NewToken()
 	return token, changed(changeSessions(ctx, tx, renewSession, name, HashToken(token), freshUntil))
 }
 
-// MoveSession lets a session go on as another person of its account, with a new
-// token.
+// MoveSession changes the person of a session to another person of the same account, with a new
+// token. It fails with db.ErrConflict if the session has ended.
 func MoveSession(
 	ctx context.Context, tx db.Tx, name string, organization int64, principal string,
 ) (token string, err error) {
@@ -129,13 +131,13 @@ func MoveSession(
 	return token, changed(changeSessions(ctx, tx, moveSession, name, HashToken(token), organization, principal))
 }
 
-// KeepSession lets a session go on as one that began by another method, because the way
-// by which it began is gone.
+// KeepSession changes the method of a session, because its original method no longer exists. It
+// fails with db.ErrConflict if the session has ended.
 func KeepSession(ctx context.Context, tx db.Tx, name string, method Method) error {
 	return changed(changeSessions(ctx, tx, updateMethod, name, string(method)))
 }
 
-// EndSession ends a session of an account, and reports whether it was still going on.
+// EndSession ends a session of an account, and reports whether the session was active.
 func EndSession(ctx context.Context, tx db.Tx, now clock.Micros, account, name string) (bool, error) {
 	n, err := changeSessions(ctx, tx, endSession, name, account, now)
 	if err != nil {
@@ -145,7 +147,7 @@ func EndSession(ctx context.Context, tx db.Tx, now clock.Micros, account, name s
 	return n > 0, err
 }
 
-// EndOtherSessions ends the sessions of an account but one, or all if but is empty.
+// EndOtherSessions ends the sessions of an account except one. It ends all if but is empty.
 func EndOtherSessions(ctx context.Context, tx db.Tx, now clock.Micros, account, but string) error {
 	_, err := changeSessions(ctx, tx, endOtherSessions, account, but, now)
 	if err != nil {
@@ -154,15 +156,15 @@ func EndOtherSessions(ctx context.Context, tx db.Tx, now clock.Micros, account, 
 	return EndCodes(ctx, tx, now, account)
 }
 
-// EndCodes ends the grants of an account whose codes no application has exchanged. Who consented
-// in a session that ends may be a stranger, and the code is good for a minute.
+// EndCodes ends the grants of an account whose codes were not yet exchanged. The person who gave
+// consent in an ending session may be a stranger, and a code is valid for a minute.
 func EndCodes(ctx context.Context, tx db.Tx, now clock.Micros, account string) error {
 	_, err := tx.Exec(ctx, fmt.Sprintf(endPending, ofAccount), account, now)
 	return err
 }
 
-// EndSessionsOf ends the sessions of a person who is disabled, or has another role:
-// the browser signs in again and gets another token. Changed must come before.
+// EndSessionsOf ends the sessions of a person who is disabled or has another role. The browser
+// must sign in again and gets a new token. The caller must call Changed before.
 func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal string) error {
 	_, err := tx.Exec(ctx, endSessionsOf, principal, now)
 	if err != nil {
@@ -172,14 +174,14 @@ func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal st
 	return err
 }
 
-// EraseSessions deletes the sessions of a person who is erased. Changed must come before.
+// EraseSessions deletes the sessions of an erased person. The caller must call Changed before.
 func EraseSessions(ctx context.Context, tx db.Tx, principal string) error {
 	_, err := tx.Exec(ctx, eraseSessions, principal)
 	return err
 }
 
-// EndPasswordSessions ends the sessions of an organization that began by a password,
-// except the sessions of two people.
+// EndPasswordSessions ends the sessions of an organization that began by a password, except the
+// sessions of two people.
 func EndPasswordSessions(ctx context.Context, tx db.Tx, now clock.Micros, organization int64, but, and string) error {
 	if _, err := tx.Exec(ctx, fmt.Sprintf(endPending, ofPasswords), organization, now, but, and); err != nil {
 		return err
@@ -188,9 +190,8 @@ func EndPasswordSessions(ctx context.Context, tx db.Tx, now clock.Micros, organi
 	return err
 }
 
-// changeSessions runs a change after which a token is refused that was accepted
-// before. Every replica then reads its sessions anew. Forget must be called after the
-// transaction, as after Changed.
+// changeSessions executes a statement after which a valid token is refused. Every replica then
+// reads its sessions again. The caller must call Forget after the transaction, as after Changed.
 func changeSessions(ctx context.Context, tx db.Tx, statement string, args ...any) (int64, error) {
 	if _, err := tx.Exec(ctx, updateSessionGeneration); err != nil {
 		return 0, err
@@ -198,20 +199,20 @@ func changeSessions(ctx context.Context, tx db.Tx, statement string, args ...any
 	return tx.Exec(ctx, statement, args...)
 }
 
-// cachedSession is a session as the database had it at a time.
+// cachedSession is a session that was read from the database at the time read.
 type cachedSession struct {
 	actor *Actor
 	read  clock.Micros
 }
 
-// sessionServes is the time after which a cached session is read anew. So its last use
-// and its end without calls are as exact as without a cache, and within this time no
-// call can find it idle.
+// sessionServes is the time after which a cached session is read again. It equals the precision
+// of the last use. So its last use is as exact as without a cache. Within this time, no session
+// can expire because it is idle.
 const sessionServes = useResolution
 
-// session returns the actor of a session, from the cache if it can. assumed is as in
-// Resolve. The cache knows hashes of tokens, and the live organization and the sandbox
-// apart.
+// session returns the actor of a session, if possible from the cache. Resolve describes assumed.
+// The keys of the cache are hashes of tokens with the scheme, so the live organization and the
+// sandbox have separate entries.
 func (d *Directory) session(
 	ctx context.Context, f *Finder, p Presentation, from netip.Addr, fresh bool,
 ) (a *Actor, assumed bool, err error) {
@@ -229,19 +230,19 @@ func (d *Directory) session(
 	if a, err = d.find(ctx, f, p.Text, from); err != nil {
 		return a, false, err
 	}
-	if ctx.Value(unattendedKey{}) == nil { // the next call of the person counts as a use
+	if ctx.Value(unattendedKey{}) == nil { // the next call of the person must count as a use
 		a.known = serving.generation
 		serving.put(name, &cachedSession{actor: a, read: now})
 	}
 	return a, false, nil
 }
 
-// serves reports whether a session needs not be read anew.
+// serves reports whether a cached session is still valid without a read.
 func (s *cachedSession) serves(now clock.Micros) bool {
 	return s != nil && now >= s.read && now-s.read < sessionServes && now < s.actor.credential.ExpiresAt
 }
 
-// changed returns err, or a conflict if nothing changed.
+// changed returns err, or db.ErrConflict if no row changed.
 func changed(n int64, err error) error {
 	if err != nil {
 		return err
@@ -259,15 +260,15 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// HashToken returns what is stored of a token. A token has 256 random bits, so a
-// plain hash protects it.
+// HashToken returns the hash of a token, which is stored in its place. A token has 256 random
+// bits, so a plain hash protects it.
 func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// sessionFinder returns the finder of sessions. byToken is the statement for
-// tokens.
+// sessionFinder returns the finder of sessions. byToken is the statement that selects a session
+// by the hash of its token.
 func sessionFinder(byToken string) Finder {
 	return Finder{
 		Kind: Session, Prefix: id.Session, Kept: true, use: updateSessionSeen,

@@ -7,7 +7,7 @@ import (
 	"kartei/store/db"
 )
 
-// Setting returns a setting of the instance, empty if it was never set.
+// Setting returns a setting of the instance, or "" if it is not set.
 func Setting(ctx context.Context, tx db.Tx, name string) (string, error) {
 	var value string
 	err := tx.QueryRow(ctx, selectSetting, name).Scan(&value)
@@ -17,14 +17,14 @@ func Setting(ctx context.Context, tx db.Tx, name string) (string, error) {
 	return value, err
 }
 
-// PutSetting sets a setting of the instance. Settings must not hold secrets.
+// PutSetting stores a setting of the instance. Settings must not contain secrets.
 func PutSetting(ctx context.Context, tx db.Tx, name, value string) error {
 	_, err := tx.Exec(ctx, upsertSetting, name, value)
 	return err
 }
 
-// ClaimSetting sets a setting that is empty or missing, and returns the value
-// that it then has. Concurrent claims all return the value of the first.
+// ClaimSetting stores a setting that is empty or missing, and returns its value afterwards.
+// Concurrent calls all return the value of the first.
 func ClaimSetting(ctx context.Context, tx db.Tx, name, value string) (string, error) {
 	err := tx.QueryRow(ctx, claimSetting, name, value).Scan(&value)
 	return value, err

@@ -14,18 +14,18 @@ import (
 	"kartei/store/db"
 )
 
-// The statements of the path. Credentials are found by the key alone, because
-// the organization is known only from them.
+// These are the statements of the call path. Credentials are selected without the organization,
+// because only the credential identifies it.
 const (
 	selectGeneration = `select number from generations where name = 'access'`
 	updateGeneration = `update generations set number = number + 1 where name = 'access'`
-	// Ends and new tokens of sessions are counted apart, so that a clerk who signs out
-	// empties no cache of keys. What a session may do depends on both counts.
+	// The ends and new tokens of sessions have their own count. So a person who signs out does
+	// not empty the cache of keys. A cached session depends on both counts.
 	selectSessionGeneration = `select cast(sum(number) as bigint) from generations where name in ('access', 'sessions')`
 	updateSessionGeneration = `insert into generations (name, number) values ('sessions', 1)
 		on conflict (name) do update set number = generations.number + 1`
 
-	// The columns of both are the columns that scanBearer reads.
+	// selectKey and selectToken return the columns that scanBearer reads.
 	selectKey = `select
 			k.id, k.kid <> $1, k.environment, case when k.kid = $1 then k.secret_hash else k.previous_hash end, k.scopes, k.scopes, k.networks, k.version_pin,
 			k.expires_at, k.paused, k.revoked_at, k.last_used_at, '', '', '', 0, 0,` + bearerOwner + `
@@ -43,9 +43,9 @@ const (
 		join organizations o on o.number = g.organization
 		left join organizations live on live.number = o.sandbox_of
 		where t.kid = $1 and t.kind = 'access'`
-	// A grant rests while it is paused, while its client is disabled, and while its
-	// organization lets its people connect no applications. A client of an admin has a
-	// switch of its own.
+	// grantRests is a condition. A grant is suspended while it is paused, while its client is
+	// disabled, or while its organization does not let people connect applications. The last case
+	// does not apply to a client of an admin.
 	grantRests  = `g.paused or c.disabled or c.kind <> 'admin' and coalesce(live.applications, o.applications) = 'off'`
 	bearerOwner = `
 			p.id, p.kind, p.name, p.role, p.rights, p.disabled,
@@ -75,9 +75,10 @@ const (
 		do update set value = case when settings.value = '' then excluded.value else settings.value end returning value`
 )
 
-// The statements that packages organization and principal share.
+// These statements are used by packages organization and principal too.
 const (
-	// OrganizationColumns begins a query for ScanOrganization; its table is o.
+	// OrganizationColumns is the beginning of a query for ScanOrganization. The table has the
+	// alias o.
 	OrganizationColumns = `select o.number, o.id, o.name, coalesce(o.sandbox_of, o.number),
 			o.module_on, o.secrecy_declared, o.level, o.state, o.created_at, o.erase_at,
 			coalesce(sandbox.id, ''), coalesce(live.id, ''), o.country,
@@ -89,12 +90,12 @@ const (
 		left join organizations live on live.number = o.sandbox_of`
 	selectOrganization   = OrganizationColumns + ` where o.id = $1 and o.erased_at = 0`
 	selectOrganizationID = `select id from organizations where number = $1`
-	// A due organization is erased. For some days afterwards its leftovers are
-	// removed, which a running call or the counts of a replica may add.
+	// selectErasable selects organizations that are due for erasure. For some days after an
+	// erasure, it still selects the organization. A running call or the counts of a replica may
+	// have added rows.
 	selectErasable = `select number, id, erased_at from organizations
 		where sandbox_of is null and state = 'deleting' and erase_at > 0 and erase_at <= $1 and (erased_at = 0 or erased_at > $2) order by number`
-	// dateErasable sets a date for those that an earlier release left without
-	// one.
+	// dateErasable sets a date for organizations that an earlier release left without one.
 	dateErasable = `update organizations set erase_at = $1 where state = 'deleting' and erase_at = 0`
 	setErased    = `update organizations set name = '', module_on = false, erased_at = $2
 		where (number = $1 or sandbox_of = $1) and state = 'deleting' and erased_at = 0`
@@ -102,12 +103,12 @@ const (
 
 	selectSandboxNumber = `select number from organizations where sandbox_of = $1`
 
-	// PrincipalColumns begins a query for ScanPrincipal; its table is p.
+	// PrincipalColumns is the beginning of a query for ScanPrincipal. The table has the alias p.
 	PrincipalColumns = `select p.id, p.kind, p.organization, o.id, p.name, coalesce(p.email, ''), p.role, p.rights,
 			p.disabled, p.created_at, p.language, p.erased_at
 		from principals p join organizations o on o.number = p.organization`
-	// HasFactor says whether the account of a person p has a second factor. A passkey
-	// counts as one.
+	// HasFactor is a condition on a person with alias p. It is true if the person's account has a
+	// second factor. A passkey counts as one.
 	HasFactor = `(exists (select 1 from accounts a where a.id = p.account_id and a.totp_secret <> '')
 		or exists (select 1 from passkeys k where k.account_id = p.account_id))`
 
@@ -135,8 +136,8 @@ const (
 	updateGrantPaused = `update oauth_grants set paused = true where id = $1 and paused = false`
 )
 
-// scanBearer reads a row of selectKey or selectToken and makes the actor ready: scopes
-// intersected, networks parsed.
+// scanBearer reads a row of selectKey or selectToken. It returns the credential with its
+// effective scopes and parsed networks.
 func scanBearer(row db.Row, t token) (*cachedBearer, error) {
 	var (
 		cred                           cachedBearer
@@ -186,7 +187,7 @@ func scanBearer(row db.Row, t token) (*cachedBearer, error) {
 	return &cred, nil
 }
 
-// keyByID finds a key for Directory.Allows.
+// keyByID returns a key for Directory.Allows.
 func keyByID(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error) {
 	p := Proof{Credential: Credential{ID: id}, Organization: organization}
 	var paused bool
@@ -205,7 +206,7 @@ func keyByID(ctx context.Context, tx db.Tx, organization int64, id string) (Proo
 	return p, json.Unmarshal([]byte(scopes), &p.Scopes)
 }
 
-// grantByID finds a grant for Directory.Allows.
+// grantByID returns a grant for Directory.Allows.
 func grantByID(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error) {
 	p := Proof{Credential: Credential{ID: id}, Organization: organization}
 	var paused bool

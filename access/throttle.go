@@ -9,19 +9,19 @@ import (
 	"kartei/kit/clock"
 )
 
-// throttle counts refused credentials by address, so that guesses cost little. An
-// address that reaches the limit is blocked until the window of its first failure
-// ends: what cannot be a key is not looked up, and keys are looked up few at a time.
+// throttle counts refused credentials by address, so that guesses cost little. An address that
+// reaches the limit is blocked until the window of its first failure ends. Then a text that
+// cannot be a key is refused without a lookup, and keys are looked up a few at a time.
 type throttle struct {
 	limit  int
 	window time.Duration
-	max    int // addresses remembered
+	max    int // maximum number of addresses
 
 	mu       sync.Mutex
 	failures map[netip.Prefix]failures
 }
 
-// siteLimit is how many times the limit of a network a /48 of IPv6 may have.
+// siteLimit is the factor between the limit of a /48 of IPv6 and the limit of a single network.
 const siteLimit = 4
 
 type failures struct {
@@ -33,25 +33,25 @@ func newThrottle(limit int, window time.Duration, max int) *throttle {
 	return &throttle{limit: limit, window: window, max: max, failures: make(map[netip.Prefix]failures)}
 }
 
-// Network returns the unit in which guesses from an address are counted: see source.
+// Network returns the network of an address in which guesses are counted: see source.
 func Network(from netip.Addr) netip.Addr { return source(from.Unmap().WithZone("")) }
 
-// Site returns the wider unit in which guesses from an address are counted a second time:
-// the /48 of an IPv6 address, the /24 of an IPv4 one. Providers give a customer up to a
-// /48, so whoever has one comes from 65,536 networks.
+// Site returns the wider network in which guesses are counted a second time. It is the /48 of an
+// IPv6 address, or the /24 of an IPv4 address. Providers give a customer up to a /48, which has
+// 65,536 networks.
 func Site(from netip.Addr) netip.Addr {
 	from = from.Unmap().WithZone("")
 	bits := 48
 	if from.Is4() {
 		bits = 24
 	}
-	p, _ := from.Prefix(bits) // the zero prefix for no address
+	p, _ := from.Prefix(bits) // the zero prefix if there is no address
 	return p.Addr()
 }
 
-// source returns the unit of counting for an address: an IPv4 address, or the
-// /64 of an IPv6 address. One customer can use all of a /64. Callers without an
-// address share the zero one.
+// source returns the network in which an address is counted. It is the IPv4 address itself, or
+// the /64 of an IPv6 address, because one customer can use all of a /64. Callers without an
+// address share the zero address.
 func source(from netip.Addr) netip.Addr {
 	if from.Is4() || !from.IsValid() {
 		return from
@@ -60,8 +60,8 @@ func source(from netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// units returns what an address is counted by: its network, and the /48 of IPv6. Callers
-// without an address share the zero one.
+// units returns the networks in which an address is counted: the address itself or the /64, and
+// the /48 of IPv6. Callers without an address share the zero prefix.
 func units(from netip.Addr) (network, site netip.Prefix) {
 	if !from.Is6() {
 		return netip.PrefixFrom(from, from.BitLen()), network
@@ -71,7 +71,7 @@ func units(from netip.Addr) (network, site netip.Prefix) {
 	return network, site
 }
 
-// blocked returns how long an address stays blocked, or zero.
+// blocked returns the time for which an address stays blocked, or zero.
 func (t *throttle) blocked(from netip.Addr, now clock.Micros) time.Duration {
 	network, site := units(from)
 	t.mu.Lock()
@@ -83,14 +83,14 @@ func (t *throttle) blocked(from netip.Addr, now clock.Micros) time.Duration {
 	return left
 }
 
-// left returns how long a unit stays blocked, or zero.
+// left returns the time for which a network stays blocked, or zero.
 func (t *throttle) left(from netip.Prefix, limit int, now clock.Micros) time.Duration {
 	f, known := t.failures[from]
 	if !known {
 		return 0
 	}
 	left := f.since.Add(t.window).Sub(now)
-	if left <= 0 || left > t.window { // over, or the clock was set back
+	if left <= 0 || left > t.window { // the window has ended, or the clock was set back
 		delete(t.failures, from)
 		return 0
 	}
@@ -100,9 +100,8 @@ func (t *throttle) left(from netip.Prefix, limit int, now clock.Micros) time.Dur
 	return left
 }
 
-// failed counts a refusal. A full table drops an arbitrary address. A guesser
-// with that many addresses would not be stopped anyway, and memory stays
-// bounded.
+// failed counts a refusal. If the table is full, it first removes an arbitrary address, so memory
+// is bounded. A guesser with so many addresses could not be stopped anyway.
 func (t *throttle) failed(from netip.Addr, now clock.Micros) {
 	network, site := units(from)
 	t.mu.Lock()
@@ -128,9 +127,9 @@ func (t *throttle) count(from netip.Prefix, now clock.Micros) {
 	t.failures[from] = f
 }
 
-// looks bounds the credentials of blocked addresses that are looked up. A secret has 256
-// random bits, so nobody guesses one: what is bounded is the load. So a key that was not
-// used from an address lately is accepted there, whoever guesses from the same address.
+// looks limits the lookups of credentials from blocked addresses. A secret has 256 random bits
+// and cannot be guessed, so only the load must be limited. A valid key is accepted even if it was
+// not used from a blocked address before.
 type looks struct {
 	slots chan struct{}
 
@@ -140,8 +139,8 @@ type looks struct {
 }
 
 const (
-	// looksAtOnce is the number of lookups at a time, looksWaiting the number of calls that
-	// may wait for one, and looksOfOne the share of one network.
+	// looksAtOnce is the maximum number of simultaneous lookups. looksWaiting is the maximum
+	// number of calls that wait for a lookup. looksOfOne is the maximum of one network.
 	looksAtOnce  = 4
 	looksWaiting = 512
 	looksOfOne   = 64
@@ -151,7 +150,8 @@ func newLooks() *looks {
 	return &looks{slots: make(chan struct{}, looksAtOnce), of: map[netip.Addr]int{}}
 }
 
-// begin waits for a lookup, and returns what ends it, or nil if too many wait.
+// begin waits for a lookup, and returns the function that ends it. It returns nil if too many
+// calls wait or ctx ends.
 func (l *looks) begin(ctx context.Context, from netip.Addr) (end func()) {
 	l.mu.Lock()
 	if l.total >= looksWaiting || l.of[from] >= looksOfOne {
@@ -179,8 +179,8 @@ func (l *looks) leave(from netip.Addr) {
 	}
 }
 
-// sightings are the addresses from which a key was used with success. Every
-// call reads them without a lock; an update replaces them.
+// sightings are the addresses from which a key was used successfully. Every call reads them
+// without a lock, and an update replaces the slice.
 type sightings []sighting
 
 type sighting struct {
@@ -189,10 +189,9 @@ type sighting struct {
 }
 
 const (
-	// sightingsPerKey is the number of addresses that are remembered for one
-	// key.
+	// sightingsPerKey is the maximum number of addresses that are stored for one key.
 	sightingsPerKey = 8
-	// sightingLasts is the time for which a success vouches for a key at an
+	// sightingLasts is the time for which a successful use exempts a key from the throttle at its
 	// address.
 	sightingLasts = clock.Hour
 	// sightingFresh is the age at which a sighting is renewed.
@@ -209,7 +208,7 @@ func (s sightings) last(from netip.Addr) clock.Micros {
 	return 0
 }
 
-// with returns the sightings with one more, the newest first.
+// with returns the sightings with an additional one. The newest comes first.
 func (s sightings) with(from netip.Addr, at clock.Micros) sightings {
 	next := make(sightings, 1, sightingsPerKey)
 	next[0] = sighting{from, at}

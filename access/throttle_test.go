@@ -33,7 +33,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 		}
 
 		for range 100 {
-			o.refused("", loopback, access.Missing) // not a guess
+			o.refused("", loopback, access.Missing) // a missing credential is not a guess
 		}
 		o.refused(wrong, loopback, access.WrongSecret)
 		o.clock.Advance(20 * time.Second)
@@ -51,12 +51,12 @@ func TestGuessingIsThrottled(t *testing.T) {
 				t.Errorf("wait %s, want what is left of the minute", wait)
 			}
 		}
-		o.accepted(rare.Key, loopback) // it was never used from here
-		shutOut(wrong, loopback)       // the key was used from here, but not with this secret
+		o.accepted(rare.Key, loopback) // the key was not used from here before
+		shutOut(wrong, loopback)       // the key was used from here, but with another secret
 
-		o.accepted(good.Key, loopback) // it was used from here before
+		o.accepted(good.Key, loopback) // the key was used from here before
 		must(o.operator.PauseKey(ctx, access.ByID{ID: late.ID}))
-		o.accepted(good.Key, loopback) // even after the cache was emptied
+		o.accepted(good.Key, loopback) // even if the cache is empty
 		must(o.operator.ResumeKey(ctx, access.ByID{ID: late.ID}))
 		o.accepted(late.Key, netip.MustParseAddr("127.0.0.2"))
 
@@ -69,9 +69,9 @@ func TestGuessingIsThrottled(t *testing.T) {
 	})
 }
 
-// TestLooksAreBounded has as many credentials of a blocked address looked up as may be: a
-// further one, and the key of somebody there, is refused. A key elsewhere is not, nor is
-// one that was used there.
+// TestLooksAreBounded occupies all lookups of a blocked address. Then a key that was not used
+// from there before is refused. A key from another address and a key that was used from there are
+// accepted.
 func TestLooksAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOfficeWith(t, d, access.Options{Failures: 1})
@@ -90,8 +90,8 @@ func TestLooksAreBounded(t *testing.T) {
 	})
 }
 
-// TestGuessesOfASite come from many networks of one /48. They are counted together too, and
-// keep no key out.
+// TestGuessesOfASite checks guesses from many networks of one /48. The guesses are also counted
+// together, and a valid key is still accepted.
 func TestGuessesOfASite(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOfficeWith(t, d, access.Options{Failures: 5})
@@ -111,7 +111,8 @@ func TestGuessesOfASite(t *testing.T) {
 	})
 }
 
-// A success vouches for an hour: such a key does not wait for a lookup.
+// TestOldSuccessesDoNotVouch checks that a successful use exempts a key from the throttle for an
+// hour. Within this time, the key does not wait for a lookup.
 func TestOldSuccessesDoNotVouch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOfficeWith(t, d, access.Options{Failures: 1})
@@ -129,7 +130,8 @@ func TestOldSuccessesDoNotVouch(t *testing.T) {
 	})
 }
 
-// All addresses of an IPv6 /64 count as one; IPv4 in IPv6 counts as IPv4.
+// TestIPv6PrefixIsOneAddress checks that all addresses of an IPv6 /64 count as one. An IPv4
+// address in IPv6 counts as IPv4.
 func TestIPv6PrefixIsOneAddress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		for _, c := range []struct {

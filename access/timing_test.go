@@ -12,12 +12,11 @@ import (
 	"kartei/test/dbtest"
 )
 
-// All failures of a credential take the same time, as far as the test can
-// measure. An attacker who compares the refusals of an existing and an unknown
-// key must hardly do better than by chance. If the comparison does better, the
-// difference must be below half a microsecond. A lookup takes ten times as long, and
-// the jitter of a network is hundreds of microseconds. A success needs no lookup, so
-// its time must differ: that proves that the test can detect a difference.
+// TestRefusalsTakeTheSameTime checks that all failures of a credential take the same time. An
+// attacker compares the refusals of an existing and an unknown key. The comparison must hardly be
+// better than chance, or else the difference must be below half a microsecond. A lookup takes ten
+// times as long, and the jitter of a network is hundreds of microseconds. A success needs no
+// lookup, so its time must differ. This proves that the test can detect a difference.
 func TestRefusalsTakeTheSameTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -45,10 +44,10 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 		all := append([]apitest.Attempt{unknown, accepted}, refusals...)
 		apitest.Measure(50, all) // fills the cache and prepares all statements
 
-		// The machine is shared, so a disturbed round is repeated. A real
-		// difference shows in every round. On an idle machine the control is
-		// detected almost always. On a busy one it may fall to the constant
-		// seeing, which is still far above the tolerance.
+		// The machine is shared, so a disturbed round is repeated. A real difference shows in
+		// every round. On an idle machine, the control measurement almost always shows a
+		// difference. On a busy machine, its value may fall to the constant seeing, which is
+		// still far above the tolerance.
 		const rounds, turns, seeing, tolerance, blur = 6, 400, 0.75, 0.1, 500 * time.Nanosecond
 		for round := 1; ; round++ {
 			took := apitest.Measure(turns, all)

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// A secret is one word of fixed length:
+// A secret is a text of fixed length:
 //
 //	kart_test_<kid, 16><_><secret, 28><checksum, 6>
 //
-// The word after kart_ is its form; an API key's form is its environment. kid,
-// secret and checksum are base62. The kid identifies it and is not secret; with
-// 95 bits it cannot be guessed. The secret has 166 bits. The checksum is CRC-32
-// (IEEE) of everything before it. A text that was cut or mistyped is recognized
-// without a lookup, and scanners for leaked secrets have few false positives.
+// The word after kart_ is the form of the secret. The form of an API key is its environment. kid,
+// secret and checksum are base62. The kid identifies the secret and is public. It has 95 bits, so
+// it cannot be guessed. The secret part has 166 bits. The checksum is CRC-32 (IEEE) of all
+// characters before it. So an incomplete or mistyped text is recognized without a lookup, and
+// scanners for leaked secrets have few false positives.
 const (
 	brand          = "kart_"
 	formLength     = 4
@@ -32,7 +32,7 @@ const (
 	kidShortLength = 8
 )
 
-// The environments of a key, which are also the forms of its secret.
+// Test and Live are the environments of an API key. They are also the forms of its secret.
 const (
 	Test = "test"
 	Live = "live"
@@ -48,18 +48,19 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// token holds the parts of a secret.
+// token has the parts of a secret.
 type token struct {
 	form   string
 	kid    string
 	secret string
 }
 
-// parseToken splits an API key or an access token. The reason is empty if this product
-// could have issued it. It does not allocate.
+// parseToken splits an API key or an access token. It returns the reason for a refusal, or "" if
+// the text has a valid form and checksum. It does not allocate.
 func parseToken(s string) (token, Reason) { return parseForm(s, Test, Live, AccessTokenForm) }
 
-// parseForm splits a secret of one of some forms.
+// parseForm splits a secret that has one of the forms. It returns the reason for a refusal, or
+// "".
 func parseForm(s string, forms ...string) (token, Reason) {
 	var t token
 	if s == "" {
@@ -83,22 +84,21 @@ func parseForm(s string, forms ...string) (token, Reason) {
 	return t, ""
 }
 
-// Secret is a new secret with the values that are stored.
+// Secret is a new secret with the values to store.
 type Secret struct {
-	// Text is shown once.
+	// Text is the whole secret. It is shown only once.
 	Text string
-	// Kid identifies the secret and is not secret. Short is the part that
-	// people see.
+	// Kid identifies the secret and is public. Short is the part of the kid that people see.
 	Kid, Short string
 	// Hash is SHA-256 of the secret part, in hexadecimal digits.
 	Hash string
 }
 
-// NewSecret generates a secret of a form. An API key's form is its environment.
-func NewSecret(form string) Secret { return secretFrom(form, func(b []byte) { rand.Read(b) }) } // never fails (crypto/rand, since Go 1.24)
+// NewSecret returns a random secret of a form. The form of an API key is its environment.
+func NewSecret(form string) Secret { return secretFrom(form, func(b []byte) { rand.Read(b) }) } // crypto/rand does not fail (since Go 1.24)
 
-// DeriveSecret returns the secret of a form that follows from a key and a purpose. The
-// same arguments return the same secret, and nobody without the key can tell it.
+// DeriveSecret returns a secret of a form that is computed from a key and a purpose. The same
+// arguments give the same secret. The secret cannot be computed without the key.
 func DeriveSecret(form string, key []byte, purpose string) Secret {
 	stream, count := hmac.New(sha256.New, key), byte(0)
 	return secretFrom(form, func(b []byte) { // HMAC in counter mode (NIST SP 800-108, section 4.1)
@@ -111,15 +111,15 @@ func DeriveSecret(form string, key []byte, purpose string) Secret {
 	})
 }
 
-// secretFrom makes a secret of random bytes.
+// secretFrom returns a secret whose kid and secret part come from random.
 func secretFrom(form string, random func([]byte)) Secret {
 	t := token{form, base62From(random, kidLength), base62From(random, secretLength)}
 	hash := t.hash()
 	return Secret{Text: t.text(), Kid: t.kid, Short: t.kid[:kidShortLength], Hash: hex.EncodeToString(hash[:])}
 }
 
-// ParseSecret returns the kid and the hash of a secret of a form. It reports false for
-// a text that this product cannot have issued. The secret part is Key, for DeriveSecret.
+// ParseSecret returns the parts of a secret of a form. ok is false for a text with another form
+// or a wrong checksum.
 func ParseSecret(form, text string) (s PresentedSecret, ok bool) {
 	t, reason := parseForm(text, form)
 	if reason != "" {
@@ -129,13 +129,14 @@ func ParseSecret(form, text string) (s PresentedSecret, ok bool) {
 	return PresentedSecret{Kid: t.kid, Hash: hex.EncodeToString(hash[:]), Key: []byte(t.secret)}, true
 }
 
-// PresentedSecret is a secret that somebody showed.
+// PresentedSecret has the parts of a secret that a caller presented. Key is the secret part, as a
+// key for DeriveSecret.
 type PresentedSecret struct {
 	Kid, Hash string
 	Key       []byte
 }
 
-// Is compares the secret with a stored hash, in a time that tells nothing about it.
+// Is reports whether the secret has a stored hash. It takes constant time.
 func (p *PresentedSecret) Is(hash string) bool {
 	return subtle.ConstantTimeCompare([]byte(p.Hash), []byte(hash)) == 1
 }
@@ -169,9 +170,9 @@ func isBase62(s string) bool {
 	return true
 }
 
-// checksum returns CRC-32 (IEEE) of s in base62: six digits hold 35 bits.
+// checksum returns CRC-32 (IEEE) of s in base62. Six digits can hold 35 bits.
 func checksum(s string) (digits [checksumLength]byte) {
-	sum := ^uint32(0) // the library's function makes its argument escape
+	sum := ^uint32(0) // crc32.ChecksumIEEE would make its argument escape
 	for i := range len(s) {
 		sum = crc32.IEEETable[byte(sum)^s[i]] ^ sum>>8
 	}
@@ -183,14 +184,14 @@ func checksum(s string) (digits [checksumLength]byte) {
 	return digits
 }
 
-// base62From returns n digits of random bytes, each of the 62 equally likely.
+// base62From returns n random digits, with equal probabilities for all 62.
 func base62From(random func([]byte), n int) string {
 	digits := make([]byte, 0, n)
 	var pool [64]byte
 	for len(digits) < n {
 		random(pool[:])
 		for _, b := range pool {
-			if b < 4*62 && len(digits) < n { // 248 to 255 would favour the first digits
+			if b < 4*62 && len(digits) < n { // the bytes from 248 to 255 would make the first digits more likely
 				digits = append(digits, base62[b%62])
 			}
 		}

@@ -25,8 +25,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// The checksum equals the library's CRC-32. The checksum of a known text must
-// never change, because issued keys would be refused.
+// TestChecksumIsCRC32 checks that checksum equals CRC-32 of the standard library. The checksum of
+// a known text must not change, because issued keys would be refused.
 func TestChecksumIsCRC32(t *testing.T) {
 	for _, s := range []string{"", "123456789", "kart_test_0123456789abcdef_0123456789abcdefghijklmnopqr"} {
 		want, digits := crc32.ChecksumIEEE([]byte(s)), checksum(s)
@@ -45,7 +45,8 @@ func TestChecksumIsCRC32(t *testing.T) {
 	}
 }
 
-// Each single mistyped character, and each swap of neighbours, is detected.
+// TestMistypedTokens checks that each single mistyped character and each swap of neighbours is
+// detected.
 func TestMistypedTokens(t *testing.T) {
 	s := NewSecret(Live).Text
 	for i := range len(s) {
@@ -67,8 +68,8 @@ func TestMistypedTokens(t *testing.T) {
 	}
 }
 
-// A derived secret is the same for the same key and purpose, and another one
-// otherwise. It has the form of a random one, and only that form reads it.
+// TestDeriveSecret checks that a derived secret is the same for the same key and purpose, and
+// differs otherwise. It has the form of a random secret, and can be parsed only with that form.
 func TestDeriveSecret(t *testing.T) {
 	s := DeriveSecret(RefreshTokenForm, []byte("key"), "purpose")
 	if again := DeriveSecret(RefreshTokenForm, []byte("key"), "purpose"); again != s {

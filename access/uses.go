@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// useResolution is the precision of a credential's last use.
+	// useResolution is the precision of the last use of a credential.
 	useResolution = clock.Minute
 	// usesInterval is the time between two writes of last uses.
 	usesInterval = 10 * time.Second
-	// usesMax bounds the waiting entries. Further ones are dropped and counted.
+	// usesMax is the maximum number of pending entries. Further entries are dropped and counted.
 	usesMax = 10_000
 )
 
-// uses holds the last uses that are not written yet.
+// uses has the last uses that are not yet written.
 type uses struct {
 	mu      sync.Mutex
 	pending map[use]clock.Micros
 	dropped int64
 }
 
-// use is a credential that was used: the statement that writes the time, and the
-// text that finds the row.
+// use identifies a credential: the statement that writes the time of its use, and the text that
+// selects its row.
 type use struct {
 	statement, name string
-	// first says that it was not used before.
+	// first says that the credential was not used before.
 	first bool
 }
 
@@ -53,8 +53,8 @@ func (u *uses) take() map[use]clock.Micros {
 	return taken
 }
 
-// Flush writes the waiting last uses. A failed write loses them until the next
-// use of each credential.
+// Flush writes the pending last uses. If a write fails, its entries are lost until the next use
+// of each credential.
 func (d *Directory) Flush(ctx context.Context) error {
 	marks := d.uses.take()
 	if len(marks) == 0 {
@@ -78,12 +78,13 @@ const (
 	selectLastUse = `select count(*) from api_keys where id = $1 and last_used_at > $2`
 )
 
-// eraseSecret erases the stored answers that show the secret of a key: whoever uses it has it.
+// eraseSecret erases the stored responses with the secret of a key. A caller who uses the key
+// already has the secret.
 func eraseSecret(ctx context.Context, tx db.Tx, kid string) error {
 	var key string
 	var organization int64
 	err := tx.QueryRow(ctx, selectUsedKey, kid).Scan(&key, &organization)
-	if errors.Is(err, db.ErrNoRows) { // it was rotated
+	if errors.Is(err, db.ErrNoRows) { // the key was rotated
 		return nil
 	}
 	if err != nil {
@@ -92,22 +93,23 @@ func eraseSecret(ctx context.Context, tx db.Tx, kid string) error {
 	return replay.EraseSecrets(ctx, tx, organization, key)
 }
 
-// UsedSince reports whether a key was used after a time, as far as Flush has written it.
+// UsedSince reports whether a key was used after a time. It considers only uses that Flush has
+// written.
 func UsedSince(ctx context.Context, tx db.Tx, key string, since clock.Micros) (bool, error) {
 	var n int64
 	err := tx.QueryRow(ctx, selectLastUse, key, since).Scan(&n)
 	return n > 0, err
 }
 
-// Run writes last uses every ten seconds until ctx ends, and then once more.
-// report is called with errors and may be nil.
+// Run writes last uses every ten seconds until ctx ends, and then once more. It calls report with
+// errors. report may be nil.
 func (d *Directory) Run(ctx context.Context, report func(error)) {
 	for {
 		select {
 		case <-ctx.Done():
 		case <-d.clock.After(usesInterval):
 		}
-		// The last entries are written after the end of ctx, within a bound.
+		// The last entries are written after the end of ctx, within a limited time.
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), usesInterval)
 		err := d.Flush(bounded)
 		cancel()
@@ -120,8 +122,7 @@ func (d *Directory) Run(ctx context.Context, report func(error)) {
 	}
 }
 
-// UsesDropped returns the number of last uses that were dropped since the
-// start.
+// UsesDropped returns the number of last uses that were dropped since the start of the process.
 func (d *Directory) UsesDropped() int64 {
 	d.uses.mu.Lock()
 	defer d.uses.mu.Unlock()
