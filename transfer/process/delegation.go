@@ -12,20 +12,20 @@ import (
 	"kartei/store/job"
 )
 
-// Delegation names the call that asked for a job, and the person whose rights the job has.
+// Delegation describes the call that began a job, and the person whose rights the job has.
 type Delegation struct {
-	// By is the person, Kind the kind of the caller's credential.
+	// By is the id of the person. Kind is the kind of the caller's credential.
 	By, Kind        string
 	Door, RequestID string
 }
 
-// DelegationOf returns the delegation of a call that works with the rights of an actor.
+// DelegationOf returns the delegation for a call, whose job will have the rights of an actor.
 func DelegationOf(c *op.Call, a *access.Actor) Delegation {
 	return Delegation{a.PrincipalID(), string(c.Actor.Credential().Kind), c.Door, c.RequestID}
 }
 
-// Call returns the call of one transaction of a job, with the rights that the person has
-// now. It fails with a StopError without one of the scopes.
+// Call returns a call for one transaction of a job, with the current rights of the person. It
+// fails with a StopError if the person lacks one of the scopes or the organization is not open.
 func (d Delegation) Call(
 	ctx context.Context, tx db.Tx, organization int64, now clock.Micros, s *op.Services, scopes ...string,
 ) (*op.Call, error) {
@@ -35,7 +35,7 @@ func (d Delegation) Call(
 		return nil, StopError{NoRight}
 	case err != nil:
 		return nil, err
-	case actor.Organization().State != access.Open: // a person then lacks the right too
+	case actor.Organization().State != access.Open: // the person would then also lack the right
 		return nil, StopError{NotOpen}
 	case actor.Disabled():
 		return nil, StopError{NoRight}
@@ -54,7 +54,7 @@ func (d Delegation) Call(
 	}, nil
 }
 
-// Require refuses those who lack one of the scopes.
+// Require returns a fault if the actor lacks one of the scopes.
 func Require(a *access.Actor, scopes ...string) error {
 	for _, scope := range scopes {
 		if !a.May(scope) {
@@ -64,13 +64,12 @@ func Require(a *access.Actor, scopes ...string) error {
 	return nil
 }
 
-// Line returns the line of the audit log for the end of a job. In the place of a
-// credential it has the job: the line of the call that asked for it has the credential,
-// and the same request id.
+// Line returns the line of the audit log for the end of a job. Its credential is the job. The
+// line for the call that began the job has the credential of the caller, and the same request id.
 func (d Delegation) Line(j *job.Job, word string, now clock.Micros) audit.Line {
 	by := d.By
 	if d.Kind == audit.OperatorKind {
-		by = "" // the operator acted, with the rights of that person
+		by = "" // the operator began the job, with the rights of that person
 	}
 	return audit.Line{
 		Time: now, PrincipalID: by, CredentialKind: d.Kind, CredentialID: j.ID,

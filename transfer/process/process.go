@@ -1,11 +1,11 @@
-// Package process owns what long acts have in common: a row that a job takes on step by step, in short transactions.
+// Package process owns the common part of long acts: jobs that change a row step by step in short transactions.
 //
-// The row says in which state an act is and how far it came. Each transaction of the job
-// also stores the row, so a process may die at any time: nothing is done twice and
-// nothing is left out. Between transactions the job pauses, and after some minutes it
-// makes room for other jobs. A person who lost a right stops the act.
+// The row has the state and the progress of an act. Each transaction of the job also stores the
+// row. So a process may die at any time, and no step is repeated or left out. Between
+// transactions the job pauses, and after some minutes other jobs may run. If the person loses a
+// right, the act stops.
 //
-// An act declares how its row is read and stored, whose rights it has, and its steps.
+// An act implements the reading and the storing of its row, its call and its steps.
 package process
 
 import (
@@ -21,67 +21,67 @@ import (
 )
 
 const (
-	// Piece is the highest number of records that one transaction changes. It holds the
+	// Piece is the maximum number of records that one transaction changes. It holds the
 	// organization's change clock (on SQLite the writer) for some milliseconds:
 	// docs/decisions/0034.
 	Piece = 50
-	// Window is the number of records in one read of a walk, which takes some
-	// milliseconds.
+	// Window is the number of records in one read of a walk. Such a read takes some milliseconds.
 	Window = 5_000
-	// Lease is the longest time that an act waits for another process after its own has
-	// died.
+	// Lease is the maximum time until another process continues an act whose process has died.
 	Lease = 20 * time.Second
-	// maxQuiet is the number of windows without a hit that a walk reads before it stores how far
-	// it came. At an office with a million records that is a few writes for a family.
+	// maxQuiet is the maximum number of consecutive windows without a hit that a walk reads
+	// before it stores its position. For a family of a million records, these are a few writes.
 	maxQuiet = 20
-	// forgetPiece is the number of lines that one transaction forgets.
+	// forgetPiece is the maximum number of lines that one transaction deletes.
 	forgetPiece = 500
 )
 
-// Act is a long act, as a run of its job has it in memory.
+// Act is a long act whose row a run of its job has in memory.
 type Act interface {
-	// Load reads the row of an act. It fails with db.ErrNoRows if there is none any more.
+	// Load reads the row of an act into memory. It fails with db.ErrNoRows if there is no such
+	// row.
 	Load(ctx context.Context, tx db.Tx, organization int64, id string) error
-	// Call returns the call of one transaction, with the rights that the act has now.
+	// Call returns a call for one transaction, with the current rights of the act.
 	Call(ctx context.Context, tx db.Tx) (*op.Call, error)
-	// Snapshot returns a function that gives the row in memory back what it has now.
+	// Snapshot returns a function that restores the current values of the row in memory.
 	Snapshot() (restore func())
-	// Store stores the row. It fails with ErrMoved if another call was first.
+	// Store stores the row. It fails with ErrMoved if another call has changed the state of the
+	// act.
 	Store(ctx context.Context, tx db.Tx) error
 }
 
-// StepAct is an act with states. A job works on it in some of them.
+// StepAct is an act with states. In some states, a job works on it.
 type StepAct interface {
 	Act
-	// Step returns the step of the present state, nil if no job works in it. A step ends
-	// with another state, or with End.
+	// Step returns the step for the current state. It returns nil if no job works in this state.
+	// A step ends with another state, or with End.
 	Step() func(ctx context.Context) error
-	// Stop ends a run whose step cannot go on, with End.
+	// Stop ends the job, with End, after a step has failed with a StopError.
 	Stop(ctx context.Context, why Reason) error
 }
 
 // Reason says why an act stopped.
 type Reason string
 
-// The reasons of all acts.
+// These reasons apply to all acts.
 const (
-	// NoRight is an act whose person lost a right that it needs, or was disabled.
+	// NoRight means that the person was disabled or lost a right that the act needs.
 	NoRight Reason = "noRight"
-	// NotOpen is an act in an organization that is closed or being deleted.
+	// NotOpen means that the organization is closed or being deleted.
 	NotOpen Reason = "notOpen"
 )
 
-// StopError is the error of a step that cannot go on.
+// StopError is the error of a step that cannot continue.
 type StopError struct{ Reason Reason }
 
 // Error implements error.
 func (s StopError) Error() string { return "process: stopped: " + string(s.Reason) }
 
-// ErrMoved means that an act is not in the state any more that was read.
+// ErrMoved is the error for an act whose state is no longer the state that was read.
 var ErrMoved = errors.New("process: another call changed the state of the act")
 
-// Exec runs a statement that changes a row in the state that was read. It fails with
-// ErrMoved if there is none.
+// Exec executes a statement that changes an act's row if its state is still the one that was
+// read. It fails with ErrMoved if no row changed.
 func Exec(ctx context.Context, tx db.Tx, statement string, args ...any) error {
 	n, err := tx.Exec(ctx, statement, args...)
 	if err == nil && n == 0 {
@@ -90,7 +90,8 @@ func Exec(ctx context.Context, tx db.Tx, statement string, args ...any) error {
 	return err
 }
 
-// AsConflict makes ErrMoved a conflict, which runs a call again.
+// AsConflict returns db.ErrConflict for ErrMoved, so that the call runs again. It returns any
+// other error unchanged.
 func AsConflict(err error) error {
 	if err == ErrMoved {
 		return db.ErrConflict
@@ -98,38 +99,39 @@ func AsConflict(err error) error {
 	return err
 }
 
-// Encode returns what a row keeps as JSON.
+// Encode returns v as JSON for a column. It panics if v cannot be encoded.
 func Encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("process: " + err.Error()) // texts and counts always encode
+		panic("process: " + err.Error()) // texts and numbers can always be encoded
 	}
 	return string(b)
 }
 
-// payload names the act of a job.
+// payload is the payload of a job. ID is the id of the act.
 type payload struct {
 	ID string `json:"id"`
 }
 
-// Enqueue makes a job of a kind work on an act, as soon as it is due. s may say more.
+// Enqueue enqueues a job that works on an act. s has the kind of the job and may have more, but
+// no key and no payload.
 func Enqueue(ctx context.Context, c *op.Call, organization int64, id string, s job.Spec) error {
 	s.Key, s.Payload = id, payload{id}
 	return job.Enqueue(ctx, c.Tx, organization, c.Now, s)
 }
 
-// SubjectOf returns the id that Enqueue gave a job.
+// SubjectOf returns the id of the act for which Enqueue has enqueued a job.
 func SubjectOf(j *job.Job) (id string, err error) {
 	var p payload
 	err = j.Decode(&p)
 	return p.ID, err
 }
 
-// Worker is what the jobs of long acts work with.
+// Worker has the database, the clock and the services for the jobs of long acts.
 type Worker struct {
 	DB    db.DB
 	Clock clock.Clock
-	// Services are the services of calls.
+	// Services are the services for the calls of acts.
 	Services *op.Services
 }
 
@@ -142,9 +144,9 @@ type Run struct {
 	ended bool
 }
 
-// Do loads the act of a job and works on it. It does nothing if there is none any more: the
-// organization was erased, or the act forgotten. The run pauses so many times as long as it
-// works: docs/decisions/0048.
+// Do loads the act of a job and calls work. It does nothing if the act no longer exists, because
+// the organization was erased or the act was deleted. pauses is the ratio between the pauses and
+// the working time of the run: docs/decisions/0048.
 func (r *Run) Do(
 	ctx context.Context, w *Worker, j *job.Job, pauses int, a Act, work func(ctx context.Context) error,
 ) error {
@@ -167,7 +169,7 @@ func (r *Run) load(ctx context.Context, tx db.Tx) error {
 	return r.act.Load(ctx, tx, r.Job.Organization, id)
 }
 
-// TakeSteps takes an act on from where it is, until a step ends the job.
+// TakeSteps continues an act in its current state, step by step, until a step ends the job.
 func (r *Run) TakeSteps(ctx context.Context, w *Worker, j *job.Job, pauses int, a StepAct) error {
 	return r.Do(ctx, w, j, pauses, a, func(ctx context.Context) error {
 		for step := a.Step(); step != nil; step = a.Step() {
@@ -186,8 +188,8 @@ func (r *Run) TakeSteps(ctx context.Context, w *Worker, j *job.Job, pauses int, 
 	})
 }
 
-// leave ends the job of an act on which no work is left. If somebody resumed the act
-// meanwhile, the job stays: that call found it in the queue.
+// leave ends the job of an act without further steps. If a call has resumed the act meanwhile,
+// the job continues. That call did not enqueue a job, because this one was still there.
 func (r *Run) leave(ctx context.Context, a StepAct) error {
 	return r.Job.Finish(ctx, func(tx db.Tx) error {
 		err := r.load(ctx, tx)
@@ -201,7 +203,7 @@ func (r *Run) leave(ctx context.Context, a StepAct) error {
 	})
 }
 
-// Read reads with a call of the act.
+// Read runs f with a call of the act in a read transaction.
 func (r *Run) Read(ctx context.Context, f func(c *op.Call) error) error {
 	return r.DB.Read(ctx, func(tx db.Tx) error { return r.withCall(ctx, tx, f) })
 }
@@ -214,8 +216,8 @@ func (r *Run) withCall(ctx context.Context, tx db.Tx, f func(c *op.Call) error) 
 	return f(c)
 }
 
-// Update commits a change while the job goes on, and stores the row after it. If it fails,
-// the row in memory is as before.
+// Update commits a change and the row, while the job continues. If it fails, the row in memory is
+// the same as before.
 func (r *Run) Update(ctx context.Context, change func(tx db.Tx) error) error {
 	return r.commit(ctx, r.Job.Update, func(tx db.Tx) error {
 		if err := change(tx); err != nil {
@@ -225,7 +227,8 @@ func (r *Run) Update(ctx context.Context, change func(tx db.Tx) error) error {
 	})
 }
 
-// UpdatePortion is Update with a call of the act, for so many records of a portion.
+// UpdatePortion is Update with a call of the act. records is the number of records that change in
+// this portion.
 func (r *Run) UpdatePortion(
 	ctx context.Context, portion *job.Portion, records int, change func(c *op.Call) error,
 ) error {
@@ -251,8 +254,8 @@ func (r *Run) End(ctx context.Context, more func(tx db.Tx) error) error {
 	return err
 }
 
-// commit runs f in a transaction of the job. f may run more than once, each time with the
-// row as it was.
+// commit runs f in a transaction of the job. f may run more than once. Each time, the row in
+// memory has the same values as before.
 func (r *Run) commit(
 	ctx context.Context, transact func(context.Context, func(tx db.Tx) error) error, f func(tx db.Tx) error,
 ) error {
@@ -268,8 +271,8 @@ func (r *Run) commit(
 	return err
 }
 
-// Each does a step with all that read finds: it reads some and changes them in one
-// transaction, until none is left.
+// Each carries out a step on all entries that read returns. It reads some entries and changes
+// them in one transaction, until read returns none.
 func Each[T any](
 	ctx context.Context, r *Run, portion job.Portion, read func(tx db.Tx, limit int) ([]T, error),
 	change func(c *op.Call, list []T) error,
@@ -278,9 +281,9 @@ func Each[T any](
 		func(_ *op.Call, list []T) ([]T, error) { return list, nil }, change)
 }
 
-// EachPrepared is Each with a preparation, whose reads do not make others wait. The rights of
-// the person are asked when there is something to do: an act that has done all of its work ends
-// as done, whatever became of them since.
+// EachPrepared is Each with a preparation. prepare may read much, because its transaction does
+// not block other writers. The rights of the person are checked only if there are entries. So an
+// act without further work ends normally, even if the person has lost the rights meanwhile.
 func EachPrepared[L, T any](
 	ctx context.Context, r *Run, portion job.Portion, read func(tx db.Tx, limit int) ([]L, error),
 	prepare func(c *op.Call, list []L) ([]T, error), change func(c *op.Call, list []T) error,
@@ -311,23 +314,23 @@ func EachPrepared[L, T any](
 	}
 }
 
-// Walk is a step over all records of a family, in the order of their ids: a record is met
-// once, whatever others change meanwhile.
+// Walk is a step over all records of a family, in the order of their ids. It visits each record
+// exactly once, whatever others change meanwhile.
 type Walk[T any] struct {
 	Family interface {
 		Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error)
 	}
 	Portion job.Portion
-	// Find returns what the step is about behind one id, up to another one.
+	// Find returns the records for the step with ids greater than after and at most end.
 	Find func(c *op.Call, after, end string) ([]T, error)
 	// ID returns the id of a record.
 	ID func(T) string
-	// Change changes some of them, maybe none, in one transaction. The walk has come as far
-	// as after, which belongs to the row.
+	// Change changes the records in list, which may be empty, in one transaction. after is the
+	// new position of the walk, which Change must store in the row.
 	Change func(c *op.Call, list []T, after string) error
 }
 
-// Do goes over the records behind an id.
+// Do walks over the records with ids greater than after.
 func (s *Walk[T]) Do(ctx context.Context, r *Run, after string) error {
 	for quiet := 1; ; quiet++ {
 		begun := clock.Now(r.Clock)
@@ -365,8 +368,9 @@ func (s *Walk[T]) Do(ctx context.Context, r *Run, after string) error {
 	}
 }
 
-// AwaitExpiry returns an error that makes a job wait until an act has expired. An act on
-// which a job works gets another time when that ends.
+// AwaitExpiry returns an error that makes a job wait until an act has expired. If works is true,
+// a job still works on the act. Then the act gets a new time of expiry at the end of that job,
+// and AwaitExpiry waits an hour. It returns nil if the act has expired.
 func (r *Run) AwaitExpiry(works bool, expires clock.Micros) error {
 	now := clock.Now(r.Clock)
 	switch {
@@ -378,8 +382,8 @@ func (r *Run) AwaitExpiry(works bool, expires clock.Micros) error {
 	return nil
 }
 
-// DeleteLines deletes the lines of an act in pieces. first selects the first keys, in
-// their order, and deleteTo deletes the lines up to a key.
+// DeleteLines deletes the lines of an act in pieces. The statement first selects the keys of the
+// first lines in their order. The statement deleteTo deletes the lines up to a key.
 func DeleteLines[K any](ctx context.Context, r *Run, id, first, deleteTo string) error {
 	for {
 		begun := clock.Now(r.Clock)

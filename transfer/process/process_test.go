@@ -18,11 +18,11 @@ import (
 	"kartei/transfer/process"
 )
 
-// counter is an act that counts. Each time it is stored, the audit log gets a line.
+// counter is an act that counts its changes. Each Store adds a line to the audit log.
 type counter struct {
 	process.Run
 	n int
-	// rights is how far the person's rights last. Zero is for ever.
+	// rights is the count at which the person loses their rights. Zero means that they keep them.
 	rights int
 }
 
@@ -44,8 +44,8 @@ func (c *counter) Store(_ context.Context, tx db.Tx) error {
 	return audit.Append(tx, new(audit.Act), audit.Line{Word: "test"})
 }
 
-// A run whose job another process has taken over changes nothing, in the database and in
-// memory.
+// TestLostJob checks a run whose job another process has taken over. It changes neither the
+// database nor the row in memory.
 func TestLostJob(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := t.Context()
@@ -83,7 +83,7 @@ func TestLostJob(t *testing.T) {
 	})
 }
 
-// begin runs a job until stop.
+// begin runs a job until the caller calls stop.
 func begin(t *testing.T, d db.DB, c clock.Clock, run func(ctx context.Context, j *job.Job) error) (stop func()) {
 	t.Helper()
 	runner := job.NewRunner(d, c, []job.Handler{{Kind: "test", Run: run}}, job.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -99,8 +99,8 @@ func begin(t *testing.T, d db.DB, c clock.Clock, run func(ctx context.Context, j
 	return func() { cancel(); <-ended }
 }
 
-// An act whose person loses a right stops where it is. One that has done all of its work by
-// then is done.
+// TestRightsAtTheEnd checks that an act stops if its person loses a right. An act that has
+// already done all of its work ends normally.
 func TestRightsAtTheEnd(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		for rights, want := range map[int]error{2: process.StopError{Reason: process.NoRight}, 3: nil} {
@@ -124,7 +124,7 @@ func TestRightsAtTheEnd(t *testing.T) {
 	})
 }
 
-// windows is a family of so many windows of records.
+// windows is a family with this number of windows of records.
 type windows int
 
 func (w windows) Window(_ context.Context, _ db.Tx, _ int64, after string, _ int) (end string, err error) {
@@ -135,8 +135,8 @@ func (w windows) Window(_ context.Context, _ db.Tx, _ int64, after string, _ int
 	return strconv.Itoa(n), nil
 }
 
-// A walk finds each record once, and stores how far it came at each hit and after twenty windows
-// without one.
+// TestWalkStoresSeldom checks that a walk visits each record once. It stores its position at each
+// hit, and after twenty windows without a hit.
 func TestWalkStoresSeldom(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		now := clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))
