@@ -1,9 +1,9 @@
-// Package bulk owns acts on all records of a list: found by its filters, changed by a job, undone within a week.
+// Package bulk owns acts that change all records of a list in a job, and that can be undone within a week.
 //
-// A job first notes which records the list has, then it changes them one by one, as
-// calls would. It works in short transactions, and each also stores what became of its
-// records. So a process may die at any time: no record is changed twice and none is left
-// out.
+// The job first stores the ids of the records in the list. Then it changes the records one by
+// one, like calls of the API. It works in short transactions, and each of them also stores the
+// outcomes of its records. So a process may die at any time, and no record is changed twice or
+// left out.
 package bulk
 
 import (
@@ -26,27 +26,28 @@ import (
 	"kartei/transfer/process"
 )
 
-// Age is how long an act keeps what it needs to be undone.
+// Age is the time during which an act can be undone. Then its rows are deleted.
 const Age = 7 * 24 * time.Hour
 
 const (
-	// MaxRecords bounds the records of an act.
+	// MaxRecords is the maximum number of records of an act.
 	MaxRecords = 500_000
-	// maxKept bounds the acts of an organization that are kept, maxPerPerson the acts of one
-	// person, so that nobody takes the place of the others.
+	// maxKept is the maximum number of stored acts of an organization. maxPerPerson is the
+	// maximum of one person, so that one person cannot use up the limit of the organization.
 	maxKept      = 200
 	maxPerPerson = 100
 )
 
-// family is a family whose lists have acts on all of their records.
+// family is a family of records whose lists support acts.
 type family struct {
 	op.Family
 	record.Matcher
-	// filters reads the filters of a list by the names of its parameters.
+	// filters returns the family's struct of filters. The keys of its argument are the names of
+	// query parameters.
 	filters func(map[string]string) (any, error)
 }
 
-// families are all of them.
+// families are all families whose lists support acts.
 var families = []family{
 	{contact.Contacts.Family, contact.Contacts, filtersOf[contact.Filters]},
 	{company.Companies.Family, company.Companies, filtersOf[company.Filters]},
@@ -57,7 +58,7 @@ func filtersOf[X any](values map[string]string) (any, error) {
 	return &filters, err
 }
 
-// familyOf returns a family by its name, or nil.
+// familyOf returns a family by its plural, or nil.
 func familyOf(plural string) *family {
 	if i := slices.IndexFunc(families, func(f family) bool { return f.Plural == plural }); i >= 0 {
 		return &families[i]
@@ -65,13 +66,13 @@ func familyOf(plural string) *family {
 	return nil
 }
 
-// scopes are what an act on records of the family needs.
+// scopes are the scopes that an act on records of the family needs.
 func (f *family) scopes() []string { return []string{f.Plural + ":read", f.Plural + ":write"} }
 
-// Kind is what an act does.
+// Kind is the kind of change that an act makes.
 type Kind string
 
-// The kinds. Deleting is none of them: docs/decisions/0052.
+// The values of Kind. There is no act that deletes records: docs/decisions/0052.
 const (
 	Tag        Kind = "tag"
 	Untag      Kind = "untag"
@@ -81,7 +82,7 @@ const (
 
 var kinds = []string{string(Tag), string(Untag), string(Owner), string(Visibility)}
 
-// member is the member of a record that acts of the kind change.
+// member returns the name of the member that acts of this kind change.
 func (k Kind) member() string {
 	switch k {
 	case Owner:
@@ -92,16 +93,16 @@ func (k Kind) member() string {
 	return "tags"
 }
 
-// State is where an act is.
+// State is the state of an act.
 type State string
 
-// The states. A job works on an act in Collecting, Running and Undoing.
+// The values of State. A job works on an act in Collecting, Running and Undoing.
 const (
-	// Collecting notes which records the list has.
+	// Collecting is the state in which the job stores the ids of the records in the list.
 	Collecting State = "collecting"
 	Running    State = "running"
-	// Stopped is an act that somebody stopped, or that could not go on. It can be
-	// resumed or undone.
+	// Stopped is the state of an act that a person has stopped, or that could not continue. It
+	// can be resumed or undone.
 	Stopped  State = "stopped"
 	Finished State = "finished"
 	Undoing  State = "undoing"
@@ -111,18 +112,20 @@ const (
 // Works reports whether a job works on an act in this state.
 func (s State) Works() bool { return s == Collecting || s == Running || s == Undoing }
 
-// Outcome is what became of a record.
+// Outcome is the result of an act for one record.
 type Outcome string
 
-// The outcomes.
+// The values of Outcome.
 const (
 	Changed Outcome = "changed"
 	// Unchanged is a record that the act did not need to change.
 	Unchanged Outcome = "unchanged"
 	Refused   Outcome = "refused"
-	// Gone is a record that was deleted before its turn, or that the person no longer sees.
+	// Gone is a record that was deleted before the act reached it, or that the person no longer
+	// sees.
 	Gone Outcome = "gone"
-	// Restored is undone. Kept was changed by others since.
+	// Restored is a record whose change was undone. Kept is a record that others have changed
+	// since the act, so that it was not restored.
 	Restored Outcome = "restored"
 	Kept     Outcome = "kept"
 )
@@ -130,71 +133,71 @@ const (
 // Reason says why an act stopped.
 type Reason = process.Reason
 
-// The reasons.
+// The values of Reason.
 const (
 	ByPerson Reason = "byPerson"
 	NoRight         = process.NoRight
 	NotOpen         = process.NotOpen
-	// TooMany is an act on more than MaxRecords records.
+	// TooMany means that the list has more than MaxRecords records.
 	TooMany Reason = "tooMany"
 )
 
-// Act is an act as its rows return it.
+// Act is an act as the operations return it.
 type Act struct {
 	ID string `json:"id"`
-	// PrincipalID is who began it.
+	// PrincipalID is the id of the person who began the act.
 	PrincipalID string `json:"principalId"`
 	// Family is contacts or companies.
 	Family string `json:"family"`
 	Kind   Kind   `json:"kind"`
-	// Value is the tag, the new owner or the visibility.
+	// Value is the tag, the id of the new owner, or the visibility.
 	Value string `json:"value"`
 	State State  `json:"state"`
-	// Waits is true while other acts of the organization have their turn.
+	// Waits says that the act waits until other acts of the organization have ended.
 	Waits bool `json:"waits"`
-	// Records counts the records of the list, Done those that the present step is done
-	// with.
+	// Records is the number of records in the list. Done is the number of records that the
+	// current step has processed.
 	Records int64 `json:"records"`
 	Done    int64 `json:"done"`
-	// Counts counts the records by their outcome.
+	// Counts has the number of records for each outcome.
 	Counts map[Outcome]int64 `json:"counts"`
-	// Undo is true from the beginning of an undoing.
+	// Undo says that the act is being undone or was undone.
 	Undo bool `json:"undo"`
-	// Reason says why the act stopped.
+	// Reason says why the act stopped. It is empty in other states.
 	Reason    Reason       `json:"reason,omitempty"`
 	CreatedAt clock.Micros `json:"createdAt"`
-	// KeptUntil is until when it can be undone. It is forgotten then.
+	// KeptUntil is the time until which the act can be undone. Then its rows are deleted.
 	KeptUntil clock.Micros `json:"keptUntil"`
 }
 
-// content is what an act does, and the list that it was begun at.
+// content describes the change of an act and its list.
 type content struct {
 	Family string `json:"family"`
 	Kind   Kind   `json:"kind"`
 	Value  string `json:"value"`
-	// Q and Filters are the search and the filters of the list. They are forgotten
-	// with the end of Collecting, since a search may have names.
+	// Q and Filters are the search text and the filters of the list. They are erased at the end
+	// of Collecting, because a search text may contain names.
 	Q       string            `json:"q,omitempty"`
 	Filters map[string]string `json:"filters,omitempty"`
 	// Until is the tick of the last change before the act.
 	Until clock.Micros `json:"until"`
 }
 
-// progress is how far an act came.
+// progress is the progress of an act.
 type progress struct {
-	// Collected is true once the records of the list are noted.
+	// Collected says that the ids of all records are stored.
 	Collected bool              `json:"collected,omitempty"`
 	After     string            `json:"after"`
 	Records   int64             `json:"records"`
 	Done      int64             `json:"done"`
 	Counts    map[Outcome]int64 `json:"counts"`
 	Undo      bool              `json:"undo,omitempty"`
-	// Requests are the ids of the calls whose changes of records the history has. An act
-	// that was undone made them, and took them back.
+	// Requests are the request ids under which the act changed records, as in their histories.
+	// They include the request that undid the act.
 	Requests []string `json:"requests"`
 }
 
-// clone returns a copy whose counts are its own.
+// clone returns a copy with its own map of counts.
 func (p progress) clone() progress {
 	if p.Counts = maps.Clone(p.Counts); p.Counts == nil {
 		p.Counts = map[Outcome]int64{}
@@ -202,18 +205,18 @@ func (p progress) clone() progress {
 	return p
 }
 
-// row is an act as the database has it.
+// row is an act as the database stores it.
 type row struct {
 	organization int64
 	id           string
 	principal    string
-	// state is the present state, was the one that the database has.
+	// state is the current state. was is the state in the database.
 	state, was State
 	reason     Reason
 	content
 	progress
 	process.Delegation
-	// began is when the present step began: of several acts the first has its turn.
+	// began is the time when the current step began. The act that began first works first.
 	created, began, expires clock.Micros
 }
 
@@ -223,20 +226,20 @@ const (
 	selectAct = `select ` + columns + ` from bulk_acts where organization = $1 and id = $2`
 	insertAct = `insert into bulk_acts (` + columns +
 		`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
-	// updateAct changes an act in the state that was read.
+	// updateAct updates an act if its state is still the one that was read.
 	updateAct = `update bulk_acts set state = $4, reason = $5, content = $6, progress = $7, requested_by = $8, kind = $9, door = $10, request_id = $11, began_at = $12, expires_at = $13
 		where organization = $1 and id = $2 and state = $3`
-	// updateProgress stores the progress of an act that nobody stopped meanwhile.
+	// updateProgress stores the progress of an act, unless the act was stopped meanwhile.
 	updateProgress = `update bulk_acts set progress = $4 where organization = $1 and id = $2 and state = $3`
 	countKept      = `select count(*), coalesce(sum(case when principal = $2 then 1 else 0 end), 0) from bulk_acts where organization = $1`
 	selectOwn      = `select ` + columns + ` from bulk_acts where organization = $1 and principal = $2 and ($3 = '' or id < $3) order by id desc limit $4`
 	selectAll      = `select ` + columns + ` from bulk_acts where organization = $1 and $2 = $2 and ($3 = '' or id < $3) order by id desc limit $4`
-	// selectBefore counts the acts whose turn comes before another act's turn.
+	// selectBefore counts the acts that work before another act.
 	selectBefore = `select count(*) from bulk_acts where organization = $1 and state in ('running', 'undoing') and id <> $2
 		and (began_at < $3 or began_at = $3 and id < $2)`
 )
 
-// scan reads a row.
+// scan returns the act in a database row.
 func scan(from db.Row) (*row, error) {
 	r := new(row)
 	var what, how string
@@ -251,8 +254,8 @@ func scan(from db.Row) (*row, error) {
 	return r, nil
 }
 
-// change stores the next state of an act. It fails with process.ErrMoved if another call
-// was first.
+// change stores the act with its next state. It fails with process.ErrMoved if another call has
+// changed the state.
 func (r *row) change(ctx context.Context, tx db.Tx) error {
 	err := process.Exec(ctx, tx, updateAct, r.organization, r.id, r.was, r.state, r.reason, process.Encode(r.content),
 		process.Encode(r.progress), r.By, r.Delegation.Kind, r.Door, r.RequestID, r.began, r.expires)
@@ -275,7 +278,7 @@ func (r *row) Snapshot() (restore func()) {
 	return func() { *r = before }
 }
 
-// waits reports whether other acts have their turn first.
+// waits reports whether other acts of the organization work first.
 func (r *row) waits(ctx context.Context, tx db.Tx) (bool, error) {
 	if r.state != Running && r.state != Undoing {
 		return false, nil
@@ -285,7 +288,8 @@ func (r *row) waits(ctx context.Context, tx db.Tx) (bool, error) {
 	return n > 0, err
 }
 
-// find reads an act for its caller: their own one, or any for admins.
+// find returns an act of the caller. Admins may read all acts of the organization. find fails
+// with NOT_FOUND for any other act.
 func find(ctx context.Context, c *op.Call, name string) (*row, error) {
 	if !id.Valid(id.BulkAct, name) {
 		return nil, unknown()
@@ -309,7 +313,7 @@ func unknown() error {
 	}
 }
 
-// public returns the act for its rows.
+// public returns the act in the form of the operations.
 func (r *row) public(ctx context.Context, tx db.Tx) (Act, error) {
 	waits, err := r.waits(ctx, tx)
 	return Act{

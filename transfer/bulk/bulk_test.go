@@ -14,8 +14,8 @@ import (
 	"kartei/transfer/bulk"
 )
 
-// An act reaches each record of a list that its person sees, over several transactions,
-// as changes like any others.
+// TestAllOfAList checks that an act changes each record of a list that its person sees. It needs
+// several transactions, and its changes are like other changes.
 func TestAllOfAList(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, other := sit(o, access.Member), sit(o, access.Member)
@@ -72,7 +72,8 @@ func moreTags(n int) (list string) {
 	return list
 }
 
-// What a search finds is a list, too, and so is everything.
+// TestListsOfAllKinds checks acts on the results of a search, on filtered lists and on all
+// records.
 func TestListsOfAllKinds(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -182,14 +183,15 @@ func TestWhatIsRefused(t *testing.T) {
 	})
 }
 
-// Owner and visibility are for owners and admins, as in calls. What somebody else decided
-// after the act began stays.
+// TestOwnersAndVisibilities checks that only owners and admins can change the owner and the
+// visibility, as in single calls. A change by another person after the beginning of the act
+// stays.
 func TestOwnersAndVisibilities(t *testing.T) {
 	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d, other := sit(o, access.Member), sit(o, access.Member)
 		mine, theirs, moved := d.contact(`{"lastName":"A"}`), other.contact(`{"lastName":"B"}`), d.contact(`{"lastName":"C"}`)
 		third := sit(o, access.Member)
-		f.Before(3, func() { d.change(moved, `{"ownerId":"`+third.Principal+`"}`) }) // the first notes, the second begins
+		f.Before(3, func() { d.change(moved, `{"ownerId":"`+third.Principal+`"}`) }) // the first transaction stores the ids, and the second begins the changes
 		a := d.all(bulk.Owner, other.Principal)
 		want(t, a, bulk.Finished, "changed 1 unchanged 1 refused 1")
 		if d.member(mine, "ownerId") != other.Principal || d.member(moved, "ownerId") != third.Principal {
@@ -209,7 +211,7 @@ func TestOwnersAndVisibilities(t *testing.T) {
 		if n := number(t, o, `select count(*) from visibility_losses where principal = $1`, d.Principal); n != 2 {
 			t.Errorf("%d losses of sight", n)
 		}
-		want(t, d.all(bulk.Tag, "x"), bulk.Finished, "changed 1") // the others are not even counted
+		want(t, d.all(bulk.Tag, "x"), bulk.Finished, "changed 1") // the act does not even count the other records
 		admin := sit(o, access.Admin)
 		want(t, admin.act("bulk.undo", p), bulk.Undone, "changed 2 refused 1 restored 2")
 		want(t, admin.act("bulk.undo", a), bulk.Undone, "changed 1 unchanged 1 refused 1 restored 1")
@@ -219,7 +221,8 @@ func TestOwnersAndVisibilities(t *testing.T) {
 	})
 }
 
-// TestOnePersonLeavesRoom fills the places of one person: a colleague still changes lists.
+// TestOnePersonLeavesRoom checks that a colleague can begin an act after one person has reached
+// their limit.
 func TestOnePersonLeavesRoom(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, colleague := sit(o, access.Member), sit(o, access.Member)
@@ -241,7 +244,8 @@ func TestOnePersonLeavesRoom(t *testing.T) {
 	})
 }
 
-// Undoing takes back what nobody changed since, and leaves the rest of a record alone.
+// TestUndo checks that an undo restores records that nobody has changed since. It does not change
+// other members of a record.
 func TestUndo(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Admin)
@@ -254,7 +258,7 @@ func TestUndo(t *testing.T) {
 		}
 		d.change(edited, `{"lastName":"Neu"}`)
 		d.change(retagged, `{"tags":["alt"]}`)
-		d.change(back, `{"tags":["Alt","3"]}`) // away and back: somebody decided about the tag
+		d.change(back, `{"tags":["Alt","3"]}`) // the tag was added and removed again, so a person has decided about it
 		d.change(back, `{"tags":["3"]}`)
 		d.Do("DELETE", "/contacts/"+erased, nil, "If-Match", "*").Want(204)
 		if n := number(t, o, `select count(*) from bulk_lines where record_id = $1 and before <> ''`, erased); n != 0 {
@@ -280,8 +284,9 @@ func TestUndo(t *testing.T) {
 	})
 }
 
-// Acts on the same records are undone one after the other, the last one first. The
-// undoing of one is no change by others for the one before.
+// TestUndoOneAfterTheOther checks that several acts on the same records can be undone one after
+// the other, the last one first. The undo of one act does not count as a change by others for the
+// act before.
 func TestUndoOneAfterTheOther(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, x, y := sit(o, access.Admin), sit(o, access.Member), sit(o, access.Member)
@@ -295,13 +300,14 @@ func TestUndoOneAfterTheOther(t *testing.T) {
 		}
 		first, second = d.all(bulk.Tag, "x"), d.all(bulk.Untag, "x")
 		third := d.all(bulk.Tag, "x")
-		want(t, d.act("bulk.undo", first), bulk.Undone, "changed 1 kept 1") // the tag is the third act's
+		want(t, d.act("bulk.undo", first), bulk.Undone, "changed 1 kept 1") // the tag belongs to the third act
 		want(t, d.act("bulk.undo", third), bulk.Undone, "changed 1 restored 1")
 		want(t, d.act("bulk.undo", second), bulk.Undone, "changed 1 restored 1")
 	})
 }
 
-// Somebody stops an act between two transactions, and takes it up again.
+// TestStopAndResume checks that a person can stop an act between any two transactions and resume
+// it.
 func TestStopAndResume(t *testing.T) {
 	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d := sit(o, access.Member)
@@ -344,7 +350,8 @@ func TestStopAndResume(t *testing.T) {
 	})
 }
 
-// A stopped act that is taken up again before its job notices goes on.
+// TestResumedAtOnce checks that an act continues if it is stopped and resumed before its job
+// notices.
 func TestResumedAtOnce(t *testing.T) {
 	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d := sit(o, access.Member)
@@ -354,7 +361,7 @@ func TestResumedAtOnce(t *testing.T) {
 			o.Recover()
 			f.Before(step, func() {
 				ask[bulk.Act](d, "bulk.stop", access.ByID{ID: a.ID})
-				f.Before(1, func() { ask[bulk.Act](d, "bulk.resume", access.ByID{ID: a.ID}) }) // the one that would end the job
+				f.Before(1, func() { ask[bulk.Act](d, "bulk.resume", access.ByID{ID: a.ID}) }) // before the transaction that would end the job
 			})
 			a = d.act("bulk.undo", a)
 			want(t, a, bulk.Undone, "changed 60 restored 60")
@@ -362,7 +369,7 @@ func TestResumedAtOnce(t *testing.T) {
 	})
 }
 
-// The rights of the person hold at each transaction.
+// TestRightsOfTheMoment checks that each transaction uses the current rights of the person.
 func TestRightsOfTheMoment(t *testing.T) {
 	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d := sit(o, access.Member)
@@ -376,7 +383,7 @@ func TestRightsOfTheMoment(t *testing.T) {
 			a.Counts[bulk.Changed] == 120 {
 			t.Fatalf("%+v", a)
 		}
-		want(t, admin.act("bulk.resume", a), bulk.Finished, "changed 120") // an admin goes on with their own rights
+		want(t, admin.act("bulk.resume", a), bulk.Finished, "changed 120") // an admin continues the act with their own rights
 		f.Before(3, func() {
 			set(t, o, `update organizations set state = 'closed' where id = '`+o.SandboxID+`'`)
 		})
@@ -389,9 +396,9 @@ func TestRightsOfTheMoment(t *testing.T) {
 	})
 }
 
-// A process ends at each transaction of an act and of its undoing: before the commit, or
-// before it learns of it. Each time the next attempt changes nothing twice, and leaves
-// nothing out.
+// TestEveryStep ends a process at each transaction of an act and of its undo. It does so before
+// the commit, or after the commit without a response. It checks that the next attempt repeats no
+// change and leaves out none.
 func TestEveryStep(t *testing.T) {
 	ways := map[string]func(commit func() error) error{
 		"before": func(func() error) error { return apitest.ErrStep },
@@ -434,14 +441,14 @@ func TestEveryStep(t *testing.T) {
 	})
 }
 
-// Two acts do not work at the same time.
+// TestTurns checks that two acts do not work at the same time.
 func TestTurns(t *testing.T) {
 	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d := sit(o, access.Member)
 		d.contacts(400, `{"lastName":"Berg"}`)
 		a := d.start(bulk.Tag, "x")
 		var second bulk.Act
-		// The act takes many transactions: with 120 contacts a quick machine needed three.
+		// The act needs many transactions. With 120 contacts, a fast machine needed only three.
 		f.Before(4, func() { second = d.start(bulk.Untag, "x") })
 		o.Recover()
 		want(t, d.act("bulk.get", a), bulk.Finished, "changed 400")
@@ -456,7 +463,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// An act is forgotten after seven days, with all of its lines, but not while it works.
+// TestForget checks that an act and its lines are deleted after seven days, but not while a job
+// works on the act.
 func TestForget(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)

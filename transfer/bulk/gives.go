@@ -12,15 +12,16 @@ import (
 	"kartei/store/db"
 )
 
-// givesAway reports whether an act, or its undoing, lets somebody see records who did not.
+// givesAway reports whether an act, or its undo, may show records to people who did not see them
+// before.
 func (r *row) givesAway() bool {
 	return r.content.Kind == Owner || r.content.Kind == Visibility && (r.Value == string(record.Organization)) != r.Undo
 }
 
-// give asks for a recent sign-in, and tells the admins, if an admin begins an act that may give
-// private records of others away (see record.giveAway). The list is not read yet, so all private
-// records of others count, unless the list has the admin's own records only. Others may change
-// the owner and the visibility of their own records alone.
+// give requires a recent sign-in and notifies the admins if an admin begins an act that may give
+// away private records of others (see record.giveAway). The list is not yet read. So any private
+// record of others in the family counts, unless the list has only the admin's own records. People
+// who are not admins can change only the owner and the visibility of their own records.
 func (r *row) give(ctx context.Context, c *op.Call) error {
 	own := c.Actor.PrincipalID()
 	if !r.givesAway() || !c.Actor.SeesAll() || !r.Undo && r.Filters["ownerId"] == own {
@@ -36,8 +37,8 @@ func (r *row) give(ctx context.Context, c *op.Call) error {
 	})
 }
 
-// receiver returns who owns the records after the act, empty if that does not change or if
-// each record goes back to its former owner.
+// receiver returns the id of the new owner of all records. It is empty if the owner does not
+// change, or if each record returns to its former owner.
 func (r *row) receiver() string {
 	if r.content.Kind != Owner || r.Undo {
 		return ""
@@ -46,19 +47,20 @@ func (r *row) receiver() string {
 }
 
 const (
-	// countOwners counts the records that got another owner, by the former one.
+	// countOwners counts the records that got another owner, by their former owner.
 	countOwners = `select before, count(*) from bulk_lines where organization = $1 and act_id = $2 and state = 'changed' group by before`
-	// countTaken counts the records that an undoing took from the owner of the act.
+	// countTaken counts the records that an undo took from the new owner.
 	countTaken = `select cast($3 as text), count(*) from bulk_lines where organization = $1 and act_id = $2 and state = 'restored' having count(*) > 0`
 	// countShown counts the records that were private before the act, by their owner.
 	countShown = `select r.owner_id, count(*) from bulk_lines l join %s r on r.organization = l.organization and r.id = l.record_id
 		where l.organization = $1 and l.act_id = $2 and l.state = 'changed' and l.before = 'private' group by r.owner_id`
-	// countShownAgain counts the records that an undoing shows to all.
+	// countShownAgain counts the records that an undo shows to all, by their owner.
 	countShownAgain = `select r.owner_id, count(*) from bulk_lines l join %s r on r.organization = l.organization and r.id = l.record_id
 		where l.organization = $1 and l.act_id = $2 and l.state = 'restored' group by r.owner_id`
 )
 
-// tellOwners tells the former owners what an act has given away when it ends or stops.
+// tellOwners notifies the former owners of the records that an act has given away. It is called
+// when the act ends or stops.
 func (r *row) tellOwners(ctx context.Context, tx db.Tx, s *op.Services, now clock.Micros) error {
 	if !r.givesAway() {
 		return nil

@@ -21,7 +21,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1), apitest.Repeated())) })
 }
 
-// faultyEach runs a test with an office whose jobs get faults.
+// faultyEach runs a test with an office whose jobs meet faults.
 func faultyEach(t *testing.T, test func(t *testing.T, o *apitest.Office, f *apitest.Faults)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -30,7 +30,7 @@ func faultyEach(t *testing.T, test func(t *testing.T, o *apitest.Office, f *apit
 	})
 }
 
-// desk is a person at the web application, in the sandbox as test keys are.
+// desk is a person with a session of the web application, in the sandbox like test keys.
 type desk struct {
 	*apitest.Client
 	cookie string
@@ -41,7 +41,7 @@ func sit(o *apitest.Office, role access.Role) desk {
 	return desk{c, o.Session(c.Principal)}
 }
 
-// send calls a row.
+// send calls the operation row.
 func (d desk) send(row string, in any) *api.Response {
 	d.Helper()
 	body, err := json.Marshal(in)
@@ -56,7 +56,7 @@ func (d desk) send(row string, in any) *api.Response {
 	}, nil)
 }
 
-// ask calls a row that must succeed, and decodes its answer.
+// ask calls the operation row, which must succeed, and decodes its response.
 func ask[T any](d desk, row string, in any) (out T) {
 	d.Helper()
 	got := d.send(row, in)
@@ -69,7 +69,7 @@ func ask[T any](d desk, row string, in any) (out T) {
 	return out
 }
 
-// start begins an act on the contacts of a list, and does not wait for its job.
+// start begins an act on the contacts of a list. It does not wait for the job.
 func (d desk) start(kind bulk.Kind, value string, filters ...string) bulk.Act {
 	d.Helper()
 	in := bulk.StartInput{Family: "contacts", Kind: kind, Value: value, Filters: map[string]string{}}
@@ -83,7 +83,7 @@ func (d desk) start(kind bulk.Kind, value string, filters ...string) bulk.Act {
 	return ask[bulk.Act](d, "bulk.start", in)
 }
 
-// all acts on all contacts of a list.
+// all begins an act on all contacts of a list and waits for its job.
 func (d desk) all(kind bulk.Kind, value string, filters ...string) bulk.Act {
 	d.Helper()
 	made := d.start(kind, value, filters...)
@@ -91,7 +91,7 @@ func (d desk) all(kind bulk.Kind, value string, filters ...string) bulk.Act {
 	return d.act("bulk.get", made)
 }
 
-// act calls a row about an act, and waits for its job.
+// act calls the operation row on an act, and waits for its job.
 func (d desk) act(row string, a bulk.Act) bulk.Act {
 	d.Helper()
 	ask[bulk.Act](d, row, access.ByID{ID: a.ID})
@@ -99,19 +99,19 @@ func (d desk) act(row string, a bulk.Act) bulk.Act {
 	return ask[bulk.Act](d, "bulk.get", access.ByID{ID: a.ID})
 }
 
-// report returns why records stayed as they were.
+// report returns the report about an act.
 func (d desk) report(a bulk.Act) bulk.Report {
 	d.Helper()
 	return ask[bulk.Report](d, "bulk.report", access.ByID{ID: a.ID})
 }
 
-// contact makes a contact.
+// contact creates a contact and returns its id.
 func (d desk) contact(members string) string {
 	d.Helper()
 	return d.Do("POST", "/contacts", members).Want(201).Text("id")
 }
 
-// contacts makes contacts, twenty in each call.
+// contacts creates n contacts, twenty in each call.
 func (d desk) contacts(n int, members string) {
 	d.Helper()
 	for n > 0 {
@@ -124,19 +124,20 @@ func (d desk) contacts(n int, members string) {
 	}
 }
 
-// member returns a member of a contact, as text.
+// member returns a member of a contact as text.
 func (d desk) member(id, name string) string {
 	d.Helper()
 	return fmt.Sprint(d.Do("GET", "/contacts/"+id, nil).Want(200).JSON()[name])
 }
 
-// change changes a contact by a call.
+// change changes a contact with a single call.
 func (d desk) change(id, members string) {
 	d.Helper()
 	d.Do("PATCH", "/contacts/"+id, members, "If-Match", "*").Want(200)
 }
 
-// want fails if an act is not in a state, or counts something else: "changed 3 refused 1".
+// want fails the test unless an act has a state and these counts, for example "changed 3 refused
+// 1".
 func want(t *testing.T, a bulk.Act, state bulk.State, counts string) {
 	t.Helper()
 	var got []string
@@ -150,7 +151,7 @@ func want(t *testing.T, a bulk.Act, state bulk.State, counts string) {
 	}
 }
 
-// number returns a number of the database.
+// number returns the number that a query selects.
 func number(t *testing.T, o *apitest.Office, query string, args ...any) (n int64) {
 	t.Helper()
 	if err := o.DB.Read(t.Context(), func(tx db.Tx) error {
@@ -161,7 +162,7 @@ func number(t *testing.T, o *apitest.Office, query string, args ...any) (n int64
 	return n
 }
 
-// set runs a statement.
+// set executes a statement.
 func set(t *testing.T, o *apitest.Office, statement string) {
 	t.Helper()
 	err := o.DB.Write(t.Context(), func(tx db.Tx) error {

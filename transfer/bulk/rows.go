@@ -23,15 +23,16 @@ import (
 type StartInput struct {
 	// Family is contacts or companies.
 	Family string `json:"family"`
-	// Q is the search of the list. Filters are its filters, by the names of its parameters.
+	// Q is the search text of the list. Filters are its filters, with the names of query
+	// parameters as keys.
 	Q       string            `json:"q,omitempty"`
 	Filters map[string]string `json:"filters,omitempty"`
 	Kind    Kind              `json:"kind"`
-	// Value is the tag, the new owner or the visibility.
+	// Value is the tag, the id of the new owner, or the visibility.
 	Value string `json:"value"`
 }
 
-// Start begins an act on all records that a list has now. A job does it.
+// Start begins an act on all records that are currently in a list. A job makes the changes.
 var Start = op.New("bulk.start", op.Administer, start, op.By(op.Member), op.Gives, op.Audited("records.bulkStart"))
 
 func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
@@ -84,7 +85,8 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 	return r.public(ctx, c.Tx)
 }
 
-// check completes the input, and reports what is wrong with it.
+// check completes the input, and returns a fault if it is not valid or if there are too many
+// acts.
 func (in *StartInput) check(ctx context.Context, c *op.Call) error {
 	var wrong []fault.Field
 	switch in.Kind {
@@ -134,7 +136,7 @@ func (in *StartInput) check(ctx context.Context, c *op.Call) error {
 
 var tooMany = i18n.Text("You or your office have changed so many whole lists within the last seven days that there is no room for another change. Each makes room after seven days.")
 
-// unfit returns the fault of a call that does not fit the state.
+// unfit returns the fault for a call that is not allowed in the act's state.
 func (r *row) unfit() error {
 	return fault.Invalid(fault.Field{
 		Name: "id", Code: fault.ForbiddenCombination,
@@ -142,8 +144,8 @@ func (r *row) unfit() error {
 	})
 }
 
-// advance changes the state of an act that is in one of some states, and makes a job
-// work on it, with the rights of the caller.
+// advance changes an act with alter and enqueues its job, which has the rights of the caller. It
+// fails with a fault if the state of the act is not in from.
 func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) error, from ...State) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
@@ -173,10 +175,10 @@ func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) e
 	return r.public(ctx, c.Tx)
 }
 
-// maxRequests bounds how often an act is taken up again.
+// maxRequests is the maximum number of requests that begin, resume or undo one act.
 const maxRequests = 50
 
-// Resume takes up an act, or its undoing, that stopped.
+// Resume continues an act, or its undo, that has stopped.
 var Resume = op.New("bulk.resume", op.Administer, resume, op.By(op.Member), op.Gives, op.Audited("records.bulkResume"))
 
 func resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
@@ -195,8 +197,8 @@ func resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	}, Stopped)
 }
 
-// Undo begins to give the records back what they had before an act, as far as nobody
-// changed that since.
+// Undo begins to restore the former values of the records. It does not restore records that
+// others have changed since.
 var Undo = op.New("bulk.undo", op.Administer, undo, op.By(op.Member), op.Gives, op.Audited("records.bulkUndo"))
 
 func undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
@@ -204,7 +206,7 @@ func undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 		if r.expires <= c.Now {
 			return unknown()
 		}
-		if r.Undo { // Resume takes it up
+		if r.Undo { // Resume continues an undo
 			return r.unfit()
 		}
 		r.state, r.Undo, r.After, r.Done = Undoing, true, "", 0
@@ -212,7 +214,7 @@ func undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	}, Finished, Stopped)
 }
 
-// Stop ends the work on an act. What is done stays; the act can be resumed or undone.
+// Stop stops an act. The changes so far stay, and the act can be resumed or undone.
 var Stop = op.New("bulk.stop", op.Administer, stop, op.By(op.Member), op.Audited("records.bulkStop"))
 
 func stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
@@ -228,13 +230,13 @@ func stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 		return Act{}, err
 	}
 	c.Audit.About(r.organization, r.id)
-	if err := r.tellOwners(ctx, c.Tx, c.Services, c.Now); err != nil { // what is done stays
+	if err := r.tellOwners(ctx, c.Tx, c.Services, c.Now); err != nil { // because the changes so far stay
 		return Act{}, err
 	}
 	return r.public(ctx, c.Tx)
 }
 
-// stopAct leaves the progress alone, which a job may be about to store.
+// stopAct does not change the progress, which a job may store at the same time.
 const stopAct = `update bulk_acts set state = 'stopped', reason = $4 where organization = $1 and id = $2 and state = $3`
 
 // Get returns an act.
@@ -250,14 +252,14 @@ func get(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 
 // ListInput is the input of List.
 type ListInput struct {
-	// After is the id of the last act of the previous page.
+	// After is the id of the last act on the previous page.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero means 50.
+	// Limit is the maximum number of acts, from 1 to 1,000. Zero means 50.
 	Limit int `json:"limit,omitempty"`
 }
 
-// List returns the acts of the caller, and for admins all of the organization, the
-// newest first.
+// List returns the acts of the caller, the newest first. An admin gets all acts of the
+// organization.
 var List = op.New("bulk.list", op.Read, list, op.By(op.Member))
 
 func list(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], err error) {
@@ -282,24 +284,24 @@ func list(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], 
 	return access.PageOf(list, limit), nil
 }
 
-// maxShown bounds the records that a report names.
+// maxShown is the maximum number of reasons and of records in a report.
 const maxShown = 100
 
-// Report says which records an act left as they were, and why.
+// Report has the records that an act did not change or restore, with the reasons.
 type Report struct {
-	// Reasons counts the records by reason, the most frequent first.
+	// Reasons has the number of records for each reason, the most frequent first.
 	Reasons []Why `json:"reasons"`
-	// Records are the first of them.
+	// Records are the first of these records, by id.
 	Records []LeftRecord `json:"records"`
 }
 
-// Why is a reason, with the number of its records.
+// Why is a reason with the number of its records.
 type Why struct {
 	Message string `json:"message"`
 	Count   int64  `json:"count"`
 }
 
-// LeftRecord is a record that an act left as it was.
+// LeftRecord is a record that an act did not change or restore.
 type LeftRecord struct {
 	RecordID string  `json:"recordId"`
 	Outcome  Outcome `json:"outcome"`
@@ -311,7 +313,7 @@ const (
 	selectLeft    = `select record_id, state, problem from bulk_lines where organization = $1 and act_id = $2 and problem <> '' order by record_id limit $3`
 )
 
-// GetReport returns the records that an act left as they were, and why.
+// GetReport returns the report about an act.
 var GetReport = op.New("bulk.report", op.Read, getReport, op.By(op.Member))
 
 func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err error) {
@@ -339,7 +341,7 @@ func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err
 	return out, err
 }
 
-// storedProblem returns why a record was left: never what is in the record.
+// storedProblem returns the stored reason for a record. It has no content of the record.
 func storedProblem(err *fault.Fault) string {
 	if len(err.Fields) > 0 {
 		return process.Encode(i18n.WordingOf(err.Fields[0].Message))

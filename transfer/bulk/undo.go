@@ -14,8 +14,8 @@ import (
 
 const selectUndone = `select progress from bulk_acts where organization = $1`
 
-// requestsOfUndone returns the calls whose changes were taken back, by the undoing of
-// their acts: those changes and their undoing are no changes by others.
+// requestsOfUndone returns the request ids of acts that were undone or are being undone. The
+// changes of such an act and of its undo do not count as changes by others.
 func requestsOfUndone(ctx context.Context, tx db.Tx, organization int64) (map[string]bool, error) {
 	calls := map[string]bool{}
 	list, err := db.Values[string](ctx, tx, selectUndone, organization)
@@ -33,12 +33,12 @@ func requestsOfUndone(ctx context.Context, tx db.Tx, organization int64) (map[st
 	return calls, err
 }
 
-// undoAll takes the changes back.
+// undoAll undoes the changes of the act.
 func (x *work) undoAll(ctx context.Context) error {
 	return x.each(ctx, Undone, UndoneWord, x.undoSome)
 }
 
-// undoSome takes back some changes, each by a change of its own.
+// undoSome undoes some changes, each by another change of its record.
 func (x *work) undoSome(ctx context.Context, b *batch, list []*line) error {
 	var names []string
 	for _, l := range list {
@@ -64,8 +64,8 @@ func (x *work) undoSome(ctx context.Context, b *batch, list []*line) error {
 	return nil
 }
 
-// touched reports whether somebody changed the member again since the act. A history that
-// does not reach back to the act counts as such a change.
+// touched reports whether others have changed the member since the act. If the history does not
+// reach back to the act, it returns true.
 func (b *batch) touched(l *line, history []record.Change) bool {
 	member, next := b.content.Kind.member(), l.revision+1
 	for _, c := range history {
@@ -80,7 +80,7 @@ func (b *batch) touched(l *line, history []record.Change) bool {
 	return false
 }
 
-// undoOne gives a record back what it had before the act.
+// undoOne restores the former value in one record, unless touched is true.
 func (b *batch) undoOne(ctx context.Context, l *line, touched bool) error {
 	_, _, err := b.Share(ctx, b.Call, l.record, func(s *record.CommonFields) error {
 		if touched {
@@ -101,7 +101,8 @@ func (b *batch) undoOne(ctx context.Context, l *line, touched bool) error {
 	return nil
 }
 
-// restore gives the member its former value, if it still has the one of the act.
+// restore sets the member to its former value. It returns a fault if the member no longer has the
+// value of the act.
 func (b *batch) restore(s *record.CommonFields, l *line) error {
 	value := b.Value
 	at := tagAt(s.Tags, value)

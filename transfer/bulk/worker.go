@@ -22,30 +22,30 @@ import (
 	"kartei/transfer/process"
 )
 
-// The kinds of job.
+// The kinds of jobs in the database.
 const (
-	// JobKind works on an act: it collects, changes or undoes.
+	// JobKind is the kind of the job that works on an act: it collects, changes or undoes.
 	JobKind = "bulk.work"
-	// ForgetKind forgets an act when its time is over.
+	// ForgetKind is the kind of the job that deletes an act after its time.
 	ForgetKind = "bulk.forget"
 )
 
-// The words of the audit log for the ends of an act and of its undoing.
+// The audit words for the end of an act and of its undo.
 const (
 	DoneWord   = "records.bulkDone"
 	UndoneWord = "records.bulkUndone"
 )
 
 const (
-	// noted is the number of records that one transaction notes.
+	// noted is the maximum number of ids that one transaction stores.
 	noted = 500
-	// pauses is how much longer than its work the job pauses.
+	// pauses is the ratio between the pauses and the working time of the job.
 	pauses = 2
-	// waiting is the pause of an act while another one has its turn.
+	// waiting is the pause of a job while another act works.
 	waiting = 2 * time.Second
 )
 
-// Worker carries out the jobs of acts.
+// Worker executes the jobs of acts.
 type Worker struct{ process.Worker }
 
 // Handlers returns the handlers of the worker's jobs.
@@ -53,7 +53,7 @@ func (w *Worker) Handlers() []job.Handler {
 	return []job.Handler{{Kind: JobKind, Lease: process.Lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
 }
 
-// run takes an act on from where it is.
+// run continues an act in its current state.
 func (w *Worker) run(ctx context.Context, j *job.Job) error {
 	x := new(work)
 	return x.TakeSteps(ctx, &w.Worker, j, pauses, x)
@@ -64,7 +64,7 @@ type work struct {
 	process.Run
 	*row
 	*family
-	// undone are the calls of acts that were taken back: see undo.go.
+	// undone has the request ids of acts that were undone: see undo.go.
 	undone map[string]bool
 }
 
@@ -79,7 +79,7 @@ func (x *work) Load(ctx context.Context, tx db.Tx, organization int64, id string
 	return nil
 }
 
-// Call implements process.Act. The rights are those of the person who asked for the step.
+// Call implements process.Act. The call has the rights of the person who requested the step.
 func (x *work) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	return x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, x.scopes()...)
 }
@@ -97,14 +97,14 @@ func (x *work) Step() func(context.Context) error {
 	return nil
 }
 
-// Stop implements process.StepAct. What is done stays.
+// Stop implements process.StepAct. The changes so far stay.
 func (x *work) Stop(ctx context.Context, why Reason) error {
 	x.state, x.reason = Stopped, why
 	return x.End(ctx, func(tx db.Tx) error { return x.tellOwners(ctx, tx, x.Services, clock.Now(x.Clock)) })
 }
 
-// collect notes the records of the list, which is then forgotten. A run that goes on finds
-// those before it noted.
+// collect stores the ids of the records in the list, and then erases the list's filters. A later
+// run finds the ids that an earlier run has stored.
 func (x *work) collect(ctx context.Context) error {
 	collect := x.collectFamily
 	if x.Q != "" {
@@ -120,7 +120,7 @@ func (x *work) collect(ctx context.Context) error {
 	})
 }
 
-// collectFamily notes the records of the family that fit the filters.
+// collectFamily stores the ids of the family's records that match the filters.
 func (x *work) collectFamily(ctx context.Context) error {
 	filters, err := x.filters(x.Filters)
 	if err != nil {
@@ -144,8 +144,9 @@ func (x *work) collectFamily(ctx context.Context) error {
 	return walk.Do(ctx, &x.Run, x.After)
 }
 
-// collectHits notes what a search finds. The position is kept in memory only, because it
-// has words of records: another run begins anew and finds what is noted.
+// collectHits stores the ids of the records that a search finds. The position of the search is
+// only in memory, because it contains words of records. So a later run begins again, and stored
+// ids are not stored twice.
 func (x *work) collectHits(ctx context.Context) error {
 	x.progress.Records = 0
 	for from := (*search.Position)(nil); ; {
@@ -178,7 +179,7 @@ func (x *work) collectHits(ctx context.Context) error {
 	}
 }
 
-// checkRoom stops an act on too many records.
+// checkRoom stops the act if its list has too many records.
 func (x *work) checkRoom(more []record.Match) error {
 	if x.progress.Records+int64(len(more)) > MaxRecords {
 		return process.StopError{Reason: TooMany}
@@ -191,7 +192,7 @@ const (
 	countLines = `select count(*) from bulk_lines where organization = $1 and act_id = $2`
 )
 
-// note stores lines for records.
+// note stores a line for each record.
 func (x *work) note(tx db.Tx, list []record.Match) {
 	for _, m := range list {
 		tx.Queue(insertLine, x.organization, x.id, m.ID, x.former(m))
@@ -199,8 +200,8 @@ func (x *work) note(tx db.Tx, list []record.Match) {
 	x.progress.Records += int64(len(list))
 }
 
-// former is what a line keeps of a record: the member that the act changes. A line about
-// tags keeps none before the change.
+// former returns the value of the member before the change, if the record already shows it. A
+// line about tags does not yet have one.
 func (x *work) former(m record.Match) string {
 	switch x.content.Kind {
 	case Owner:
@@ -211,7 +212,7 @@ func (x *work) former(m record.Match) string {
 	return ""
 }
 
-// changeAll changes the records.
+// changeAll changes the records of the act.
 func (x *work) changeAll(ctx context.Context) error {
 	return x.each(ctx, Finished, DoneWord, func(ctx context.Context, b *batch, list []*line) error {
 		for _, l := range list {
@@ -227,10 +228,10 @@ func (x *work) changeAll(ctx context.Context) error {
 type line struct {
 	record string
 	state  Outcome
-	// revision is the record's revision after the change.
+	// revision is the revision of the record after the change.
 	revision int64
-	// before is the member before the change. For a removed tag that is its place and
-	// itself; for an added one it is empty.
+	// before is the value of the member before the change. For a removed tag, it is the tag with
+	// its place. For an added tag, it is empty.
 	before string
 }
 
@@ -241,14 +242,14 @@ func scanLine(from db.Row) (*line, error) {
 	return l, from.Scan(&l.record, &l.state, &l.revision, &l.before)
 }
 
-// batch is some records in one transaction.
+// batch has some records that change in one transaction.
 type batch struct {
 	*work
 	*op.Call
 }
 
-// each does a step with the lines when the act has its turn, and then ends it with its
-// counts in the audit log.
+// each carries out a step on all lines, after other acts have ended. It then ends the act and
+// writes its counts to the audit log.
 func (x *work) each(
 	ctx context.Context, end State, word string, step func(ctx context.Context, b *batch, list []*line) error,
 ) error {
@@ -280,8 +281,8 @@ func (x *work) each(
 	})
 }
 
-// awaitTurn makes the job wait while another act of the organization has its turn. So two
-// acts never work at the same time, and others of the office wait for one only.
+// awaitTurn makes the job wait while another act of the organization works. So two acts do not
+// work at the same time, and other calls wait for at most one of them.
 func (x *work) awaitTurn(ctx context.Context) error {
 	var waits bool
 	err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
@@ -298,11 +299,11 @@ func (x *work) awaitTurn(ctx context.Context) error {
 
 const (
 	endLine = `update bulk_lines set state = $4, problem = $5, revision = $6, before = $7 where organization = $1 and act_id = $2 and record_id = $3`
-	// recordOutcome keeps the saved value.
+	// recordOutcome stores the outcome and keeps the saved value.
 	recordOutcome = `update bulk_lines set state = $4, problem = $5 where organization = $1 and act_id = $2 and record_id = $3`
 )
 
-// changeOne changes a record, and notes what it had before.
+// changeOne changes a record, and stores the outcome and the former value.
 func (b *batch) changeOne(ctx context.Context, l *line) error {
 	before := l.before
 	revision, changed, err := b.Share(ctx, b.Call, l.record, func(s *record.CommonFields) (err error) {
@@ -325,9 +326,9 @@ func (b *batch) changeOne(ctx context.Context, l *line) error {
 	return nil
 }
 
-// alter sets the member that the act changes, and returns what it was. A tag more or less
-// takes nothing from another change. An owner or a visibility that somebody changed since
-// the act began stays.
+// alter sets the member that the act changes, and returns its former value. Adding or removing
+// one tag does not affect changes by others. An owner or a visibility that others have changed
+// since the beginning of the act stays, and alter returns a fault.
 func (b *batch) alter(s *record.CommonFields, l *line) (before string, err error) {
 	value := b.Value
 	switch b.content.Kind {
@@ -360,7 +361,7 @@ func (b *batch) alter(s *record.CommonFields, l *line) (before string, err error
 	return before, nil
 }
 
-// tagAt returns the place of a tag, or -1.
+// tagAt returns the index of a tag, or -1.
 func tagAt(tags []string, tag string) int {
 	return slices.IndexFunc(tags, func(t string) bool { return strings.EqualFold(t, tag) })
 }
@@ -369,8 +370,8 @@ func changedSince() error {
 	return &fault.Fault{Code: fault.PreconditionFailed, Detail: "Somebody changed this in the meantime."}
 }
 
-// outcomeOf says what a change came to, and why if it was refused. Other errors stay
-// errors.
+// outcomeOf returns the outcome of a change, and the stored reason if it was refused. It returns
+// an error that is not a refusal.
 func outcomeOf(done, refused Outcome, err error) (Outcome, string, error) {
 	f, said := errors.AsType[*fault.Fault](err)
 	switch {
@@ -392,7 +393,7 @@ const (
 	deleteAct         = `delete from bulk_acts where organization = $1 and id = $2 and state = $3`
 )
 
-// forget deletes an act when its time is over: its lines in pieces, then itself.
+// forget deletes an act after its time: first its lines in pieces, then the act.
 func (w *Worker) forget(ctx context.Context, j *job.Job) error {
 	x := new(work)
 	return x.Do(ctx, &w.Worker, j, pauses, x, func(ctx context.Context) error {
@@ -411,7 +412,7 @@ func (w *Worker) forget(ctx context.Context, j *job.Job) error {
 
 const eraseOfRecord = `update bulk_lines set before = '' where organization = $1 and record_id = $2 and before <> ''`
 
-// What an act keeps of a record is erased with it.
+// The value that an act stores of a record is erased together with the record.
 func init() {
 	erase := func(c *op.Call, id string) { c.Tx.Queue(eraseOfRecord, c.Actor.Org(), id) }
 	contact.Contacts.OnErase(erase)
