@@ -25,8 +25,8 @@ var contactStages = []stage{
 	files,
 }
 
-// aboutContact writes the contact, as the API returns it and for people to read. Its
-// tasks and documents are in the summary too, up to a page of each.
+// aboutContact writes the contact, both as the API returns it and as a page for people. The page
+// also has the tasks and documents of the contact, up to 100 of each.
 func aboutContact(ctx context.Context, r *partsReader) ([]document.File, error) {
 	f, _, err := contact.Contacts.Members(ctx, r.of, r.ID)
 	if err != nil {
@@ -46,7 +46,7 @@ func aboutContact(ctx context.Context, r *partsReader) ([]document.File, error) 
 	return nil, nil
 }
 
-// read reads what the summary names.
+// read reads the names, histories, tasks and documents for the summary.
 func (s *summary) read(ctx context.Context, r *partsReader) (err error) {
 	people := []string{s.contact.OwnerID}
 	if s.contact.CompanyID != nil && r.may(&r.Call, company.Companies.Family) {
@@ -76,7 +76,7 @@ func (s *summary) read(ctx context.Context, r *partsReader) (err error) {
 	return err
 }
 
-// membersOf returns a page of the records that belong to the contact.
+// membersOf returns the first records of a family that belong to the contact.
 func membersOf[F any](ctx context.Context, r *partsReader, f family) (list []F, err error) {
 	if !r.may(&r.Call, f.Family) {
 		return nil, nil
@@ -92,16 +92,17 @@ func membersOf[F any](ctx context.Context, r *partsReader, f family) (list []F, 
 	return list, err
 }
 
-// contactHistory writes who changed which members of the contact, and when.
+// contactHistory writes the history of the contact: which member was changed by whom and when.
 func contactHistory(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addHistories(ctx, "contact-history.jsonl", contact.Contacts.Family, []string{r.ID})
 }
 
-// origin is an import that made or changed the contact: where its data comes from.
+// origin is an import that created or changed the contact. It says where the data of the contact
+// comes from.
 type origin struct {
 	ImportID   string       `json:"importId"`
 	ImportedAt clock.Micros `json:"importedAt"`
-	// Line is the line of the file, Outcome what became of it.
+	// Line is the line in the imported file. Outcome is the outcome of that line.
 	Line    int64  `json:"line"`
 	Outcome string `json:"outcome"`
 }
@@ -111,8 +112,8 @@ const selectOrigins = `select l.import_id, i.created_at, l.line, l.state from im
 	where l.organization = $1 and l.record_id = $2 and l.record_id is not null and i.created_at <= $3 and ($4 = '' or i.principal = $4)
 	order by l.import_id, l.number limit 1000`
 
-// contactImports writes the imports that the contact comes from, as far as the caller
-// sees them: an import belongs to whoever began it.
+// contactImports writes the imports that created or changed the contact. An import belongs to the
+// person who began it. So a member gets only their own imports, and an admin gets all of them.
 func contactImports(ctx context.Context, r *partsReader) ([]document.File, error) {
 	principal := ""
 	if !r.Administers() {
@@ -127,8 +128,8 @@ func contactImports(ctx context.Context, r *partsReader) ([]document.File, error
 	return nil, addLines(r, "imports.jsonl", list)
 }
 
-// contactAudit writes the lines of the audit log about the contact, for those who may
-// read the log.
+// contactAudit writes the lines of the audit log about the contact, if the caller may read the
+// log.
 func contactAudit(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.Administers() {
 		return nil, nil
@@ -142,7 +143,7 @@ func (r *partsReader) addAudit(ctx context.Context, name string, f audit.Filter)
 	if err != nil {
 		return err
 	}
-	f.Until, f.Before, f.Limit = r.Begun+1, r.After, logPage // with the line of the export
+	f.Until, f.Before, f.Limit = r.Begun+1, r.After, logPage // so that the line about the export itself is included
 	list, err := audit.Query(ctx, r.Tx, organizations, f)
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ func (r *partsReader) addAudit(ctx context.Context, name string, f audit.Filter)
 	return addLines(r, name, list)
 }
 
-// withoutOthers blanks the credentials and addresses of other people, for a member's
+// withoutOthers removes the credentials and addresses of other people. It is used for a member's
 // export about themselves.
 func (r *partsReader) withoutOthers(list []audit.Line) {
 	for i := range list {
@@ -166,7 +167,7 @@ func (r *partsReader) withoutOthers(list []audit.Line) {
 	}
 }
 
-// readMe says what is in the archive, in both languages.
+// readMe writes a file that describes the files of the archive, in both languages.
 func readMe(_ context.Context, r *partsReader) ([]document.File, error) {
 	texts := map[subject]i18n.Text{
 		aContact: contactReadMe, aPrincipal: principalReadMe, anOrganization: organizationReadMe,

@@ -1,4 +1,4 @@
 package exports
 
-// The files and logs of tests are smaller than a part of a real one.
+// The bounds are lower in tests, so that small files and logs have several parts.
 func init() { bound, logPage = 192<<10, 20 }

@@ -1,10 +1,10 @@
-// Package exports owns what leaves as one file: everything about a person, and everything of an organization.
+// Package exports owns exports as one file: everything about a person, and everything in an organization.
 //
-// A file is a ZIP archive that nobody stores. A row begins an export: it checks the
-// rights, and notes the act in the audit log. Another row then reads part after part,
-// each with the rights of its moment, in a short read of its own and in a bounded part
-// of the memory. The door packs the parts while they arrive, for a browser or for a
-// file of the command line. See docs/decisions/0050.
+// The file is a ZIP archive that is not stored. One operation begins an export: it checks the
+// rights, and writes the export to the audit log. Another operation then returns the parts, one
+// response after the other. Each response checks the current rights, uses a short read
+// transaction, and needs a limited amount of memory. The door packs the parts into the archive
+// while they arrive, for a browser or for the command line. See docs/decisions/0050.
 package exports
 
 import (
@@ -27,37 +27,38 @@ import (
 	"kartei/store/db"
 )
 
-// subject is what an export is about.
+// subject says what an export is about.
 type subject string
 
-// The subjects.
+// The values of subject.
 const (
 	aContact       subject = "contact"
 	aPrincipal     subject = "principal"
 	anOrganization subject = "organization"
 )
 
-// BeginOutput is an export that may be read.
+// BeginOutput is the output of the operations that begin an export.
 type BeginOutput struct {
 	// Cursor is the input of GetParts.
 	Cursor string `json:"cursor"`
-	// Name is what the file is about: a contact, a person, an organization.
+	// Name is the name of the contact, the person or the organization.
 	Name string `json:"name"`
-	// Size counts the records, if the export is about a contact.
+	// Size is the number of records in an export about a contact. It is zero for other exports.
 	Size int64 `json:"records"`
 }
 
 // Input is the input of the operations that begin an export.
 type Input struct {
-	// Organization is the contact's organization. The operator must name it.
+	// Organization is the id of the contact's organization. Only the operator must set it.
 	Organization string `json:"organizationId,omitempty"`
-	// ID is a contact, a person or service account, or an organization.
+	// ID is the id of a contact, a person or service account, or an organization.
 	ID string `json:"id"`
-	// Language is the language of the words in the file, de or en. Empty is the caller's.
+	// Language is the language of texts in the file, de or en. If it is empty, the language of
+	// the caller is used.
 	Language i18n.Language `json:"language,omitempty"`
 }
 
-// begin returns an export of a subject at its beginning.
+// begin returns a new export of a subject. It fails with a fault if the language is unknown.
 func (in *Input) begin(c *op.Call, of subject, organization, live int64) (*export, error) {
 	x := &export{
 		Subject: of, ID: in.ID, Organization: organization, Live: live,
@@ -73,19 +74,19 @@ func (in *Input) begin(c *op.Call, of subject, organization, live int64) (*expor
 	return x, nil
 }
 
-// seal returns the beginning as the answer of a row.
+// seal returns the output of an operation that begins an export, with the encrypted cursor.
 func (x *export) seal(c *op.Call, name string, size int64) (BeginOutput, error) {
 	cursor, err := c.Services.Cursors.Seal(scope(c), c.Now, x)
 	return BeginOutput{cursor, name, size}, err
 }
 
-// scope is what a cursor is bound to: nobody else can go on with an export.
+// scope returns the scope of a cursor. It binds the cursor to the caller.
 func scope(c *op.Call) string {
 	return fmt.Sprintf("export|%s|%d|%s", c.Actor.Credential().Kind, c.Actor.Org(), c.Actor.PrincipalID())
 }
 
-// BeginContact begins the export of everything about a contact: what the office has to
-// tell somebody who asks for it (GDPR, article 15).
+// BeginContact begins the export of everything about a contact. The office needs it for the right
+// of access (GDPR, article 15).
 var BeginContact = op.New("exports.contact", op.Administer, beginContact, op.By(op.Member|op.Operator), op.Reads,
 	op.Gives, op.Audited("records.exportContact"))
 
@@ -94,7 +95,7 @@ func beginContact(ctx context.Context, c *op.Call, in Input) (BeginOutput, error
 	if err != nil {
 		return BeginOutput{}, err
 	}
-	if in.Organization == "" { // the environment that the caller is in
+	if in.Organization == "" { // the environment of the caller
 		o.Number = c.Actor.Org()
 	}
 	x, err := in.begin(c, aContact, o.Number, o.Live)
@@ -127,8 +128,8 @@ func beginContact(ctx context.Context, c *op.Call, in Input) (BeginOutput, error
 	return x.seal(c, text(f.DisplayName), n)
 }
 
-// size counts the contact with its tasks and documents, as far as the caller reads
-// them.
+// size returns the number of records: the contact, and its tasks and documents if the caller may
+// read them.
 func (x *export) size(ctx context.Context, c, of *op.Call) (int64, error) {
 	all := int64(1)
 	if x.may(c, task.Tasks.Family) {
@@ -150,8 +151,8 @@ func (x *export) size(ctx context.Context, c, of *op.Call) (int64, error) {
 
 var tooMany = i18n.Text("10,000 records or more belong to this contact. Only the operator can compile this file, from the export of the whole organization.")
 
-// BeginPrincipal begins the export of what is kept about a person of the office, or
-// about a service account: for themselves, and for admins.
+// BeginPrincipal begins the export of the data about a person of the office or a service account.
+// Only that person and admins may do so.
 var BeginPrincipal = op.New("exports.person", op.Administer, beginPrincipal, op.By(op.Self|op.Operator), op.Reads,
 	op.Fresh, op.Gives, op.Audited("records.exportPerson"))
 
@@ -171,7 +172,7 @@ func beginPrincipal(ctx context.Context, c *op.Call, in Input) (BeginOutput, err
 	return x.seal(c, p.Name, 0)
 }
 
-// BeginOrganization begins the export of everything of an organization.
+// BeginOrganization begins the export of all data of an organization.
 var BeginOrganization = op.New("exports.organization", op.Administer, beginOrganization,
 	op.By(op.Admin|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportOrganization"))
 
@@ -199,8 +200,8 @@ type AuditInput struct {
 	Organization string `json:"organizationId,omitempty"`
 }
 
-// BeginAudit decides whether the audit log may leave as a file, whatever its size. Its lines
-// are read page by page afterwards, like those on the screen.
+// BeginAudit decides whether the caller may export the audit log, whatever its size. Afterwards,
+// the caller reads the lines page by page with the usual operation.
 var BeginAudit = op.New("exports.audit", op.Administer, beginAudit, op.By(op.Admin), op.Reads, op.Fresh, op.Gives,
 	op.Audited("audit.export"))
 
@@ -213,33 +214,35 @@ func beginAudit(ctx context.Context, c *op.Call, in AuditInput) (op.Nothing, err
 	return op.Nothing{}, c.Gives(ctx, op.Gain{Word: op.AuditExported, ID: o.ID, Organization: o.Number})
 }
 
-// export is an export, and how far it came: the content of its cursor.
+// export is an export with its progress. It is the content of a cursor.
 type export struct {
 	Subject      subject `json:"s"`
 	ID           string  `json:"i"`
 	Organization int64   `json:"o"`
-	// Live is the organization that has the people: of a sandbox the live one.
+	// Live is the number of the organization that has the people. For a sandbox, it is the live
+	// organization.
 	Live     int64         `json:"l"`
 	Language i18n.Language `json:"g"`
 	Begun    clock.Micros  `json:"b"`
-	// Last is the tick of the last change before an export about a contact: what was
-	// made later is left out.
+	// Last is the tick of the last change before an export about a contact. The export leaves out
+	// later records and changes. Zero means no limit.
 	Last clock.Micros `json:"t,omitempty"`
-	// Stage is the number of the stage to go on with, and the rest is its position.
+	// Stage is the number of the current stage. The position is the position within this stage.
 	Stage int `json:"n,omitempty"`
 	position
 }
 
 // position is a position within a stage.
 type position struct {
-	// After is the last id that the stage is done with.
+	// After is the id of the last entry that the stage has processed.
 	After string `json:"a,omitempty"`
-	// Open is the document whose file goes on, at Offset.
+	// Open is the id of the document whose file continues at Offset.
 	Open   string `json:"d,omitempty"`
 	Offset int64  `json:"p,omitempty"`
-	// Path is the file's path in the archive. It stays if the document is renamed.
+	// Path is the path of the open file in the archive. It stays the same if the document is
+	// renamed.
 	Path string `json:"f,omitempty"`
-	// Ended is the time of the call After, in the request log.
+	// Ended is the time of the last call that the stage has processed, in the request log.
 	Ended clock.Micros `json:"u,omitempty"`
 }
 
@@ -248,13 +251,14 @@ func (x *export) say(t i18n.Text, values ...any) string {
 	return x.Language.Say(t, values...)
 }
 
-// may reports whether the caller reads a family in the export.
+// may reports whether the caller may read a family in the export.
 func (x *export) may(c *op.Call, f op.Family) bool {
 	return c.IsOperator() || x.Subject == anOrganization || c.Actor.May(f.ReadScope())
 }
 
-// reader returns the call that reads records: the caller's own. The operator, and an
-// admin who exports the organization, read all of them.
+// reader returns the call with which the export reads records. For an export about a contact,
+// this is usually the call of the caller. The operator, and an admin who exports the
+// organization, may read all records.
 func (x *export) reader(ctx context.Context, c *op.Call, tx db.Tx) (*op.Call, error) {
 	of := *c
 	of.Tx = tx
@@ -269,7 +273,7 @@ func (x *export) reader(ctx context.Context, c *op.Call, tx db.Tx) (*op.Call, er
 	return &of, err
 }
 
-// mayContinue checks that the caller may go on with the export.
+// mayContinue returns a fault unless the caller may continue the export.
 func (x *export) mayContinue(ctx context.Context, c *op.Call) error {
 	var err error
 	switch x.Subject {
@@ -290,7 +294,7 @@ func (x *export) mayContinue(ctx context.Context, c *op.Call) error {
 // own reports whether the export is about the caller.
 func (x *export) own(c *op.Call) bool { return x.ID == c.Actor.PrincipalID() }
 
-// isUser reports whether the export is about a person of the office, and not about a
+// isUser reports whether the export is about a person of the office. It returns false for a
 // service account.
 func (x *export) isUser() bool { return id.Valid(id.User, x.ID) }
 

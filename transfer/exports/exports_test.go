@@ -32,24 +32,25 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1))) })
 }
 
-// taker is who exports, and the door.
+// taker is a caller who exports, and the door of the calls.
 type taker struct {
 	*apitest.Office
 	door api.Door
 	as   api.Credential
 }
 
-// inSandbox is a person at the web application, in the sandbox as test keys are.
+// inSandbox returns a person with a session of the web application, in the sandbox like test
+// keys.
 func inSandbox(o *apitest.Office, principal string) taker {
 	return taker{o, api.Web, api.Cookie(o.Session(principal), true)}
 }
 
-// atHome is a person at the web application.
+// atHome returns a person with a session of the web application in the live organization.
 func atHome(o *apitest.Office, principal string) taker {
 	return taker{o, api.Web, api.Cookie(o.Session(principal), false)}
 }
 
-// byCommand is the operator at the command line.
+// byCommand returns the operator at the command line.
 func byCommand(o *apitest.Office) taker { return taker{o, api.Admin, api.Local()} }
 
 func (by taker) send(row string, in any) *api.Response {
@@ -74,10 +75,10 @@ func (by taker) begin(row string, in exports.Input) (begun exports.BeginOutput) 
 	return begun
 }
 
-// largest bounds the bytes of parts in one answer of the tests.
+// largest is the maximum size of the parts in one response, in bytes.
 const largest = 256 << 10
 
-// parts reads the rest of an export. between is called after each answer.
+// parts reads the rest of an export and returns its files. It calls between after each response.
 func (by taker) parts(cursor string, between func(files map[string][]byte)) map[string][]byte {
 	by.Helper()
 	files := map[string][]byte{}
@@ -107,7 +108,7 @@ func (by taker) parts(cursor string, between func(files map[string][]byte)) map[
 	return files
 }
 
-// take exports something.
+// take exports something and returns its files.
 func (by taker) take(row string, in exports.Input) map[string][]byte {
 	by.Helper()
 	return by.parts(by.begin(row, in).Cursor, nil)
@@ -126,7 +127,7 @@ func lines(t *testing.T, b []byte) (list []map[string]any) {
 	return list
 }
 
-// members returns a member of each line.
+// members returns the values of a member in all lines.
 func members(t *testing.T, b []byte, name string) (list []string) {
 	t.Helper()
 	for _, l := range lines(t, b) {
@@ -145,8 +146,8 @@ func newest(t *testing.T, o *apitest.Office, word string) audit.Line {
 	return page.Data[0]
 }
 
-// Everything about a contact leaves, through both doors by the same rows and with the
-// same line of the audit log. Somebody who sees less gets less.
+// TestContact checks the export about a contact. It has everything about the contact, through
+// both doors, and the audit log has the same line. A caller who sees less gets less.
 func TestContact(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, boss := o.As(access.Member), o.As(access.Admin)
@@ -249,8 +250,8 @@ func keys(files map[string][]byte) (names []string) {
 	return names
 }
 
-// Nobody takes along what they may not see, or goes on with the export of somebody
-// else or after losing the right.
+// TestContactOfOthers checks that a caller gets only the data that they may see. A caller cannot
+// continue the export of another one, or continue after losing the right.
 func TestContactOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)
@@ -297,13 +298,13 @@ func TestContactOfOthers(t *testing.T) {
 	})
 }
 
-// A person gets what is kept about themselves, an admin what the office keeps about
-// them, and nobody else anything. No secret leaves.
+// TestPrincipal checks the export about a person. The person and admins get the data about that
+// person, and others get nothing. The export has no secrets.
 func TestPrincipal(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		person, boss, other := o.User(access.Member), o.User(access.Admin), o.User(access.Member)
 		key := o.Key(person, "contacts:read")
-		for range 50 { // in one microsecond
+		for range 50 { // all calls in one microsecond
 			(&apitest.Client{Office: o, Principal: person, Key: key}).Do("GET", "/contacts", nil).Want(200)
 		}
 		self, admin := atHome(o, person), atHome(o, boss)
@@ -359,8 +360,8 @@ func TestPrincipal(t *testing.T) {
 	})
 }
 
-// What is kept about a person has their identities of single sign-on, how they signed in,
-// what they opened lately, and what they did in the sandbox.
+// TestPrincipalIsWhole checks more data in the export about a person. It has their identities of
+// single sign-on, their sign-ins, their recently opened records and their acts in the sandbox.
 func TestPrincipalIsWhole(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, boss := o.As(access.Member), o.User(access.Admin)
@@ -404,8 +405,8 @@ func TestPrincipalIsWhole(t *testing.T) {
 	})
 }
 
-// Everything of an organization leaves while others work: each record that is there
-// all the time is in the file once.
+// TestOrganization checks the export of an organization while others work. Each record that
+// exists during the whole export is in the file exactly once.
 func TestOrganization(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, boss := o.As(access.Member), o.As(access.Admin)
@@ -476,8 +477,8 @@ func TestOrganization(t *testing.T) {
 	})
 }
 
-// A document that is deleted while its file is read ends with a note, and the export
-// goes on.
+// TestDeletedMeanwhile checks a document that is deleted while its file is read. The archive has
+// a note about it, and the export continues.
 func TestDeletedMeanwhile(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Admin)
@@ -506,7 +507,8 @@ func TestDeletedMeanwhile(t *testing.T) {
 	})
 }
 
-// A document that is renamed while its file is read stays one file of the archive.
+// TestRenamedMeanwhile checks that a document which is renamed during the export stays one file
+// of the archive.
 func TestRenamedMeanwhile(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Admin)
@@ -527,7 +529,8 @@ func TestRenamedMeanwhile(t *testing.T) {
 	})
 }
 
-// A file that is lost leaves a note in the archive, and a line in the operator's log.
+// TestLostFile checks a document whose file is missing in the store. The archive has a note about
+// it, and the operator's log has an error.
 func TestLostFile(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Admin)
@@ -552,7 +555,7 @@ func TestLostFile(t *testing.T) {
 	})
 }
 
-// Many small files travel together.
+// TestSmallFiles checks that one response has many small files.
 func TestSmallFiles(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Admin)
@@ -601,7 +604,8 @@ func (s shortFile) ReadAt(p []byte, at int64) (int, error) {
 	return max(0, min(n, int(s.Size()/2-at))), cmp.Or(err, io.EOF)
 }
 
-// A file that ends before its size fails the export, which would pretend to be whole.
+// TestShortFile checks that a file which ends before its size fails the export. Otherwise the
+// archive would seem complete.
 func TestShortFile(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store { return shortFiles{s} }))
@@ -623,8 +627,8 @@ func TestShortFile(t *testing.T) {
 	})
 }
 
-// An export of a contact ends with the contact, or once the caller does not see it any
-// more.
+// TestContactIsGone checks that an export about a contact fails after the contact was deleted, or
+// if the caller no longer sees it.
 func TestContactIsGone(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)
@@ -643,7 +647,8 @@ func TestContactIsGone(t *testing.T) {
 	})
 }
 
-// What others make after the beginning is not part of an export about a contact.
+// TestContactLater checks that an export about a contact leaves out data that was created after
+// its beginning.
 func TestContactLater(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, boss := o.As(access.Member), o.As(access.Admin)
@@ -682,7 +687,8 @@ func TestContactLater(t *testing.T) {
 	})
 }
 
-// A member learns of the imports that they began themselves, an admin of all.
+// TestContactImports checks that a member gets only the imports that they began, and an admin
+// gets all of them.
 func TestContactImports(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other, boss := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -701,7 +707,7 @@ func TestContactImports(t *testing.T) {
 	})
 }
 
-// insertImport adds an import to the sandbox that created a contact.
+// insertImport inserts an import in the sandbox that created a contact.
 func insertImport(t *testing.T, o *apitest.Office, name, principal, contact string, begun clock.Micros) {
 	t.Helper()
 	err := o.DB.Write(t.Context(), func(tx db.Tx) error {

@@ -9,7 +9,7 @@ import (
 	"kartei/record/contact"
 )
 
-// The summary names each member of a contact in both languages.
+// TestLabels checks that the summary has a label in both languages for each member of a contact.
 func TestLabels(t *testing.T) {
 	known := map[string]bool{}
 	for _, l := range labels {

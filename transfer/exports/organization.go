@@ -13,8 +13,8 @@ import (
 
 var companies = family{company.Companies.Family, company.Companies.Walk}
 
-// organizationStages are the stages of an export of an organization. The files of the
-// documents, which are most of it, come last.
+// organizationStages are the stages of an export of an organization. The files of documents come
+// last, because they are the largest part.
 var organizationStages = []stage{
 	readMe, aboutOrganization, people, keys, endpoints,
 	contacts.records("contacts.jsonl"), companies.records("companies.jsonl"), tasks.records("tasks.jsonl"),
@@ -38,8 +38,8 @@ func aboutOrganization(ctx context.Context, r *partsReader) ([]document.File, er
 
 const selectPeople = access.PrincipalColumns + ` where p.organization = $1 and p.id > $2 order by p.id limit $3`
 
-// people writes the people and the service accounts. For a sandbox they are the live
-// organization's.
+// people writes the people and the service accounts. A sandbox has the ones of its live
+// organization.
 func people(ctx context.Context, r *partsReader) ([]document.File, error) {
 	list, err := db.List(ctx, r.Tx, access.ScanPrincipal, selectPeople, r.Live, r.After, logPage)
 	if err != nil {

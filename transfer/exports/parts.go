@@ -26,16 +26,15 @@ import (
 const (
 	// page is the number of records that are read at once.
 	page = 100
-	// filesAtOnce is the number of documents whose files are read for one answer, if they
-	// are small.
+	// filesAtOnce is the maximum number of documents whose files are read for one response.
 	filesAtOnce = 25
 )
 
-// The bounds of one answer are variables for tests alone.
+// The bounds of one response are variables only because tests change them.
 var (
-	// bound limits the bytes of files.
+	// bound is the maximum size of the contents of files in one response, in bytes.
 	bound int64 = 2 << 20
-	// logPage bounds the lines of logs.
+	// logPage is the maximum number of lines of a log in one response.
 	logPage = 500
 )
 
@@ -47,30 +46,31 @@ type PartsInput struct {
 // Parts are the next parts of an export.
 type Parts struct {
 	Parts []archive.Part `json:"parts"`
-	// Cursor goes on. It is empty at the end.
+	// Cursor is the input for the next parts. It is empty at the end.
 	Cursor string `json:"cursor"`
-	// records counts the records about a contact, for the limit on outflow. An
-	// organization takes its own data along: its admin has confirmed who they are.
+	// records is the number of records about a contact, for the outflow limit. It is zero for an
+	// organization, because its admin has confirmed their identity and exports the organization's
+	// own data.
 	records int
 }
 
 // Records implements op.RecordCounter.
 func (p Parts) Records() int { return p.records }
 
-// GetParts returns the next parts of an export.
+// GetParts is the operation that returns the next parts of an export.
 var GetParts = op.NewPrefetched("exports.parts", op.Read, readParts, getParts, op.By(op.Member|op.Operator))
 
 func getParts(_ context.Context, _ *op.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
 
-// readParts reads the next parts, before the transaction of the operation: bytes of files
-// come from a disk or a bucket.
+// readParts reads the next parts. It runs before the transaction of the operation, because
+// contents of files come from a disk or a bucket.
 func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err error) {
 	p.Parts = []archive.Part{}
 	x := new(export)
 	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: unknown}
 	}
-	if flush := usage.Flush.In(c); x.Stage == 0 && flush != nil { // so that the calls before the export are in it
+	if flush := usage.Flush.In(c); x.Stage == 0 && flush != nil { // so that calls before the export are included
 		if err := flush(ctx); err != nil {
 			return p, err
 		}
@@ -103,11 +103,11 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 
 var unknown = i18n.Text("This export does not exist any more. Please begin another one.")
 
-// stage reads the next parts of one file of the archive, or of the files of documents:
-// then it returns the files whose bytes follow.
+// stage is a function that adds the next parts of one file of the archive. The stage for the
+// files of documents returns these files, whose contents are read later.
 type stage func(ctx context.Context, r *partsReader) ([]document.File, error)
 
-// stages are the stages of an export, in the order of the archive.
+// stages returns the stages of an export, in the order of the archive.
 func (x *export) stages() []stage {
 	switch x.Subject {
 	case aContact:
@@ -118,18 +118,18 @@ func (x *export) stages() []stage {
 	return organizationStages
 }
 
-// partsReader reads the parts of one answer.
+// partsReader reads the parts of one response.
 type partsReader struct {
 	*export
 	*Parts
-	// Call is the caller's own call. of reads the records.
+	// Call is the call of the caller. of is the call that reads records.
 	op.Call
 	of *op.Call
-	// more says that the stage is not done.
+	// more says that the stage has more entries.
 	more bool
 }
 
-// enter checks that the caller may go on, and that they still see the contact.
+// enter returns a fault unless the caller may continue the export and still sees the contact.
 func (r *partsReader) enter(ctx context.Context, c *op.Call, tx db.Tx) (err error) {
 	r.Call = *c
 	r.Tx = tx
@@ -151,7 +151,7 @@ func (r *partsReader) add(name string, content []byte) {
 	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: name, Content: content})
 }
 
-// addJSON adds a file that is one JSON value.
+// addJSON adds a file with one JSON value.
 func (r *partsReader) addJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
@@ -174,8 +174,8 @@ func addLines[T any](r *partsReader, name string, list []T) error {
 	return nil
 }
 
-// addPage adds a page of lines to a file, and notes how far the stage came. A file without
-// lines is left out.
+// addPage adds a page of lines to a file, and stores the position of the stage. It does not add
+// an empty file.
 func addPage[T any](r *partsReader, name string, list []T, id func(T) string) error {
 	if len(list) == logPage {
 		r.more, r.After = true, id(list[logPage-1])
@@ -186,8 +186,8 @@ func addPage[T any](r *partsReader, name string, list []T, id func(T) string) er
 	return addLines(r, name, list)
 }
 
-// addEach adds the next rows of each organization, in the order of their ids. The
-// statement has the organization, the principal, the last id and the limit.
+// addEach adds the next rows of each organization, in the order of their ids. The parameters of
+// the statement are the organization, the principal, the last id and the limit.
 func addEach[T any](
 	ctx context.Context, r *partsReader, name string, id func(T) string, scan func(db.Row) (T, error), statement string,
 ) error {
@@ -213,8 +213,8 @@ func addEach[T any](
 
 const selectOrganizations = `select number, id from organizations where number = $1 or sandbox_of = $2`
 
-// organizations returns the ids of what an export reads, by number: the organization, and
-// for an export about a principal its sandbox too.
+// organizations returns the ids of the organizations that an export reads, by their numbers. An
+// export about a principal also reads the sandbox.
 func (r *partsReader) organizations(ctx context.Context) (map[int64]string, error) {
 	withSandbox := int64(0)
 	if r.Subject == aPrincipal {
@@ -237,7 +237,8 @@ type family struct {
 	walk func(context.Context, *op.Call, record.Walk) ([]record.WalkRecord, error)
 }
 
-// records writes the records of a family: all records, or the contact's.
+// records returns the stage that writes the records of a family. In an export about a contact,
+// these are the records of the contact.
 func (f family) records(name string) stage {
 	return func(ctx context.Context, r *partsReader) ([]document.File, error) {
 		list, err := f.next(ctx, r, page)
@@ -255,8 +256,8 @@ func (f family) records(name string) stage {
 	}
 }
 
-// next reads the next records, and notes how far the stage came. It returns nil if the
-// caller does not read the family.
+// next returns the next records, and stores the position of the stage. It returns nil if the
+// caller may not read the family.
 func (f family) next(ctx context.Context, r *partsReader, limit int) ([]record.WalkRecord, error) {
 	if !r.may(&r.Call, f.Family) {
 		return nil, nil
@@ -275,14 +276,14 @@ func (f family) next(ctx context.Context, r *partsReader, limit int) ([]record.W
 	return list, err
 }
 
-// change is a line of the history of a record.
+// change is a line of the history of a record, with the name of the principal.
 type change struct {
 	RecordID string `json:"recordId"`
 	record.Change
 	PrincipalName string `json:"principalName"`
 }
 
-// histories writes the histories of the records of a family.
+// histories returns the stage that writes the histories of a family's records.
 func (f family) histories(name string) stage {
 	return func(ctx context.Context, r *partsReader) ([]document.File, error) {
 		list, err := f.next(ctx, r, page)
@@ -321,8 +322,8 @@ func (r *partsReader) addHistories(ctx context.Context, name string, f op.Family
 	return addLines(r, name, lines)
 }
 
-// historiesOf reads the histories of records, up to the beginning of an export about a
-// contact.
+// historiesOf returns the histories of records. In an export about a contact, it leaves out
+// changes after the beginning of the export.
 func (r *partsReader) historiesOf(ctx context.Context, f op.Family, ids []string) (map[string][]record.Change, error) {
 	all, err := record.Histories(ctx, r.Tx, r.Organization, f, ids)
 	for id, list := range all {
@@ -333,7 +334,7 @@ func (r *partsReader) historiesOf(ctx context.Context, f op.Family, ids []string
 
 const selectNames = `select id, name, erased_at > 0 from principals where organization = $1 and id `
 
-// names returns the names of people and service accounts.
+// names returns the names of people and service accounts, by id.
 func (r *partsReader) names(ctx context.Context, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	_, err := db.List(ctx, r.Tx, func(row db.Row) (none struct{}, err error) {
@@ -346,7 +347,7 @@ func (r *partsReader) names(ctx context.Context, ids []string) (map[string]strin
 	return names, err
 }
 
-// files returns the next files of documents: the one that is open, and some after it.
+// files returns the next files of documents: the open file and some after it.
 func files(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.may(&r.Call, document.Documents.Family) {
 		return nil, nil
@@ -374,7 +375,7 @@ func files(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return append(open, others...), err
 }
 
-// readFiles reads files until the answer is full.
+// readFiles reads the contents of files until the response is full.
 func (r *partsReader) readFiles(ctx context.Context, list []document.File) error {
 	left := bound
 	for i := range list {
@@ -390,7 +391,7 @@ func (r *partsReader) readFiles(ctx context.Context, list []document.File) error
 	return nil
 }
 
-// file reads the next bytes of the file of a document, and returns how many.
+// file reads the next bytes of a document's file, and returns their number.
 func (r *partsReader) file(ctx context.Context, f *document.File, left int64) (int64, error) {
 	in, err := upload.Service.Of(r.Services).Store.Open(ctx, f.Stored)
 	if errors.Is(err, blob.ErrNotExist) {
@@ -414,7 +415,7 @@ func (r *partsReader) file(ctx context.Context, f *document.File, left int64) (i
 	return int64(len(piece)), nil
 }
 
-// next reads the next bytes of a file, at least one: no file is empty.
+// next returns the next bytes of a file. It returns at least one, because no file is empty.
 func next(in blob.Reader, offset, left int64) ([]byte, error) {
 	piece := make([]byte, max(1, min(left, in.Size()-offset)))
 	n, err := in.ReadAt(piece, offset)
@@ -427,8 +428,8 @@ func next(in blob.Reader, offset, left int64) ([]byte, error) {
 	return nil, err
 }
 
-// missing goes on after a document whose file is not in the store: it was deleted
-// meanwhile, or its file is lost.
+// missing skips a document whose file is not in the store. Either the document was deleted
+// meanwhile, or the file is lost.
 func (r *partsReader) missing(ctx context.Context, f *document.File) error {
 	err := r.Services.Read(ctx, func(tx db.Tx) error {
 		of := *r.of
@@ -451,14 +452,15 @@ func (r *partsReader) missing(ctx context.Context, f *document.File) error {
 	return nil
 }
 
-// deleted goes on after a document that was deleted while its file was read.
+// deleted adds a note about a document that was deleted while its file was read, and skips the
+// document.
 func (r *partsReader) deleted(id string) {
 	r.note(id, r.say("deleted.txt"),
 		r.say("This document was deleted during the export. Its file is incomplete."))
 	r.position = position{After: id}
 }
 
-// note adds a file that says why the file of a document is not whole.
+// note adds a file that says why the file of a document is incomplete.
 func (r *partsReader) note(id, name, text string) { r.add("files/"+id+"/"+name, []byte(text+"\n")) }
 
 var (

@@ -18,14 +18,14 @@ import (
 	"kartei/store/db"
 )
 
-// principalStages are the stages of an export about a person of the office, or about a
-// service account. What only the person may see of themselves is left out for others.
+// principalStages are the stages of an export about a person of the office or a service account.
+// Some stages write nothing unless the caller is that person or the operator.
 var principalStages = []stage{
 	readMe, aboutPrincipal, keys, endpoints, principalSessions, principalAccount, principalBell, principalRecents,
 	principalImports, actsOfPrincipal, actsOnPrincipal, callsOfPrincipal, callsOfKeys,
 }
 
-// profile is a principal with the choices that they made.
+// profile is a principal with their preferences.
 type profile struct {
 	access.PrincipalInfo
 	Preferences json.RawMessage `json:"preferences"`
@@ -47,7 +47,7 @@ func aboutPrincipal(ctx context.Context, r *partsReader) ([]document.File, error
 	return nil, r.addJSON("person.json", one)
 }
 
-// keys writes the keys of the API, without their secrets.
+// keys writes the API keys, without their secrets.
 func keys(ctx context.Context, r *partsReader) ([]document.File, error) {
 	list, err := r.readKeys(ctx)
 	if err != nil || len(list) == 0 {
@@ -56,7 +56,7 @@ func keys(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, addLines(r, "keys.jsonl", list)
 }
 
-// readKeys returns the keys of the principal, or all of the organization.
+// readKeys returns the API keys of the principal, or all keys of the organization.
 func (r *partsReader) readKeys(ctx context.Context) (list []key.Info, err error) {
 	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
 	if err != nil {
@@ -79,8 +79,8 @@ func (r *partsReader) readKeys(ctx context.Context) (list []key.Info, err error)
 	}
 }
 
-// endpoint is a webhook endpoint, without its address, which may hold a secret, and
-// without its signing secrets.
+// endpoint is a webhook endpoint. It has no address, which may contain a secret, and no signing
+// secrets.
 type endpoint struct {
 	ID          string          `json:"id"`
 	PrincipalID string          `json:"principalId"`
@@ -94,7 +94,7 @@ type endpoint struct {
 const selectEndpoints = `select id, principal, name, event_types, status, created_at, updated_at from webhook_endpoints
 	where organization = $1 and ($2 = '' or principal = $2) and id > $3 order by id limit $4`
 
-// endpoints writes the webhook endpoints of a principal, or of an organization.
+// endpoints writes the webhook endpoints of a principal or of an organization.
 func endpoints(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, addEach(ctx, r, "webhook-endpoints.jsonl", func(e endpoint) string { return e.ID },
 		func(row db.Row) (e endpoint, err error) {
@@ -121,7 +121,7 @@ type session struct {
 const selectSessions = `select id, created_at, last_seen_at, expires_at, ended_at, method, address, agent from sessions
 	where principal_id = $1 and id > $2 order by id limit $3`
 
-// principalSessions writes the sign-ins in this organization.
+// principalSessions writes the sign-ins of the person in this organization.
 func principalSessions(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isUser() {
 		return nil, nil
@@ -135,19 +135,19 @@ func principalSessions(ctx context.Context, r *partsReader) ([]document.File, er
 	return nil, addPage(r, "sessions.jsonl", list, func(s session) string { return s.ID })
 }
 
-// account describes how a person signs in. Passwords, secrets and keys are left out.
+// account describes the account of a person. It has no passwords, secrets or keys.
 type account struct {
 	Email             string       `json:"email"`
 	PasswordChangedAt clock.Micros `json:"passwordChangedAt"`
-	// TOTPSince is null without a generator of codes.
+	// TOTPSince is the time since which the account has a TOTP secret, or null without one.
 	TOTPSince clock.Micros `json:"totpSince"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	Passkeys  []passkey    `json:"passkeys"`
 	// Identities are the account's identities of single sign-on.
 	Identities []identity `json:"identities"`
-	// Devices are the browsers that the account knows, each with a network.
+	// Devices are the known browsers of the account, one entry for each browser and network.
 	Devices []device `json:"devices"`
-	// Organizations are all in which the account is a person.
+	// Organizations are all organizations that the account belongs to.
 	Organizations []membership `json:"organizations"`
 }
 
@@ -157,7 +157,7 @@ type passkey struct {
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
 }
 
-// identity is who the account is at a provider of single sign-on.
+// identity is an identity of the account at an OpenID provider.
 type identity struct {
 	Issuer     string       `json:"issuer"`
 	Subject    string       `json:"subject"`
@@ -166,7 +166,8 @@ type identity struct {
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
 }
 
-// device is a browser of which only a hash is kept, as of its network.
+// device is a known browser. Only hashes of the browser and of its network are stored, so they
+// are left out.
 type device struct {
 	CreatedAt  clock.Micros `json:"createdAt"`
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
@@ -187,8 +188,8 @@ const (
 	selectMemberships = `select o.id, o.name, p.id from principals p join organizations o on o.number = p.organization where p.account_id = $1 order by o.number`
 )
 
-// principalAccount writes the account. It may belong to several organizations, whose
-// admins it does not concern.
+// principalAccount writes the account. It may belong to several organizations, so their admins
+// must not see it.
 func principalAccount(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isPersonal() {
 		return nil, nil
@@ -231,16 +232,17 @@ func principalAccount(ctx context.Context, r *partsReader) ([]document.File, err
 	return nil, r.addJSON("account.json", a)
 }
 
-// isPersonal reports whether the caller gets what only the person sees of themselves.
+// isPersonal reports whether the caller may see the data that only the person and the operator
+// may see.
 func (r *partsReader) isPersonal() bool { return r.isUser() && (r.own(&r.Call) || r.IsOperator()) }
 
-// recent is what a person opened lately in one organization.
+// recent has the records that a person opened recently in one organization.
 type recent struct {
 	OrganizationID string `json:"organizationId"`
 	lookup.OpenedIDs
 }
 
-// principalRecents writes which records the person opened lately.
+// principalRecents writes the records that the person opened recently.
 func principalRecents(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isPersonal() {
 		return nil, nil
@@ -260,7 +262,7 @@ func principalRecents(ctx context.Context, r *partsReader) ([]document.File, err
 	return nil, addLines(r, "recents.jsonl", list)
 }
 
-// principalBell writes the entries of the bell.
+// principalBell writes the notices in the person's bell.
 func principalBell(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isPersonal() {
 		return nil, nil
@@ -293,17 +295,17 @@ func principalImports(ctx context.Context, r *partsReader) ([]document.File, err
 		}, selectImports)
 }
 
-// actsOfPrincipal writes what the principal administered, by the audit log.
+// actsOfPrincipal writes the acts of the principal, from the audit log.
 func actsOfPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit-acts.jsonl", audit.Filter{Who: r.ID})
 }
 
-// actsOnPrincipal writes what others administered about the principal.
+// actsOnPrincipal writes the acts of others that concern the principal, from the audit log.
 func actsOnPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit-about.jsonl", audit.Filter{Target: r.ID})
 }
 
-// callsOfPrincipal writes the calls of the sessions, by the request log.
+// callsOfPrincipal writes the calls of the person's sessions, from the request log.
 func callsOfPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isUser() {
 		return nil, nil
@@ -311,7 +313,7 @@ func callsOfPrincipal(ctx context.Context, r *partsReader) ([]document.File, err
 	return nil, r.addCalls(ctx, "calls-sessions.jsonl", r.ID)
 }
 
-// callsOfKeys writes the calls of the keys, by the request log.
+// callsOfKeys writes the calls of the principal's API keys, from the request log.
 func callsOfKeys(ctx context.Context, r *partsReader) ([]document.File, error) {
 	ids, err := key.CredentialIDs(ctx, r.Tx, r.ID)
 	if err != nil || len(ids) == 0 {
@@ -320,7 +322,8 @@ func callsOfKeys(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addCalls(ctx, "calls-keys.jsonl", ids...)
 }
 
-// addCalls adds calls of some keys, the newest first. Without a key all calls count.
+// addCalls adds the calls with some credentials, the newest first. Without credentials, it adds
+// all calls.
 func (r *partsReader) addCalls(ctx context.Context, name string, keys ...string) error {
 	organizations, err := r.organizations(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"kartei/record/task"
 )
 
-// summary is everything about a contact on one page, for people to read and to print.
-// It is HTML without scripts and pictures, which every browser shows.
+// summary is a page with everything about a contact, for people to read and to print. It is HTML
+// without scripts and images, which every browser can show.
 type summary struct {
 	*export
 	contact   *contact.Fields
@@ -30,7 +30,7 @@ type summary struct {
 	bytes.Buffer
 }
 
-// labels are the members of a contact in the order of the page, with their names.
+// labels are the members of a contact in the order of the page, each with its label.
 var labels = []struct {
 	member string
 	i18n.Text
@@ -55,7 +55,7 @@ var labels = []struct {
 	{"updatedAt", "Last changed"},
 }
 
-// values are values that are words of the API.
+// values has the texts for values that are words of the API.
 var values = map[string]i18n.Text{
 	"salutation.mr": "Mr", "salutation.ms": "Ms",
 	"salutation.mx":           "Mx",
@@ -70,7 +70,7 @@ var values = map[string]i18n.Text{
 	"door.admin":  "by the operator [through]",
 }
 
-// value returns the words of a value.
+// value returns the text for a value of a member. It returns other values unchanged.
 func (s *summary) value(member, text string) string {
 	if t, known := values[member+"."+text]; known {
 		return t.In(s.Language)
@@ -83,7 +83,7 @@ h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem;border-bottom:1px solid 
 dl{display:grid;grid-template-columns:12rem 1fr;gap:.25rem 1rem}dt{color:#555}dd{margin:0;white-space:pre-line;overflow-wrap:anywhere}
 li{margin:.4rem 0;overflow-wrap:anywhere}@media(max-width:30rem){dl{grid-template-columns:1fr}dd{margin-bottom:.5rem}}`
 
-// page writes the page.
+// page returns the page.
 func (s *summary) page() []byte {
 	title := s.say("Stored personal data")
 	s.write(`<!doctype html><html lang="%s"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>%s</title><style>`+style+`</style></head><body>`,
@@ -97,7 +97,7 @@ func (s *summary) page() []byte {
 	return s.Bytes()
 }
 
-// write writes HTML with escaped texts.
+// write writes HTML. It escapes texts and inserts them into format.
 func (s *summary) write(format string, texts ...string) {
 	args := make([]any, len(texts))
 	for i, t := range texts {
@@ -106,7 +106,7 @@ func (s *summary) write(format string, texts ...string) {
 	fmt.Fprintf(&s.Buffer, format, args...)
 }
 
-// time writes a time. The file is for people elsewhere too, so it names the zone.
+// time returns the text of a time with its time zone, because readers may be in another zone.
 func (s *summary) time(at clock.Micros) string {
 	if s.Language == i18n.German {
 		return at.Time().UTC().Format("02.01.2006 15:04 UTC")
@@ -158,7 +158,7 @@ func (s *summary) member(name string, all map[string]any) string {
 	return s.value(name, text)
 }
 
-// joined writes a name with its id.
+// joined returns a name followed by its id.
 func joined(name, id string) string {
 	if name == "" {
 		return id
@@ -166,7 +166,7 @@ func joined(name, id string) string {
 	return name + " (" + id + ")"
 }
 
-// more says that a list is longer than the page.
+// more writes the name of the file with the complete list if a list is longer than the page.
 func (s *summary) more(n int, file string) {
 	if n == page {
 		s.write("<p>%s</p>\n", s.say("Others are in %s.", file))
@@ -207,7 +207,7 @@ func (s *summary) documentList() {
 	s.more(len(s.documents), "documents.jsonl")
 }
 
-// changes writes who changed what when.
+// changes writes the history of the contact.
 func (s *summary) changes() {
 	s.write("<h2>%s</h2>\n<ol>\n", s.say("History"))
 	for _, c := range s.history {
@@ -225,7 +225,7 @@ func (s *summary) changes() {
 	s.write("</ol>\n")
 }
 
-// label returns the name of a member.
+// label returns the label of a member.
 func (s *summary) label(member string) string {
 	for _, l := range labels {
 		if l.member == member {
@@ -245,7 +245,7 @@ func present(texts ...string) (list []string) {
 	return list
 }
 
-// indented returns JSON for people.
+// indented returns JSON with indentation.
 func indented(raw []byte) []byte {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, "", "  ") != nil {
