@@ -209,7 +209,7 @@ func (k *Collection[T, F, P]) CheckStored(ctx context.Context, c *op.Call, f P) 
 }
 
 // prepareAndCheck completes and checks the members of a new record. The owner is the caller if no
-// owner is set. The method check describes stores.
+// owner is set. stores has the same meaning as in check.
 func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *op.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
@@ -283,8 +283,8 @@ func (k *Collection[T, F, P]) Act(
 }
 
 // change writes the next revision of a record if alter changes its members. alter changes the
-// members after and returns their violations. change fails with the error of precondition, which
-// gets the current revision.
+// members in its argument after, and returns their violations. change fails with the error of
+// precondition, which gets the current revision.
 func (k *Collection[T, F, P]) change(
 	ctx context.Context, c *op.Call, name, verb string, precondition func(revision int64) error,
 	alter func(before, after P) ([]fault.Field, error),
@@ -457,8 +457,8 @@ func (k *Collection[T, F, P]) replace(
 		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
 }
 
-// check returns one fault with the violations in wrong and the violations that only the former
-// record or the database shows. It checks these rules:
+// check returns one fault with the violations in wrong, and with the violations that can be found
+// only with the former record or the database. It checks these rules:
 //   - Only the owner and admins change the owner and the visibility.
 //   - The owner is a principal of the organization.
 //   - No other record has the external id.

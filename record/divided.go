@@ -12,10 +12,10 @@ import (
 // has a name that ends in _shared. The index of the private records ends in _own if it serves
 // their owner, and in _private if it serves admins.
 
-// divided reports whether a filtered list is read as two streams. A list in the second order is
-// divided unless it has few matches or a filter by external id. In both orders, a filter by tag
-// or owner divides the list. A filter whose values few records share needs no division, because
-// its records are sorted.
+// divided reports whether a filtered list is read as two streams. If the first filter is a tag or
+// the owner, the list is divided in both orders. Any other list is divided only in the second
+// order. Exceptions are lists whose first filter is the external id, or a filter whose values few
+// records share. Their records are sorted.
 func (n selection) divided() bool {
 	if len(n.filters) == 0 {
 		return n.order != nil
@@ -72,7 +72,7 @@ func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n sele
 	if n.order != nil {
 		tags, key = "sorted_tags", "sort_key"
 	}
-	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the order that the tags have
+	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the rows of tags have the order of the list
 	readers := [2]string{`g.reader = '' and $2 = $2`, `g.reader = $2`}
 	if l.all {
 		readers[1] = `g.reader = '` + search.Admins + `' and $2 = $2`
@@ -81,7 +81,7 @@ func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n sele
 		records := ` cross join ` + s.table + d.Along(s.table+n.tagsLeadTo(p))
 		joined := ` and ` + s.table + `.organization = $1 and ` + s.table + `.deleted = false and ` + s.table + `.` +
 			n.key() + ` = g.` + key + ` and ` + p.audience
-		if columns == counted && len(n.filters) == 1 { // the tags are enough
+		if columns == counted && len(n.filters) == 1 { // the count needs only the rows of tags
 			records, joined = ``, ``
 		}
 		list = append(list, `select `+columns+` from `+tags+` as g`+records+`

@@ -69,8 +69,8 @@ func columnName(member string) string {
 // The tag `fold:"true"` ignores the case of ASCII letters. `few:"true"` says that few records
 // share a value. `with:"status"` says that the indexes TABLE_COLUMN_status_audience and
 // TABLE_COLUMN_status_private exist, with status after COLUMN. They serve two filters whose
-// values many records have, but whose combination few records have. An example are the open tasks
-// of one person among all their tasks. With an index for one of the filters alone, a query would
+// values many records have, but whose combination few records have. An example is the open tasks
+// of one person among all their tasks. With an index for only one of the filters, a query would
 // read its whole range.
 //
 // The schema must have the column and its indexes for living records where the column is not
@@ -186,7 +186,7 @@ func (n selection) index(table string, p part) string {
 	return name + p.index
 }
 
-// leads reports whether the index contains the column of the filter i.
+// leads reports whether the index contains the column of the i-th filter.
 func (n selection) leads(i int) bool {
 	with := n.filters[0].with
 	return i == 0 || with != "" && n.filters[i].parameter == with
@@ -248,7 +248,7 @@ type selection struct {
 }
 
 // plain reports whether the list has no filters and is in the order of changes. The statement of
-// such a list is made at start.
+// such a list is made at the start of the program.
 func (n selection) plain() bool { return n.filters == nil && n.order == nil }
 
 // key returns the name of the column by which the list is ordered.

@@ -53,9 +53,9 @@ type Holder interface {
 	CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (Holdings, error)
 	// CountPrivate counts the private records of a principal. It stops at limit.
 	CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, limit int64) (int64, error)
-	// HandOver replaces h.From by h.To in the members of a record. handed counts what changed. If
-	// h.Private is false, a private record does not change and counts in stayed. A record that
-	// was deleted meanwhile counts in neither.
+	// HandOver replaces h.From by h.To in the members of a record. handed counts the changed
+	// record. If h.Private is false, a private record does not change and counts in stayed. A
+	// record that was deleted meanwhile counts in neither.
 	HandOver(ctx context.Context, c *op.Call, id string, h Handover) (handed, stayed Holdings, err error)
 }
 

@@ -199,9 +199,9 @@ func author(c *op.Call) string {
 	return c.Requester
 }
 
-// note adds a line to the history of a record with a new revision, and deletes the oldest line.
-// It must follow the statement of the change. If another change came first, that statement fails
-// with the right error.
+// note adds a line to the history of a record with a new revision, and deletes lines beyond the
+// limit kept. It must follow the statement of the change. If another change came first, that
+// statement fails with the right error.
 func (k *Collection[T, F, P]) note(c *op.Call, r *row, act string, members []string) {
 	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c),
 		c.Door, c.RequestID, c.Credential)

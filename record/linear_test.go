@@ -56,7 +56,7 @@ func TestRevisionsAreLinearizable(t *testing.T) {
 				case n < 12:
 					in.method = "GET"
 				case n < 20:
-					in.revision = 0 // any
+					in.revision = 0 // any revision
 				case n < 21:
 					in.method = "DELETE"
 				}
@@ -149,8 +149,8 @@ func TestIdempotencyIsLinearizable(t *testing.T) {
 		history := record(func(client int, call func(func() (any, any))) {
 			random := rand.New(rand.NewPCG(first, uint64(client)))
 			for n := range calls {
-				// The keys are numbered by the count of calls. So clients often use a new key at
-				// the same time.
+				// The key depends on the number of the call. So several clients often use the
+				// same new key at the same time.
 				in := creation{key: strconv.Itoa(n/5*2 + random.IntN(2)), body: `{"lastName":"Berg"}`}
 				if random.IntN(5) == 0 {
 					in.body = `{"lastName":"Tal"}`

@@ -16,7 +16,7 @@ import (
 	"kartei/store/db"
 )
 
-// CountCap is the maximum of a count of records. Counting stops there.
+// CountCap is the highest result of Count. Counting stops at this number.
 const CountCap = 10_000
 
 // position is the content of an encrypted cursor. It is a place between two records of a list,
@@ -94,8 +94,8 @@ func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name stri
 
 // inOrder returns the rows of a page, the position of its end, and whether another page follows.
 // It reads one row more than the page has. The end is nil if no page follows, except in a sync,
-// which reads from the oldest change on. Later changes will follow there, so a sync always gets a
-// position. A client can store it in place of a time, whose microseconds some languages drop.
+// which reads from the oldest change on. A sync always gets a position, because later changes
+// will follow. A client can store it in place of a time, whose microseconds some languages drop.
 func (k *Collection[T, F, P]) inOrder(
 	ctx context.Context, c *op.Call, in ListInput, from position, n selection,
 ) ([]row, *position, bool, error) {
@@ -147,7 +147,7 @@ func bounds(in *ListInput, from position, byKey, ascending bool) (after, before 
 		case upwards:
 			low = justBelow(from.Key)
 		case above:
-			high = from.Key + "\x01" // no key continues another one
+			high = from.Key + "\x01" // no key is a prefix of another key
 		default:
 			high = from.Key
 		}

@@ -47,7 +47,7 @@ type person struct {
 // contact is the state of a contact in the model.
 type contact struct {
 	id, name, external string
-	owner              string // principal
+	owner              string // id of a principal
 	private            bool
 	revision           int64
 	created, updated   clock.Micros
@@ -71,7 +71,7 @@ type entry struct {
 
 // memory is the first request with an idempotency key and its response.
 type memory struct {
-	asked contact // its members
+	asked contact // the members of the contact
 	body  string
 	sent  []byte
 	at    clock.Micros

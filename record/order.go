@@ -141,7 +141,7 @@ func digits(s string) int {
 }
 
 // numberKey returns a key that orders numbers by their value. The key begins with the number of
-// digits. Numbers of more than nine digits come after all shorter ones and before letters.
+// digits. Numbers of more than nine digits come after all shorter numbers and before letters.
 func numberKey(number string) string {
 	if number = strings.TrimLeft(number, "0"); number == "" {
 		number = "0"

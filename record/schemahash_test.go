@@ -220,8 +220,8 @@ func TestOlderRow(t *testing.T) {
 	})
 }
 
-// TestNewerRow checks an older release during a rolling update. It does not show members that it
-// does not know. A change by the older release keeps them.
+// TestNewerRow checks an older release during a rolling update. The older release does not show
+// members that it does not know, and keeps them when it changes a record.
 func TestNewerRow(t *testing.T) {
 	eachKept(t, func(t *testing.T, k *storedRecord) {
 		content, shape := k.row()
@@ -328,8 +328,9 @@ func TestNewerRowWithHiddenReference(t *testing.T) {
 	})
 }
 
-// TestOtherWords checks that any change of a record indexes it again if another release indexed
-// it. If this release indexed it, a change of other members does not write the index.
+// TestOtherWords checks a record that another release indexed. Any change of the record indexes
+// it again. If this release indexed the record, a change of members without search words does not
+// write the index.
 func TestOtherWords(t *testing.T) {
 	unindexed := map[string][2]string{
 		"contacts":  {`{"birthday":"2001-02-03"}`, `{"birthday":"2002-03-04"}`},

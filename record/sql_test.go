@@ -126,7 +126,7 @@ func tagsKey(d *db.Dialect, table string) string {
 }
 
 // TestListWithoutPrivateRecords checks an office without private records. A list does not search
-// all records for the member's private ones.
+// all records for the member's private records.
 func TestListWithoutPrivateRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()

@@ -220,8 +220,8 @@ func TestVisibility(t *testing.T) {
 				t.Errorf("%s counts %v hits, want %d", test.name, got, test.sees-1)
 			}
 		}
-		// A response is the same for an invisible record, an unknown one and one of another
-		// organization.
+		// A response is the same for an invisible record, an unknown record and a record of
+		// another organization.
 		unknown := other.Do("GET", "/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3", nil).Want(404)
 		invisible := other.Do("GET", "/contacts/"+id, nil).Want(404)
 		if a, b := same(unknown), same(invisible); a != b {

@@ -270,9 +270,9 @@ func (f *Fields) Words() *search.Document {
 	return d
 }
 
-// WithContent returns the ids of the documents in names whose content satisfies fits. For a
-// document that does not, the list has an empty text. fits gets the words of the content in the
-// format of search.Document. WithContent does not check that the caller sees the documents.
+// WithContent returns the ids of the documents in names whose content satisfies fits. For any
+// other document, the list has an empty text. fits gets the words of the content in the format of
+// search.Document. WithContent does not check that the caller sees the documents.
 func WithContent(
 	ctx context.Context, c *op.Call, names []string, fits func(words string) bool,
 ) (list []string, err error) {

@@ -35,8 +35,8 @@ const (
 	EraseKind = "documents.erase"
 )
 
-// makePayload is the payload of the job that executes an operation. All other input is in the
-// operation. It is deleted when the operation ends.
+// makePayload is the payload of the job that executes an operation. The rest of the input is in
+// the row of the operation, and is deleted when the operation ends.
 type makePayload struct {
 	Operation string `json:"operation"`
 }

@@ -41,7 +41,7 @@ func (s gatedStore) Keep(ctx context.Context, from, to string) error {
 }
 
 // TestChangesDuringOperation checks that an accepted operation succeeds even if rights or
-// switches change before its end. If it has become impossible, it fails with the reason.
+// switches change before its end. An operation that has become impossible fails with the reason.
 func TestChangesDuringOperation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		h := gatedStore{came: make(chan struct{}), free: make(chan struct{})}
@@ -138,8 +138,8 @@ func personIsDisabledMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 		map[string]any{"ownerId": c.Principal, "visibility": "private"})
 }
 
-// switchedMeanwhile changes an organization to off until an operation has ended, and then to on.
-// It checks that the operation succeeds.
+// switchedMeanwhile applies the change off to an organization until an operation has ended, and
+// then the change on. It checks that the operation succeeds.
 func switchedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client, of string, off, on organization.Change) {
 	t.Helper()
 	set := func(change organization.Change) {

@@ -14,7 +14,7 @@ type CausedInput struct {
 	Request string `json:"requestId"`
 }
 
-// CausedOutput has the changes that a call made, the first change first.
+// CausedOutput has the events of a call, the first event first.
 type CausedOutput struct {
 	Data []event.CallEvent `json:"data"`
 }

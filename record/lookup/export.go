@@ -23,8 +23,8 @@ const (
 	// unconfirmed is the number of records that a person may export within a day without a recent
 	// sign-in.
 	unconfirmed = 200
-	// counted is the maximum number of exports of a day that are counted. After as many, each
-	// export requires a recent sign-in.
+	// counted is the maximum number of exports of a day that are counted. If a day has as many,
+	// each further export requires a recent sign-in.
 	counted = 1000
 )
 

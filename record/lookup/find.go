@@ -301,7 +301,7 @@ func (f *finder) count(r *search.Reader, q search.Query, g *group) error {
 	return err
 }
 
-// countCap is the maximum of a count. Counting stops there.
+// countCap is the highest result of a count. Counting stops at this number.
 const countCap = 1000
 
 // finish adds marks to the hits, sorts the groups and chooses the best hit.

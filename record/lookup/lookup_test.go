@@ -660,8 +660,8 @@ func TestFindEqualsLists(t *testing.T) {
 	})
 }
 
-// TestFindIsOneOfOutflow checks that a short output counts as one record, and a longer one as the
-// number of its hits.
+// TestFindIsOneOfOutflow checks that a short output counts as one record. A longer output counts
+// as the number of its hits.
 func TestFindIsOneOfOutflow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "session-outflow", Quota: 10, Capacity: 10}))

@@ -55,7 +55,7 @@ const (
 func (Similar) Records() int { return 1 }
 
 // FindSimilar returns the records with the name, email address or telephone number of a form. It
-// returns only records that the caller sees. Records with most values in common come first.
+// returns only records that the caller sees. Records with the most values in common come first.
 var FindSimilar = op.New("lookup.similar", op.Read, findSimilar, op.By(op.Member))
 
 func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, error) {
@@ -193,7 +193,7 @@ type like struct {
 	by []Likeness
 }
 
-// alike returns the hits that fit at least one question. Hits with most values in common come
+// alike returns the hits that fit at least one question. Hits with the most values in common come
 // first.
 func alike(asked []question, drafts []*draft) (list []like) {
 	for _, d := range drafts {

@@ -112,7 +112,7 @@ func Find(ctx context.Context, c *op.Call, in op.ByID) (Operation, error) {
 
 const columns = `select id, type, status, progress, result_object, result_id, error, request, created_at, started_at, finished_at, input from operations`
 
-// scan reads the columns in columns. It returns an operation and its input.
+// scan reads a row of the query columns. It returns an operation and its input.
 func scan(c *op.Call, row db.Row) (o Operation, input string, err error) {
 	o.Object, o.Error = "operation", null
 	var object, name, failure, request string

@@ -15,9 +15,10 @@ type change struct {
 	remove bool
 }
 
-// change applies changes of postings to a record that was created at a tick. An unpacked record
-// has no postings in segments, so nothing changes. If its segment is being merged, a posting up
-// to the target's last entry belongs to the target. All others belong to the source.
+// change applies changes to the postings of the record that was created at a tick. An unpacked
+// record has no postings in segments, so nothing changes. If its segment is being merged, a
+// posting up to the target's last entry belongs to the target. All other postings belong to the
+// source.
 func (s segments) change(created clock.Micros, list []change) error {
 	if len(list) == 0 {
 		return nil
@@ -81,8 +82,8 @@ func (s segments) changeIn(number int64, list []change, last bool) (rest []chang
 	return rest, nil
 }
 
-// rewrite applies changes with the same audience and rank to one block. An empty block stands for
-// a new one. rewrite returns the removals of postings that are not in the block.
+// rewrite applies changes with the same audience and rank to one block. If block is empty,
+// rewrite creates a new block. It returns the removals of postings that are not in the block.
 func (s segments) rewrite(number int64, block string, list []change) (rest []change, err error) {
 	var before []packed.Entry
 	if block != "" {

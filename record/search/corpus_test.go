@@ -72,7 +72,7 @@ func newCorpus() *corpus {
 // document returns the contact with the number i. One in five belongs to the group
 // 'Mandantschaft', and one in 100,000 has the tag 'Prüfvermerk'. The contact depends only on its
 // number, and not on a seed. So two runs measure the same contacts, and a run can use the
-// database of an earlier one (KARTEI_BENCH_DIR).
+// database of an earlier run (KARTEI_BENCH_DIR).
 func (c *corpus) document(i int) *Document {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
 	first, last := c.first.draw(r), c.last.draw(r)

@@ -153,9 +153,9 @@ func (f *finder) open(word term) (*postings, error) {
 // longest words.
 const candidates = 8
 
-// rarest returns the index of the word with the fewest postings. If several words have as few, it
-// is the longest, and then the first. It counts a few postings of each word. It counts more only
-// if every word has that many.
+// rarest returns the index of the word with the fewest postings. If several words have equally
+// few, it chooses the longest, and then the first of them. It counts a few postings of each word.
+// It counts more only if every word has that many.
 func (f *finder) rarest() (int, error) {
 	words := f.query.words
 	if len(words) == 1 {
@@ -285,8 +285,8 @@ func (f *finder) walk(left int) error {
 	return nil
 }
 
-// behind returns the driver's postings after the posting walked. If walked is nil, it returns all
-// postings.
+// behind returns the driver's postings after the posting at walked. If walked is nil, it returns
+// all postings.
 func (f *finder) behind(walked *at) (*postings, error) {
 	if walked == nil {
 		return f.open(f.driver)

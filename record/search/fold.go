@@ -1,10 +1,11 @@
 // Package search owns the search index of records: folding of text, packed postings and the order of hits.
 //
-// The index is an inverted index in tables of the database. fold and tokens split a text into
-// words. words.go has the set of words of a record, each with a rank. A posting consists of a
-// word, its rank, the audience that may see the record, and the record's position. Postings are
-// packed into blocks of about 780 bytes with delta encoding (package packed). The key of a block
-// is its last posting, so a reader can skip to any posting by the primary key of the table.
+// The index is an inverted index in tables of the database. A text is folded (fold.go) and split
+// into words (tokens.go). words.go has the set of words of a record, each with a rank. A posting
+// consists of a word, its rank, the audience that may see the record, and the record's position.
+// Postings are packed into blocks of about 780 bytes with delta encoding (package packed). The
+// key of a block is its last posting, so a reader can skip to any posting by the primary key of
+// the table.
 //
 // Segments contain the blocks of records of a similar age, as in a log-structured merge tree. Put
 // writes only one row with the words of a record. The Merger packs these rows into a segment, and

@@ -92,9 +92,9 @@ func Ahead(d *Document, private bool) int {
 	return max(0, postings-defaultLayout.limit)
 }
 
-// AheadOf merges for some of the postings that Put will write, in a short transaction. It returns
-// the number of the remaining postings. The transaction must hold the organization's change
-// clock.
+// AheadOf merges segments for some of the postings that Put will write, in a short transaction.
+// It returns the number of the remaining postings. The transaction must hold the organization's
+// change clock.
 func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, postings int) (left int, err error) {
 	now := min(postings, defaultLayout.limit)
 	s := segments{ctx, tx, organization, family, defaultLayout}

@@ -303,8 +303,9 @@ func drawBounds(t *rapid.T) bounds {
 
 var principals = []string{"usr_1", "usr_2"}
 
-// TestPagesEqualScan checks that the pages of a query have each record exactly once that a scan
-// finds. It makes random puts, replacements, moves and removals, and also writes between pages.
+// TestPagesEqualScan checks that all pages of a query together have the same records as a scan,
+// each exactly once. It makes random puts, replacements, moves and removals, and also writes
+// between pages.
 func TestPagesEqualScan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		owner := rapid.SampledFrom(principals)

@@ -77,7 +77,7 @@ func TestMergerPacksAfterAPut(t *testing.T) {
 		w.put(t, "usr_1", false, text("Anna Berg", "", ""))
 		<-o.wrote
 		unpacked(1)
-		w.write(t, func(tx db.Tx) error { // Two records are enough for a segment. Their own transaction does not write the segment.
+		w.write(t, func(tx db.Tx) error { // two records are enough for a segment, but their own transaction does not write it
 			for i := range 2 {
 				s := Subject{
 					Organization: w.organization, Family: "contact", ID: fmt.Sprint("con_", i),

@@ -72,9 +72,9 @@ type family struct {
 }
 
 // Once carries out all moves. In each round, it carries out one move of one record for each
-// family. It reads the list of families again in each round. So no family waits for another one
-// with many moves. It skips a family after a failure for some time. It returns the errors if only
-// skipped families have moves left.
+// family. It reads the list of families again in each round. So no family waits for another
+// family with many moves. It skips a family after a failure for some time. It returns the errors
+// if only skipped families have moves left.
 func (m *Mover) Once(ctx context.Context) error {
 	served, rests, failed := map[family]clock.Micros{}, map[family]clock.Micros{}, map[family]error{}
 	for {

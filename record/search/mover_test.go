@@ -203,7 +203,7 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 }
 
 // TestFoundBehindHiddenPostings checks that a reader finds a visible record after any number of
-// postings of an invisible one.
+// postings of an invisible record.
 func TestFoundBehindHiddenPostings(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)

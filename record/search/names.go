@@ -13,9 +13,9 @@ import (
 // "d'Artagnan-de-la-Tour".
 const maxJoints = 4
 
-// compounds passes names with hyphens or apostrophes to add, without these characters. It reads
-// the part at of a folded text. from has the index in the text for each byte of the word. Words
-// with digits are left out, because dates and file numbers have hyphens too.
+// compounds calls add with each name that contains hyphens or apostrophes, without these
+// characters. It reads the part at of a folded text. from has the index in the text for each byte
+// of the word. Words with digits are left out, because dates and file numbers have hyphens too.
 func compounds(folded string, at Span, add func(word string, from []int)) {
 	var f folder
 	var from []int
@@ -57,7 +57,7 @@ func runeAt(s string) rune {
 // maxSyllables is the maximum number of word ends that inner passes for a Korean word.
 const maxSyllables = 8
 
-// inner passes the ends of Korean words to add: from the second syllable on, from the third on,
+// inner calls add with the ends of Korean words: from the second syllable on, from the third on,
 // and so on. A Korean name has no space between family name and given name. So the given name
 // alone also finds the name.
 func inner(folded string, at Span, add sink) {

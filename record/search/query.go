@@ -90,8 +90,8 @@ func Meant(ctx context.Context, tx db.Tx, s Scope, typed string) (Query, error) 
 	return readings[0], nil
 }
 
-// IsNumber reports whether a text is a telephone number or the beginning of one. Such a text has
-// digits and their usual separators.
+// IsNumber reports whether a text is a telephone number, or the beginning of a telephone number.
+// Such a text has digits and their usual separators.
 func IsNumber(text string) bool {
 	text = strings.TrimSpace(fold(text))
 	n := len(digitsOf(text))
@@ -156,7 +156,8 @@ func IsNumberOf(text string, readings []Query, phone string) bool {
 }
 
 // IsEndOf reports whether the digits of text are the end of the first telephone number in phone.
-// text must not begin with a plus sign or a zero.
+// It returns false if text begins with a plus sign or a zero, or has fewer than leastLocal
+// digits.
 func IsEndOf(text, phone string) bool {
 	text = strings.TrimSpace(fold(text))
 	digits := digitsOf(text)

@@ -12,8 +12,8 @@ import (
 	"kartei/store/db"
 )
 
-// Reader runs several searches of one scope in one transaction. It reads the data that they have
-// in common only once.
+// Reader runs several searches of one scope in one transaction. It reads their common data only
+// once.
 type Reader struct{ x *index }
 
 // Open returns a reader of the records in a scope.

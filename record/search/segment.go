@@ -150,7 +150,7 @@ func (s segments) mergeDue(postings int) error {
 		s.insertBlocks(added.number, newest)
 		list = append(list, added)
 		work = min(max(work, s.work(list, len(newest))), max(0, piece-len(newest)))
-		if len(list) > 2*s.fanout*int(highest(list)+1) { // changes and other writers have added segments or postings
+		if len(list) > 2*s.fanout*int(highest(list)+1) { // too many segments, because postings were added in other ways, for example by changes
 			work = piece
 		}
 	}

@@ -20,13 +20,13 @@ type Span [2]int
 // also matches longer words.
 type sink func(word string, prefix bool, at Span)
 
-// indexText passes the words of a folded text to add.
+// indexText calls add with each word of a folded text.
 //
 // A word is a run of letters, digits and marks. An email address is also a word as a whole.
 // Digits that look like a telephone number are also a word in their national form. Their groups
 // are words too. The word of an address has an additional '@' at its beginning. So a search for
 // the name at the beginning of addresses does not walk the addresses. If isName is true, the
-// additional words of names are passed too (see names.go).
+// additional words of names are words too (see names.go).
 func indexText(folded string, isName bool, add sink) {
 	split(folded, func(at Span, national string) {
 		add(national, true, at)
@@ -43,7 +43,7 @@ func indexText(folded string, isName bool, add sink) {
 	})
 }
 
-// queryWords passes the words of a folded query to add. An address or a telephone number is one
+// queryWords calls add with each word of a folded query. An address or a telephone number is one
 // word, without the words of its parts.
 func queryWords(folded string, add sink) {
 	split(folded, func(at Span, national string) {
@@ -59,9 +59,9 @@ func queryWords(folded string, add sink) {
 	})
 }
 
-// split divides a folded text into telephone numbers and other runs between gaps. It passes a
-// number to phone with its national form. Index and query must split alike. Otherwise a text
-// would not find itself.
+// split divides a folded text into telephone numbers and other runs between gaps. It calls phone
+// with each number and its national form, and other with each other run. Index and query must
+// split alike. Otherwise a text would not find itself.
 func split(folded string, phone func(at Span, national string), other func(at Span)) {
 	for i := 0; i < len(folded); {
 		if isGap(folded[i]) {
@@ -106,7 +106,7 @@ func isGap(c byte) bool {
 	return false
 }
 
-// parts passes the plain words of a part of a folded text to add.
+// parts calls add with each plain word of a part of a folded text.
 func parts(folded string, at Span, query bool, add sink) {
 	start, unspaced := -1, false
 	flush := func(end int) {
@@ -134,10 +134,10 @@ func parts(folded string, at Span, query bool, add sink) {
 	flush(at[1])
 }
 
-// pairs passes a run of a script without spaces to add as bigrams. Each bigram is a character
-// with the next one. In the index, the last character alone is a word too. So a query finds any
-// part of the run. It finds two or more characters by their bigrams, and one character as the
-// prefix of a bigram.
+// pairs calls add with the bigrams of a run of a script without spaces. Each bigram is a
+// character with the next one. In the index, the last character alone is a word too. So a query
+// finds any part of the run. It finds two or more characters by their bigrams, and one character
+// as the prefix of a bigram.
 func pairs(folded string, at Span, query bool, add sink) {
 	run := folded[at[0]:at[1]]
 	first, second := 0, unit(run)

@@ -165,7 +165,8 @@ func TestFindsWhileTyping(t *testing.T) {
 	}
 }
 
-// TestNumbersAreFoundInAnyWriting checks that any notation of a telephone number finds any other.
+// TestNumbersAreFoundInAnyWriting checks that any notation of a telephone number finds any other
+// notation.
 func TestNumbersAreFoundInAnyWriting(t *testing.T) {
 	writings := []string{
 		"+49 30 1234567", "+49 (0)30 1234567", "+49.30.1234567", "0049-30-1234567", "00 49 30 1234567", "00.49.30.1234567",
@@ -258,8 +259,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestBounds checks that too long words are cut alike in the index and in a query, and that all
-// bounds hold.
+// TestBounds checks that words beyond the maximum length are cut alike in the index and in a
+// query, and that all bounds hold.
 func TestBounds(t *testing.T) {
 	var d Document
 	long := strings.Repeat("donaudampfschifffahrt", 20)

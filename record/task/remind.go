@@ -204,7 +204,7 @@ func (r *Reminder) look(ctx context.Context, tx db.Tx, e dueRow, now clock.Micro
 
 // assignee returns the recipient of a notice about a due task, and the state of the organization.
 // The recipient is nil in these cases:
-//   - The task is completed, deleted, has another due date or no assignee.
+//   - The task is completed or deleted, or has another due date or no assignee.
 //   - The assignee is a service account, is disabled, or does not see the task.
 func (r *Reminder) assignee(ctx context.Context, tx db.Tx, e dueRow) (*access.PrincipalInfo, access.State, error) {
 	name, err := access.OrganizationID(ctx, tx, e.organization)

@@ -192,8 +192,8 @@ func FuzzPut(f *testing.F) {
 	})
 }
 
-// putSessions begins a session of each kind. It also returns a session that has ended, and one
-// whose file has become a document.
+// putSessions begins a session of each kind. It also returns a session that has ended, and a
+// session whose file has become a document.
 func putSessions(f *testing.F, office *apitest.Office) (sessions []fuzzSession, late, usedUp fuzzSession) {
 	f.Helper()
 	c := office.As(access.Member)

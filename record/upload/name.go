@@ -10,7 +10,7 @@ import (
 // NameFault returns the violation in the name of a file, or "" if the name is valid. A name is a
 // single path element, because browsers use it in headers and in save dialogs. The check for
 // texts of one line refuses control characters, and characters that make a name look like another
-// one.
+// name.
 func NameFault(name string) i18n.Text {
 	name = record.Clean(name) // the stored form
 	switch {
