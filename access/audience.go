@@ -8,7 +8,7 @@ import (
 )
 
 // Audience returns the users to notify about a principal's credentials. These are the admins and,
-// for a user, that user. live is the organization of these users. A sandbox has the users of its
+// for a user, that user. live is the number of the users' organization. For a sandbox, it is the
 // live organization.
 func Audience(
 	ctx context.Context, tx db.Tx, organization int64, principal string,
@@ -17,7 +17,8 @@ func Audience(
 }
 
 // Owners returns the users to notify about the property of a principal. For a user, it is that
-// user. For a service account, these are the admins. live is the organization of these users.
+// user. For a service account, these are the admins. live is the number of the users'
+// organization, as in Audience.
 func Owners(
 	ctx context.Context, tx db.Tx, organization int64, principal string,
 ) (live int64, users []string, err error) {

@@ -24,7 +24,7 @@ func (c *cache[T]) get(name string) T {
 	return c.byName[name]
 }
 
-// put adds a credential. If the cache is full, it first removes an arbitrary one.
+// put adds a credential. If the cache is full, it first removes an arbitrary credential.
 func (c *cache[T]) put(name string, credential T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ func (c *generationCache[T]) current(ctx context.Context) (*cache[T], error) {
 	return c.serving.Load(), nil
 }
 
-// confirm fails with db.ErrStale if there was an act after the generation known. With a tx, the
-// transaction fails instead. See Directory.Confirm.
+// confirm fails with db.ErrStale if there was an act after the generation in known. With a tx,
+// the transaction fails instead. See Directory.Confirm.
 func (c *generationCache[T]) confirm(ctx context.Context, tx db.Tx, known int64) error {
 	if tx != nil {
 		return tx.Expect(ctx, c.count, known)

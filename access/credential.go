@@ -38,7 +38,7 @@ type Credential struct {
 	// SecondFactorFrom is the time from which the organization requires a second factor that the
 	// account does not have. It is zero if the account has one, or if none is required.
 	SecondFactorFrom clock.Micros
-	// Duties are the duties of the credential's kind.
+	// Duties are the stages of the call path that apply to the credential's kind.
 	Duties Duties
 }
 

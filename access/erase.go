@@ -82,7 +82,7 @@ func (d *Directory) Erased(ctx context.Context, number int64) error {
 }
 
 // EraseAccounts erases the accounts without a person, with all rows that belong to them. An
-// account is created together with its first person. So it has a person until the last one is
+// account is created together with its first person. So it has a person until its last person is
 // erased.
 func EraseAccounts(ctx context.Context, tx db.Tx) error {
 	_, err := tx.Exec(ctx, eraseAccounts)

@@ -27,7 +27,7 @@ type Proof struct {
 	// used is the time of the last recorded use. It is zero for kinds that do not record uses.
 	used clock.Micros
 	// Refused is the reason why the credential is no longer valid, for example Revoked. It is
-	// empty for a valid one. The directory checks ExpiresAt itself.
+	// empty for a valid credential. The directory checks ExpiresAt itself.
 	Refused Reason
 }
 

@@ -18,7 +18,7 @@ import (
 // badges is the scheme of test credentials, which are found by their names.
 const badges access.Scheme = "badge"
 
-// badge returns a Finder of the badges in all. The test may change the map meanwhile.
+// badge returns a Finder of the badges in the map all. The test may change the map meanwhile.
 func badge(all map[string]access.Proof) access.Finder {
 	find := func(name string) (access.Proof, error) {
 		if p, known := all[name]; known {

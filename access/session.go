@@ -67,8 +67,9 @@ const (
 	insertSession = `insert into sessions (id, token_hash, account_id, organization, principal_id, created_at, last_seen_at,
 			expires_at, idle, fresh_until, address, agent, method, device)
 		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12, $13)`
-	// A session is found only in the organization of its person. For a single sign-on, the OpenID
-	// provider is responsible for the second factor.
+	// sessionColumns is the beginning of a query for scanSession. The complete queries find a
+	// session only in the organization of its person. For a single sign-on, the OpenID provider
+	// is responsible for the second factor.
 	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at,
 			coalesce((select l.second_factor_from from organizations l where l.number = s.organization and s.method <> 'sso'
 				and not exists (select 1 from principals p where p.id = s.principal_id and ` + HasFactor + `)), 0)
@@ -156,8 +157,8 @@ func EndOtherSessions(ctx context.Context, tx db.Tx, now clock.Micros, account, 
 	return EndCodes(ctx, tx, now, account)
 }
 
-// EndCodes ends the grants of an account whose codes were not yet exchanged. The person who gave
-// consent in an ending session may be a stranger, and a code is valid for a minute.
+// EndCodes ends the grants of an account whose codes were not yet exchanged. A stranger may have
+// given the consent in a session that ends, and a code is valid for a minute.
 func EndCodes(ctx context.Context, tx db.Tx, now clock.Micros, account string) error {
 	_, err := tx.Exec(ctx, fmt.Sprintf(endPending, ofAccount), account, now)
 	return err
@@ -205,9 +206,9 @@ type cachedSession struct {
 	read  clock.Micros
 }
 
-// sessionServes is the time after which a cached session is read again. It equals the precision
-// of the last use. So its last use is as exact as without a cache. Within this time, no session
-// can expire because it is idle.
+// sessionServes is the time after which a cached session is read again. It equals useResolution,
+// so the recorded last use of a session is as exact as without a cache. Within this time, a
+// session cannot expire because it is idle.
 const sessionServes = useResolution
 
 // session returns the actor of a session, if possible from the cache. Resolve describes assumed.

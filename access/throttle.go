@@ -33,12 +33,12 @@ func newThrottle(limit int, window time.Duration, max int) *throttle {
 	return &throttle{limit: limit, window: window, max: max, failures: make(map[netip.Prefix]failures)}
 }
 
-// Network returns the network of an address in which guesses are counted: see source.
+// Network returns the network by which guesses from an address are counted: see source.
 func Network(from netip.Addr) netip.Addr { return source(from.Unmap().WithZone("")) }
 
-// Site returns the wider network in which guesses are counted a second time. It is the /48 of an
-// IPv6 address, or the /24 of an IPv4 address. Providers give a customer up to a /48, which has
-// 65,536 networks.
+// Site returns the wider network by which guesses from an address are counted a second time. It
+// is the /48 of an IPv6 address, or the /24 of an IPv4 address. Providers give a customer up to a
+// /48, which has 65,536 networks.
 func Site(from netip.Addr) netip.Addr {
 	from = from.Unmap().WithZone("")
 	bits := 48
@@ -49,7 +49,7 @@ func Site(from netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// source returns the network in which an address is counted. It is the IPv4 address itself, or
+// source returns the network by which an address is counted. It is the IPv4 address itself, or
 // the /64 of an IPv6 address, because one customer can use all of a /64. Callers without an
 // address share the zero address.
 func source(from netip.Addr) netip.Addr {
@@ -60,7 +60,7 @@ func source(from netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// units returns the networks in which an address is counted: the address itself or the /64, and
+// units returns the networks by which an address is counted: the address itself or the /64, and
 // the /48 of IPv6. Callers without an address share the zero prefix.
 func units(from netip.Addr) (network, site netip.Prefix) {
 	if !from.Is6() {
@@ -140,7 +140,8 @@ type looks struct {
 
 const (
 	// looksAtOnce is the maximum number of simultaneous lookups. looksWaiting is the maximum
-	// number of calls that wait for a lookup. looksOfOne is the maximum of one network.
+	// number of calls that make a lookup or wait for one. looksOfOne is the maximum of such calls
+	// from one network.
 	looksAtOnce  = 4
 	looksWaiting = 512
 	looksOfOne   = 64
@@ -208,7 +209,7 @@ func (s sightings) last(from netip.Addr) clock.Micros {
 	return 0
 }
 
-// with returns the sightings with an additional one. The newest comes first.
+// with returns the sightings with an additional sighting. The newest comes first.
 func (s sightings) with(from netip.Addr, at clock.Micros) sightings {
 	next := make(sightings, 1, sightingsPerKey)
 	next[0] = sighting{from, at}
