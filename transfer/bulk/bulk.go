@@ -33,7 +33,8 @@ const (
 	// MaxRecords is the maximum number of records of an act.
 	MaxRecords = 500_000
 	// maxKept is the maximum number of stored acts of an organization. maxPerPerson is the
-	// maximum of one person, so that one person cannot use up the limit of the organization.
+	// maximum number for one person, so that one person cannot use up the limit of the
+	// organization.
 	maxKept      = 200
 	maxPerPerson = 100
 )
@@ -234,7 +235,7 @@ const (
 	countKept      = `select count(*), coalesce(sum(case when principal = $2 then 1 else 0 end), 0) from bulk_acts where organization = $1`
 	selectOwn      = `select ` + columns + ` from bulk_acts where organization = $1 and principal = $2 and ($3 = '' or id < $3) order by id desc limit $4`
 	selectAll      = `select ` + columns + ` from bulk_acts where organization = $1 and $2 = $2 and ($3 = '' or id < $3) order by id desc limit $4`
-	// selectBefore counts the acts that work before another act.
+	// selectBefore counts the acts that must end before another act may work.
 	selectBefore = `select count(*) from bulk_acts where organization = $1 and state in ('running', 'undoing') and id <> $2
 		and (began_at < $3 or began_at = $3 and id < $2)`
 )
@@ -313,7 +314,7 @@ func unknown() error {
 	}
 }
 
-// public returns the act in the form of the operations.
+// public returns the act as the operations return it.
 func (r *row) public(ctx context.Context, tx db.Tx) (Act, error) {
 	waits, err := r.waits(ctx, tx)
 	return Act{

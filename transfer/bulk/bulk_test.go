@@ -286,7 +286,7 @@ func TestUndo(t *testing.T) {
 
 // TestUndoOneAfterTheOther checks that several acts on the same records can be undone one after
 // the other, the last one first. The undo of one act does not count as a change by others for the
-// act before.
+// previous act.
 func TestUndoOneAfterTheOther(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, x, y := sit(o, access.Admin), sit(o, access.Member), sit(o, access.Member)

@@ -200,8 +200,8 @@ func (x *work) note(tx db.Tx, list []record.Match) {
 	x.progress.Records += int64(len(list))
 }
 
-// former returns the value of the member before the change, if the record already shows it. A
-// line about tags does not yet have one.
+// former returns the current value of the member that the act changes. For tags, it returns "",
+// because alter determines their former value.
 func (x *work) former(m record.Match) string {
 	switch x.content.Kind {
 	case Owner:

@@ -152,7 +152,7 @@ func (x *export) size(ctx context.Context, c, of *op.Call) (int64, error) {
 var tooMany = i18n.Text("10,000 records or more belong to this contact. Only the operator can compile this file, from the export of the whole organization.")
 
 // BeginPrincipal begins the export of the data about a person of the office or a service account.
-// Only that person and admins may do so.
+// Only that person, admins and the operator may do so.
 var BeginPrincipal = op.New("exports.person", op.Administer, beginPrincipal, op.By(op.Self|op.Operator), op.Reads,
 	op.Fresh, op.Gives, op.Audited("records.exportPerson"))
 

@@ -251,7 +251,7 @@ func keys(files map[string][]byte) (names []string) {
 }
 
 // TestContactOfOthers checks that a caller gets only the data that they may see. A caller cannot
-// continue the export of another one, or continue after losing the right.
+// continue the export of another caller, or continue after losing the right.
 func TestContactOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)

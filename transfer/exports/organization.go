@@ -38,8 +38,8 @@ func aboutOrganization(ctx context.Context, r *partsReader) ([]document.File, er
 
 const selectPeople = access.PrincipalColumns + ` where p.organization = $1 and p.id > $2 order by p.id limit $3`
 
-// people writes the people and the service accounts. A sandbox has the ones of its live
-// organization.
+// people writes the people and the service accounts. For a sandbox, these are the people and
+// service accounts of its live organization.
 func people(ctx context.Context, r *partsReader) ([]document.File, error) {
 	list, err := db.List(ctx, r.Tx, access.ScanPrincipal, selectPeople, r.Live, r.After, logPage)
 	if err != nil {

@@ -122,7 +122,7 @@ func (x *export) stages() []stage {
 type partsReader struct {
 	*export
 	*Parts
-	// Call is the call of the caller. of is the call that reads records.
+	// Call is the caller's call. of is the call that reads records.
 	op.Call
 	of *op.Call
 	// more says that the stage has more entries.

@@ -113,8 +113,8 @@ type payload struct {
 	ID string `json:"id"`
 }
 
-// Enqueue enqueues a job that works on an act. s has the kind of the job and may have more, but
-// no key and no payload.
+// Enqueue enqueues a job that works on an act. s has the kind of the job, and may have other
+// fields except Key and Payload.
 func Enqueue(ctx context.Context, c *op.Call, organization int64, id string, s job.Spec) error {
 	s.Key, s.Payload = id, payload{id}
 	return job.Enqueue(ctx, c.Tx, organization, c.Now, s)
@@ -382,8 +382,9 @@ func (r *Run) AwaitExpiry(works bool, expires clock.Micros) error {
 	return nil
 }
 
-// DeleteLines deletes the lines of an act in pieces. The statement first selects the keys of the
-// first lines in their order. The statement deleteTo deletes the lines up to a key.
+// DeleteLines deletes the lines of an act in pieces. first is the statement that selects the keys
+// of the first lines in their order. deleteTo is the statement that deletes the lines up to a
+// key.
 func DeleteLines[K any](ctx context.Context, r *Run, id, first, deleteTo string) error {
 	for {
 		begun := clock.Now(r.Clock)
