@@ -54,7 +54,7 @@ func (g *generations) run() {
 		if l == nil {
 			return
 		}
-		l.number, l.err = g.read(context.Background()) // the query does not belong to a single caller, so its context has no deadline; package db limits its time
+		l.number, l.err = g.read(context.Background()) // package db limits its time
 		close(l.done)
 	}
 }

@@ -95,7 +95,8 @@ type Secret struct {
 }
 
 // NewSecret returns a random secret of a form. The form of an API key is its environment.
-func NewSecret(form string) Secret { return secretFrom(form, func(b []byte) { rand.Read(b) }) } // crypto/rand does not fail (since Go 1.24)
+// crypto/rand does not fail (since Go 1.24), so NewSecret returns no error.
+func NewSecret(form string) Secret { return secretFrom(form, func(b []byte) { rand.Read(b) }) }
 
 // DeriveSecret returns a secret of a form that is computed from a key and a purpose. The same
 // arguments give the same secret. The secret cannot be computed without the key.

@@ -116,7 +116,8 @@ func TestLife(t *testing.T) {
 				t.Errorf("after it was renamed %s finds %d documents", q, len(data))
 			}
 		}
-		c.Inside(func(ctx context.Context, call *op.Call) error { // the job has the principal, the door and the request of the call
+		// The job has the principal, the door and the request of the call.
+		c.Inside(func(ctx context.Context, call *op.Call) error {
 			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)

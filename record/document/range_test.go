@@ -282,7 +282,7 @@ func TestDamagedContent(t *testing.T) {
 			}
 			status, body, broke := get()
 			switch {
-			case status == 200 && broke == nil && bytes.Equal(body, file) && at < 1024: // the byte is in an unused part of the file header
+			case status == 200 && broke == nil && bytes.Equal(body, file) && at < 1024: // an unused part of the file header
 				continue
 			case status == 200 && (broke == nil || !bytes.HasPrefix(file, body) || len(body) >= len(file)):
 				t.Errorf("byte %d: %d bytes came, then %v", at, len(body), broke)

@@ -135,7 +135,7 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	}
 	m := move{after.Created, Audiences(after.audience()), is}
 	switch {
-	case known && row.audience == after.audience(): // apply all changes at once, so that the author of the change finds the record
+	case known && row.audience == after.audience(): // so that the author finds the record at once
 		m.words = union(without(was, is), without(is, was), posting.compare)
 		return g.carryOut(m, document{after.audience(), after.ID, now})
 	case known:

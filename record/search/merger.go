@@ -57,14 +57,13 @@ func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, defaultLay
 
 // Run packs and merges until ctx ends. It does due work at once, and finishes all merges whenever
 // there were no writes for Rest. It logs errors and continues, because the next run repeats the
-// failed work.
+// failed work. db.Writes logs an unavailable database.
 func (m *Merger) Run(ctx context.Context) {
 	var ground sync.WaitGroup
 	defer ground.Wait()
 	defer m.db.SubscribeLocal(dueTopic, func(word string) {
 		ground.Go(func() {
 			if err := m.mergeDue(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) {
-				// db.Writes logs ErrUnavailable
 				slog.Error("search: packing failed", "error", err)
 			}
 		})
@@ -75,7 +74,7 @@ func (m *Merger) Run(ctx context.Context) {
 			return
 		case <-m.clock.After(Rest):
 		}
-		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // db.Writes logs ErrUnavailable
+		if err := m.Once(ctx, clock.Now(m.clock).Add(-Rest)); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) {
 			slog.Error("search: merging failed", "error", err)
 		}
 	}

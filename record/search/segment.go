@@ -150,7 +150,8 @@ func (s segments) mergeDue(postings int) error {
 		s.insertBlocks(added.number, newest)
 		list = append(list, added)
 		work = min(max(work, s.work(list, len(newest))), max(0, piece-len(newest)))
-		if len(list) > 2*s.fanout*int(highest(list)+1) { // too many segments, because postings were added in other ways, for example by changes
+		// There are too many segments if postings were added in other ways, for example by changes.
+		if len(list) > 2*s.fanout*int(highest(list)+1) {
 			work = piece
 		}
 	}

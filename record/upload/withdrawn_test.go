@@ -92,7 +92,8 @@ func TestWithdrawn(t *testing.T) {
 					t.Fatal(err)
 				}
 				ended := apitest.Door() == "web" && (name == "principal disabled" || name == "role without writing")
-				if name == "key revoked" || name == "key expired" || ended { // the withdrawal is permanent, because the key or the session of the person has ended
+				// If the key or the session of the person has ended, the withdrawal is permanent.
+				if name == "key revoked" || name == "key expired" || ended {
 					c.Put(session, file).Want(404, "NOT_FOUND")
 				} else {
 					c.Put(session, file).Want(204)

@@ -191,7 +191,8 @@ func TestOwnersAndVisibilities(t *testing.T) {
 		d, other := sit(o, access.Member), sit(o, access.Member)
 		mine, theirs, moved := d.contact(`{"lastName":"A"}`), other.contact(`{"lastName":"B"}`), d.contact(`{"lastName":"C"}`)
 		third := sit(o, access.Member)
-		f.Before(3, func() { d.change(moved, `{"ownerId":"`+third.Principal+`"}`) }) // the first transaction stores the ids, and the second begins the changes
+		// The first transaction stores the ids, and the second begins the changes.
+		f.Before(3, func() { d.change(moved, `{"ownerId":"`+third.Principal+`"}`) })
 		a := d.all(bulk.Owner, other.Principal)
 		want(t, a, bulk.Finished, "changed 1 unchanged 1 refused 1")
 		if d.member(mine, "ownerId") != other.Principal || d.member(moved, "ownerId") != third.Principal {
@@ -361,7 +362,8 @@ func TestResumedAtOnce(t *testing.T) {
 			o.Recover()
 			f.Before(step, func() {
 				ask[bulk.Act](d, "bulk.stop", access.ByID{ID: a.ID})
-				f.Before(1, func() { ask[bulk.Act](d, "bulk.resume", access.ByID{ID: a.ID}) }) // before the transaction that would end the job
+				// The next transaction would end the job.
+				f.Before(1, func() { ask[bulk.Act](d, "bulk.resume", access.ByID{ID: a.ID}) })
 			})
 			a = d.act("bulk.undo", a)
 			want(t, a, bulk.Undone, "changed 60 restored 60")
