@@ -1,4 +1,4 @@
-// Package record owns what all families of records share: revisions, lists, sync, search, events and erasure.
+// Package record owns the common part of all families of records: revisions, lists, sync, search, events and erasure.
 package record
 
 import (

@@ -1,4 +1,4 @@
-// Package exports owns exports as one file: everything about a person, and everything in an organization.
+// Package exports owns the export of everything about a person, or of a whole organization, as one file.
 //
 // The file is a ZIP archive that is not stored. One operation begins an export: it checks the
 // rights, and writes the export to the audit log. Another operation then returns the parts, one
