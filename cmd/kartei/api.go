@@ -91,7 +91,7 @@ func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	built, err := c.request()
 	if err != nil {
-		return usageError{err}
+		return usagef("%w", err)
 	}
 	client, err := c.telling(g, 0, func(why error, wait time.Duration) {
 		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s.\n", why, wait.Round(100*time.Millisecond))

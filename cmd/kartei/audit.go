@@ -30,7 +30,7 @@ ids. Values before and after are shown unless they are personal data or secret.`
 // Run prints lines of the audit log, the newest first.
 func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Limit < 1 { // the operation treats 0 as 'not given'
-		return usageError{fmt.Errorf("--limit: must be 1 to 1000")}
+		return usagef("--limit: must be 1 to 1000")
 	}
 	page, err := act(ctx, g, auditlog.List, auditlog.Input{
 		Organization: c.Org, Who: c.Who, Word: c.Word, Target: c.Target,

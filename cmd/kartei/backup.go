@@ -55,10 +55,10 @@ func (e *encryptFor) list() ([]string, error) {
 	}
 	found, err := move.ParseRecipients(list)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usagef("%w", err)
 	}
 	if len(found) == 0 && len(e.Recipients)+len(e.Lists) > 0 {
-		return nil, usageError{errors.New("--recipients-file contains no recipient, so nothing would be encrypted")}
+		return nil, usagef("--recipients-file contains no recipient, so nothing would be encrypted")
 	}
 	return list, nil
 }

@@ -34,7 +34,7 @@ server may have been started with others.`
 // Run prints every setting with its value and the source of the value.
 func (c *configCmd) Run(g *Globals) error {
 	if err := c.Server.Check(); err != nil {
-		return usageError{g.settings.blame(err)}
+		return usagef("%w", g.blame(err))
 	}
 	var list []setting
 	for _, group := range []any{&g.Store, &c.Server} {
@@ -45,7 +45,7 @@ func (c *configCmd) Run(g *Globals) error {
 			if value == "" {
 				value = c.derived(g, name)
 			}
-			list = append(list, setting{name, value, g.settings.source(name), config.Env(name)})
+			list = append(list, setting{name, value, g.source(name), config.Env(name)})
 		}
 	}
 	traces, err := c.traces(g)
@@ -73,7 +73,7 @@ func (c *configCmd) traces(g *Globals) (list []setting, err error) {
 		return nil, err
 	}
 	for _, name := range trace.Variables {
-		value, set := g.settings.sources.Environ(name)
+		value, set := g.environ(name)
 		if !set || value == "" {
 			continue
 		}

@@ -33,7 +33,7 @@ before.`
 // Run copies the database.
 func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 	if c.From == c.To {
-		return usageError{errors.New("--from and --to are the same database")}
+		return usagef("--from and --to are the same database")
 	}
 	if err := instance.CheckData(&config.Store{DatabaseURL: c.From}); err != nil {
 		return fmt.Errorf("--from: %w in %s", err, c.From.Redacted())

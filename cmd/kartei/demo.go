@@ -105,7 +105,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	defer end()
 	c.WebhookDevelopment = true
 	if err := c.Server.Check(); err != nil {
-		return usageError{g.settings.blame(err)}
+		return usagef("%w", g.blame(err))
 	}
 	traces, err := g.traces()
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
 	switch {
 	case c.Data != "":
 		g.DataDir = c.Data
-	case g.settings.source("data-dir") == "default":
+	case g.source("data-dir") == "default":
 		dir, err := os.MkdirTemp("", "kartei-demo-")
 		if err != nil {
 			return false, nil, err
@@ -205,13 +205,13 @@ func (c *demoCmd) choose(g *Globals) {
 	if host, port, err := net.SplitHostPort(string(c.Listen)); err == nil && (host == "127.0.0.1" || host == "::1") {
 		c.Listen = config.Address(net.JoinHostPort("localhost", port))
 	}
-	if g.settings.source("operator-listen") == "default" {
+	if g.source("operator-listen") == "default" {
 		c.OperatorListen = "127.0.0.1:0"
 	}
-	if g.settings.source("log-level") == "default" {
+	if g.source("log-level") == "default" {
 		c.LogLevel = "warn"
 	}
-	if g.settings.source("mcp-origins") == "default" {
+	if g.source("mcp-origins") == "default" {
 		c.MCPOrigins = inspectors
 	}
 }

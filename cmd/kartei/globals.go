@@ -88,9 +88,29 @@ func (g *Globals) command() string {
 func (g *Globals) traces() (trace.Settings, error) {
 	s, err := trace.FromEnvironment(g.settings.sources.Environ)
 	if err != nil {
-		return s, usageError{err}
+		return s, usagef("%w", err)
 	}
 	return s, nil
+}
+
+// blame adds to an error about settings the variables and the file that set them. It
+// leaves out settings that the command line set.
+func (g *Globals) blame(err error) error { return g.settings.blame(err) }
+
+// source returns the source of a setting's value: flag, the name of a variable,
+// the path of the file, or default.
+func (g *Globals) source(name string) string { return g.settings.source(name) }
+
+// setting returns the value that a variable or the file gives to a flag of another
+// command, and whether there is one.
+func (g *Globals) setting(name string) (value string, found bool) {
+	value, _, found = g.settings.sources.Look(name)
+	return value, found
+}
+
+// environ returns a variable of the environment, and whether it is set.
+func (g *Globals) environ(name string) (value string, found bool) {
+	return g.settings.sources.Environ(name)
 }
 
 // JSON is embedded by commands with the flag --json.

@@ -195,7 +195,7 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 	for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
 		i, err := columnOf(x, name)
 		if err != nil {
-			return in, usageError{fmt.Errorf("--column: %w", err)}
+			return in, usagef("--column: %w", err)
 		}
 		in.Targets[i] = c.Columns[name]
 	}

@@ -95,7 +95,7 @@ func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
 // link returns the address of a page with a token. No server runs, so the address of
 // the instance comes from the settings of this command.
 func (g *Globals) link(page, token string) string {
-	base, _, known := g.settings.sources.Look("base-url")
+	base, known := g.setting("base-url")
 	if !known {
 		base = "http://localhost"
 		fmt.Fprintln(g.Err, "The address of the instance is not known here. Set KARTEI_BASE_URL, or replace http://localhost in the link.")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,7 +60,7 @@ type keyCreateCmd struct {
 // Run makes a key and shows it.
 func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 	if c.ExpiresIn == 0 { // the operation treats 0 as 'not given'
-		return usageError{fmt.Errorf("--expires-in: must be at least one second")}
+		return usagef("--expires-in: must be at least one second")
 	}
 	in := key.New{
 		Organization: c.Org, Principal: c.Principal, Environment: c.Env, Name: c.Name,
@@ -198,13 +197,11 @@ func (c *keySetCmd) Run(ctx context.Context, g *Globals) error {
 	case c.Name == nil && c.IP == nil && c.ExpiresIn == nil && c.Pin == nil:
 		return nothingToSet("--name, --ip, --expires-in or --pin")
 	case empty(c.IP):
-		return usageError{
-			errors.New("--ip: is empty, so nothing would change; give the addresses or networks from which the key may be used"),
-		}
+		return usagef("--ip: is empty, so nothing would change; give the addresses or networks from which the key may be used")
 	case c.ExpiresIn != nil && *c.ExpiresIn == 0:
-		return usageError{errors.New("--expires-in: must be at least one second")}
+		return usagef("--expires-in: must be at least one second")
 	case c.Pin != nil && *c.Pin == "":
-		return usageError{errors.New("--pin: is empty, so nothing would change; give a version, YYYY-MM-DD")}
+		return usagef("--pin: is empty, so nothing would change; give a version, YYYY-MM-DD")
 	}
 	if c.ExpiresIn != nil {
 		in.ExpiresIn = time.Duration(*c.ExpiresIn)
@@ -264,10 +261,10 @@ func (g *Globals) address(ctx context.Context) string {
 	if err := g.process(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {
 		return running.BaseURL
 	}
-	if base, _, found := g.settings.sources.Look("base-url"); found {
+	if base, found := g.setting("base-url"); found {
 		return strings.TrimSuffix(base, "/")
 	}
-	if listen, _, found := g.settings.sources.Look("listen"); found {
+	if listen, found := g.setting("listen"); found {
 		return "http://" + listen
 	}
 	return "http://127.0.0.1:8080"

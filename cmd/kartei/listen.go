@@ -29,7 +29,7 @@ type instanceFlags struct {
 
 // address returns the address of the instance.
 func (f *instanceFlags) address(g *Globals) string {
-	named, _ := g.settings.sources.Environ("KARTEI_URL")
+	named, _ := g.environ("KARTEI_URL")
 	return cmp.Or(f.URL, named, "http://127.0.0.1:8080")
 }
 
@@ -49,16 +49,16 @@ func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Clie
 func (f *instanceFlags) telling(
 	g *Globals, patience time.Duration, waiting func(error, time.Duration),
 ) (*remote.Client, error) {
-	environ := func(name string) string { v, _ := g.settings.sources.Environ(name); return v }
+	environ := func(name string) string { v, _ := g.environ(name); return v }
 	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
 	if key == "" {
-		return nil, usageError{errors.New("the API key is missing; set KARTEI_KEY or give --key")}
+		return nil, usagef("the API key is missing; set KARTEI_KEY or give --key")
 	}
 	c, err := remote.New(remote.Options{
 		URL: f.address(g), Key: key, Patience: patience, Clock: clock.System, Waiting: waiting,
 	})
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--url: %w", err)}
+		return nil, usagef("--url: %w", err)
 	}
 	return c, nil
 }
@@ -93,9 +93,7 @@ type listenPlace struct {
 func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 	for _, t := range c.Events {
 		if !slices.Contains(remote.Types(), t) {
-			return usageError{
-				fmt.Errorf("--events: there is no event type %q; there are %s", t, strings.Join(remote.Types(), ", ")),
-			}
+			return usagef("--events: there is no event type %q; there are %s", t, strings.Join(remote.Types(), ", "))
 		}
 	}
 	client, err := c.client(g, 0)
@@ -103,11 +101,11 @@ func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if _, err := remote.NewReceiver(c.Forward, nil, clock.System); err != nil {
-		return usageError{fmt.Errorf("--forward: %w", err)}
+		return usagef("--forward: %w", err)
 	}
 	if c.Secret != "" {
 		if _, err := webhook.ParseSecret(c.Secret); err != nil {
-			return usageError{fmt.Errorf("--secret: %w", err)}
+			return usagef("--secret: %w", err)
 		}
 	}
 	me, err := client.Me(ctx)
@@ -147,7 +145,7 @@ func interrupted(ctx context.Context, err error) error {
 // defaultPlace returns the default path of the position file. It depends on the
 // user, the instance, the principal and the receiver, but not on the key.
 func (c *listenCmd) defaultPlace(g *Globals, base string, me remote.Me) (string, error) {
-	state, found := g.settings.sources.Environ("XDG_STATE_HOME")
+	state, found := g.environ("XDG_STATE_HOME")
 	if !found || !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()
 		if err != nil {

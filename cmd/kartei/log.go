@@ -27,7 +27,7 @@ type logCmd struct {
 // Run prints calls, the newest first.
 func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // the operation treats 0 as 'not given'
-		return usageError{fmt.Errorf("--limit: must be 1 to %d", requestlog.MaxLimit)}
+		return usagef("--limit: must be 1 to %d", requestlog.MaxLimit)
 	}
 	status, err := c.Status.MarshalText()
 	if err != nil {

@@ -185,3 +185,9 @@ type usageError struct{ error }
 
 // Unwrap returns the error.
 func (e usageError) Unwrap() error { return e.error }
+
+// usagef returns an error in the command line, formatted as by fmt.Errorf. The exit status
+// is 2.
+func usagef(format string, arguments ...any) error {
+	return usageError{fmt.Errorf(format, arguments...)}
+}

@@ -33,11 +33,11 @@ again, it spreads the remaining tables. Later migrations keep the data spread.`
 func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 	switch {
 	case c.Status && c.Distribute != "":
-		return usageError{errors.New("--status and --distribute cannot be used together")}
+		return usagef("--status and --distribute cannot be used together")
 	case c.Distribute != "":
 		return c.distribute(ctx, g)
 	case c.DryRun:
-		return usageError{errors.New("--dry-run goes with --distribute citus")}
+		return usagef("--dry-run goes with --distribute citus")
 	}
 	if c.Status { // --status creates nothing
 		err = g.explain(instance.CheckData(&g.Store))

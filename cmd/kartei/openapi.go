@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"kartei/api"
@@ -19,7 +18,7 @@ type draftCmd struct {
 
 func (c *draftCmd) Run(g *Globals) error {
 	if _, err := time.Parse(time.DateOnly, c.Version); err != nil && c.Version != api.Internal.Name {
-		return usageError{fmt.Errorf("%s is not a version: versions are dates, YYYY-MM-DD", c.Version)}
+		return usagef("%s is not a version: versions are dates, YYYY-MM-DD", c.Version)
 	}
 	document, err := draft.Document(c.Version)
 	if err != nil {

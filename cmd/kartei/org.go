@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -199,7 +198,7 @@ func (g *Globals) confirm(what, id, erased string) error {
 	fmt.Fprintf(g.Err, "This erases %s, for good.\nType the %s's id to go on: ", erased, what)
 	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input, the line is empty
 	if strings.TrimSpace(line) != id {
-		return usageError{fmt.Errorf("nothing was erased, because that is not the %s's id; in scripts, use --yes", what)}
+		return usagef("nothing was erased, because that is not the %s's id; in scripts, use --yes", what)
 	}
 	return nil
 }
@@ -289,7 +288,7 @@ func (g *Globals) process(ctx context.Context, name string, in, out any) error {
 }
 
 func nothingToSet(flags string) error {
-	return usageError{errors.New("nothing to change: give " + flags)}
+	return usagef("nothing to change: give %s", flags)
 }
 
 // printOne prints an answer: as JSON, or as a table with one row.

@@ -29,7 +29,7 @@ finish.`
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	if err := c.Server.Check(); err != nil {
-		return usageError{g.settings.blame(err)}
+		return usagef("%w", g.blame(err))
 	}
 	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
 	if err != nil {

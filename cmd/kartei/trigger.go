@@ -37,7 +37,7 @@ func (c *triggerCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	made, err := client.Trigger(ctx, c.Type)
 	if errors.Is(err, remote.ErrLive) || errors.Is(err, remote.ErrType) {
-		return usageError{err}
+		return usagef("%w", err)
 	}
 	if err != nil {
 		return err

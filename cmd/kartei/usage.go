@@ -31,7 +31,7 @@ of 100, took at most that long.`
 // any.
 func (c *usageCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Org == "" && c.Key == "" {
-		return usageError{fmt.Errorf("give --org or --key")}
+		return usagef("give --org or --key")
 	}
 	in := usage.Input{Organization: c.Org, Key: c.Key, Days: c.Days, Zone: c.Zone}
 	if c.By == "hour" {

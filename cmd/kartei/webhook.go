@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,7 +41,7 @@ type webhookListCmd struct {
 func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Status != "" && !slices.Contains([]webhook.Status{webhook.Active, webhook.Failing, webhook.Disabled},
 		webhook.Status(c.Status)) {
-		return usageError{errors.New("--status: must be active, failing or disabled")}
+		return usagef("--status: must be active, failing or disabled")
 	}
 	page, err := act(ctx, g, webhook.ListInfos, webhook.FindInput{
 		Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After,
@@ -206,7 +205,7 @@ func (c *webhookChangeCmd) Run(ctx context.Context, g *Globals) error {
 	case c.Name == nil && c.URL == nil && c.Events == nil:
 		return nothingToSet("--name, --url or --events")
 	case empty(c.Events):
-		return usageError{errors.New("--events: is empty; an endpoint has at least one type of events")}
+		return usagef("--events: is empty; an endpoint has at least one type of events")
 	}
 	in := webhook.ChangeInput{
 		One:        webhook.One{Organization: c.Org, ID: c.ID},
@@ -277,9 +276,9 @@ type webhookDeliveriesCmd struct {
 func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 	switch {
 	case c.Limit < 1 || c.Limit > 1000: // the operation treats 0 as 'not given'
-		return usageError{errors.New("--limit: must be 1 to 1000")}
+		return usagef("--limit: must be 1 to 1000")
 	case c.Status != "" && c.Status != "succeeded" && c.Status != "failed":
-		return usageError{errors.New("--status: must be succeeded or failed")}
+		return usagef("--status: must be succeeded or failed")
 	}
 	page, err := act(ctx, g, webhook.ListAttempts, webhook.LogInput{
 		Organization: c.Org, ID: c.ID, Event: c.Event, Result: c.Status, Before: c.Before, Limit: c.Limit,
@@ -370,7 +369,7 @@ func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
 		}
 	}
 	if ways != 1 || c.Until.Micros != 0 && c.Since.Micros == 0 {
-		return usageError{errors.New("give exactly one of --event, --failed, and --since (with or without --until)")}
+		return usagef("give exactly one of --event, --failed, and --since (with or without --until)")
 	}
 	out, running, err := actOf(ctx, g, webhook.Resend, webhook.ResendInput{
 		Organization: c.Org, ID: c.ID, Event: c.Event, Failed: c.Failed, Since: c.Since.Micros, Until: c.Until.Micros,
