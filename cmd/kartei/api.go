@@ -60,27 +60,6 @@ may not do it (401, 403), 4 for any other error of the call (4xx), 5 for an erro
 and 130 after an interrupt.`
 }
 
-// Exit statuses by the class of an error. Statuses 1 and 2 mean the same for
-// every command.
-const (
-	exitUsage       = 2
-	exitForbidden   = 3
-	exitClientError = 4
-	exitServerError = 5
-	exitLimit       = 6
-	exitNoAnswer    = 7
-	exitInterrupted = 130 // 128 and the number of SIGINT, as in shells
-)
-
-// statusError is an error with an exit status of its own.
-type statusError struct {
-	error
-	status int
-}
-
-// Unwrap returns the error.
-func (e statusError) Unwrap() error { return e.error }
-
 // Run makes the call.
 func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 	if c.List {
@@ -117,11 +96,11 @@ func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 	if ctx.Err() != nil {
 		return statusError{errors.New("interrupted"), exitInterrupted}
 	}
-	return classified(advised(unreached(err, c.address(g))))
+	return c.explain(g, advise(err))
 }
 
-// advised adds to a refusal the flag that the call lacks.
-func advised(err error) error {
+// advise adds to a refusal the flag that the call lacks.
+func advise(err error) error {
 	refused := new(remote.Refusal)
 	if !errors.As(err, &refused) {
 		return err
@@ -161,44 +140,6 @@ func (c *apiCmd) tellOutcome(g *Globals, b *apiRequest, err error) {
 		return
 	}
 	fmt.Fprintln(g.Err, "Read the record before you repeat it.")
-}
-
-// unreached adds the address to the error of a call that was never sent, and
-// says how to name another one.
-func unreached(err error, address string) error {
-	if none := new(remote.NoAnswerError); !errors.As(err, &none) || none.Sent {
-		return err
-	}
-	return fmt.Errorf("no instance can be reached at %s: %w; KARTEI_URL or --url names another address", address, err)
-}
-
-// classified gives an error the exit status of its class.
-func classified(err error) error {
-	refused, none, broken := new(remote.Refusal), new(remote.NoAnswerError), new(remote.BrokenListError)
-	var status int
-	switch {
-	case errors.As(err, &refused):
-		switch s := refused.Status; {
-		case s == http.StatusTooManyRequests:
-			status = exitLimit
-			if wait := refused.Wait(); wait > 0 {
-				err = fmt.Errorf("%w; it can be made again in %s", err, wait.Round(time.Second))
-			}
-		case refused.Code == "" || s >= 500 || s < 400:
-			status = exitServerError
-		case s == http.StatusUnauthorized || s == http.StatusForbidden:
-			status = exitForbidden
-		default:
-			status = exitClientError
-		}
-	case errors.As(err, &none):
-		status = exitNoAnswer
-	case errors.As(err, &broken):
-		status = exitServerError
-	default:
-		return err
-	}
-	return statusError{err, status}
 }
 
 // apiRequest is a call and its row of the table.

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/cmd/remote"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -344,21 +343,6 @@ func TestAPIOfAWrongServer(t *testing.T) {
 	}
 }
 
-// A call that never reached an instance names the address, and what sets it.
-func TestAPINamesTheAddress(t *testing.T) {
-	g := &Globals{settings: newChosen(func(string) (string, bool) { return "", false })}
-	address := new(instanceFlags).address(g)
-	for sent, want := range map[bool]string{
-		false: "no instance can be reached at http://127.0.0.1:8080: refused; KARTEI_URL or --url names another address",
-		true:  "refused",
-	} {
-		err := classified(unreached(&remote.NoAnswerError{Err: errors.New("refused"), Sent: sent}, address))
-		if with := new(statusError); err.Error() != want || !errors.As(err, with) || with.status != exitNoAnswer {
-			t.Errorf("sent %t: %v, want %q", sent, err, want)
-		}
-	}
-}
-
 // full is an output that accepts one record and then fails.
 type full struct{ bytes.Buffer }
 
@@ -381,7 +365,7 @@ func TestAPIStopsAtAFullDisk(t *testing.T) {
 	defer server.Close()
 	var errs bytes.Buffer
 	environ := map[string]string{"KARTEI_URL": server.URL, "KARTEI_KEY": "k"}
-	status := run(context.Background(), []string{"api", "/contacts", "--paginate"},
+	status := run(context.Background(), new(commands), []string{"api", "/contacts", "--paginate"},
 		func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &full{}, &errs)
 	if status != 1 || !strings.Contains(errs.String(), errFull.Error()) || pages != 2 {
 		t.Errorf("status %d after %d pages, %q", status, pages, &errs)
@@ -400,7 +384,7 @@ func TestAPIInterrupted(t *testing.T) {
 	defer server.Close()
 	environ := map[string]string{"KARTEI_URL": server.URL, "KARTEI_KEY": "k"}
 	var out, errs bytes.Buffer
-	status := run(ctx, []string{"api", "contacts.create", "-f", "lastName=Berg", "--idempotency-key", "k1"},
+	status := run(ctx, new(commands), []string{"api", "contacts.create", "-f", "lastName=Berg", "--idempotency-key", "k1"},
 		func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &out, &errs)
 	if status != exitInterrupted || !strings.Contains(errs.String(), "--idempotency-key k1") ||
 		!strings.Contains(errs.String(), "interrupted") {

@@ -6,9 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"kartei/door/admin"
 	"kartei/instance"
-	"kartei/instance/config"
 	"kartei/store/blob"
 )
 
@@ -16,27 +14,6 @@ type blobsCmd struct {
 	Rotate rotateBlobsCmd `cmd:"" name:"rotate" help:"Seal all files, webhook secrets and stored answers under the master key in force."`
 	Check  checkBlobsCmd  `cmd:"" name:"check" help:"Find missing and damaged files, and files without a document."`
 	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Forget where the files are, so that a server with another folder or bucket can start."`
-}
-
-// blobKeys are the settings that a command needs to open files itself, without
-// a server.
-type blobKeys struct {
-	MasterKeyFile          config.File       `name:"master-key-file" placeholder:"FILE" help:"File with the master key in force; used only if no server runs."`
-	PreviousMasterKeyFiles []config.File     `name:"previous-master-key-files" placeholder:"FILE" help:"Files with the master keys before it."`
-	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Whether files are encrypted."`
-}
-
-// open returns a door to the files without a server.
-func (k *blobKeys) open(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
-	return instance.OpenBlobDoor(ctx, store, k.server())
-}
-
-// server returns the settings of a server that opens files.
-func (k *blobKeys) server() *config.Server {
-	return &config.Server{
-		MasterKeyFile: k.MasterKeyFile, PreviousMasterKeyFiles: k.PreviousMasterKeyFiles,
-		BlobEncryption: k.BlobEncryption,
-	}
 }
 
 type rotateBlobsCmd struct {

@@ -38,10 +38,10 @@ func (c *contactCardsCmd) Run(ctx context.Context, g *Globals) (err error) {
 			return failed
 		}
 		out = file
-		defer func() { err = (&exportFlags{Output: c.Output}).closed(file, err) }()
+		defer func() { err = closeWhole(file, err) }()
 	}
 	if err := c.write(ctx, client, out); err != nil {
-		return classified(unreached(err, c.address(g)))
+		return c.explain(g, err)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (c *exportFlags) write(
 			return failed
 		}
 		out = file
-		defer func() { err = c.closed(file, err) }()
+		defer func() { err = closeWhole(file, err) }()
 	}
 	begun, err := admin.Call(ctx, caller, o, in)
 	if err != nil {
@@ -122,15 +122,15 @@ func (c *exportFlags) write(
 	return nil
 }
 
-// closed closes the file and removes it after an error.
-func (c *exportFlags) closed(file *os.File, err error) error {
+// closeWhole closes a file, and removes it after an error.
+func closeWhole(file *os.File, err error) error {
 	if err == nil {
 		err = errors.Join(file.Sync(), file.Close())
 	} else {
 		file.Close()
 	}
 	if err != nil {
-		err = errors.Join(err, os.Remove(c.Output))
+		err = errors.Join(err, os.Remove(file.Name()))
 	}
 	return err
 }

@@ -34,6 +34,8 @@ type Globals struct {
 	words string
 }
 
+func (g *Globals) globals() *Globals { return g }
+
 // Connect returns a connection to the server that runs on the data. If none
 // runs, it returns a door to the data itself. The caller must call the returned
 // function at the end.
@@ -126,4 +128,12 @@ func (g *Globals) print(v any) error {
 	}
 	_, err = fmt.Fprintf(g.Out, "%s\n", b)
 	return err
+}
+
+func absolute(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	return abs
 }

@@ -407,34 +407,6 @@ func (g *Globals) stepOf(
 	return step(ctx, g, caller, j, o, of, of)
 }
 
-// server returns a connection to the server that runs on the data. Imports are its work, and
-// what is sealed needs its master key.
-func (g *Globals) server(ctx context.Context) (socket.Caller, func(), error) {
-	caller, done, err := g.Connect(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, alone := caller.(*admin.Door); alone {
-		done()
-		return nil, nil, fmt.Errorf("%s: no server runs on the data in %s, and this is work of a server", g.words,
-			absolute(string(g.DataDir)))
-	}
-	return caller, done, nil
-}
-
-// call is like act, but only a server executes the operation.
-func call[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (out Out, err error) {
-	caller, done, err := g.server(ctx)
-	if err != nil {
-		return out, err
-	}
-	defer done()
-	if out, err = admin.Call(ctx, caller, o, in); err != nil {
-		return out, g.refused(err)
-	}
-	return out, nil
-}
-
 // step calls an operation that a job goes on with, waits for the job, and shows the import.
 func step[In any](
 	ctx context.Context, g *Globals, caller socket.Caller, j JSON, o op.Operation[In, imports.Import],

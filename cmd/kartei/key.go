@@ -13,7 +13,6 @@ import (
 	"kartei/instance"
 	"kartei/integration/key"
 	"kartei/integration/webhook"
-	"kartei/kit/clock"
 )
 
 type keyCmd struct {
@@ -283,15 +282,4 @@ func keyRow(k key.Info) []string {
 	}
 	return []string{k.ID, "kart_" + k.Environment + "_" + k.KidShort + "...", k.Name, k.Environment, status,
 		strings.Join(k.Scopes, ","), strings.Join(networks, ","), k.VersionPin, minute(k.ExpiresAt), minute(k.LastUsedAt)}
-}
-
-// minuteForm is the layout of times in tables, in UTC.
-const minuteForm = "2006-01-02 15:04Z"
-
-// minute formats a time for tables.
-func minute(t clock.Micros) string {
-	if t == 0 {
-		return "never"
-	}
-	return t.Time().Format(minuteForm)
 }

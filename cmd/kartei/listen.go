@@ -21,48 +21,6 @@ import (
 	"kartei/kit/clock"
 )
 
-// instanceFlags name an instance, which may be on another machine.
-type instanceFlags struct {
-	URL string `name:"url" placeholder:"URL" help:"The address of the instance; without it KARTEI_URL, else http://127.0.0.1:8080."`
-	Key string `name:"key" placeholder:"KEY" help:"The API key; without it KARTEI_KEY, which other users of the machine cannot see."`
-}
-
-// address returns the address of the instance.
-func (f *instanceFlags) address(g *Globals) string {
-	named, _ := g.environ("KARTEI_URL")
-	return cmp.Or(f.URL, named, "http://127.0.0.1:8080")
-}
-
-// client returns a client of the instance. It prints every wait.
-func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Client, error) {
-	return f.telling(g, patience, func(why error, wait time.Duration) {
-		until := ""
-		if patience > 0 {
-			until = fmt.Sprintf(" for %s at most", patience)
-		}
-		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s, and after that%s.\n", why,
-			wait.Round(100*time.Millisecond), until)
-	})
-}
-
-// telling returns a client of the instance. It passes every wait to a function.
-func (f *instanceFlags) telling(
-	g *Globals, patience time.Duration, waiting func(error, time.Duration),
-) (*remote.Client, error) {
-	environ := func(name string) string { v, _ := g.environ(name); return v }
-	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
-	if key == "" {
-		return nil, usagef("the API key is missing; set KARTEI_KEY or give --key")
-	}
-	c, err := remote.New(remote.Options{
-		URL: f.address(g), Key: key, Patience: patience, Clock: clock.System, Waiting: waiting,
-	})
-	if err != nil {
-		return nil, usagef("--url: %w", err)
-	}
-	return c, nil
-}
-
 type listenCmd struct {
 	instanceFlags
 	Forward string   `name:"forward" required:"" placeholder:"URL" help:"Where each event is posted, for example http://localhost:3000/hook."`

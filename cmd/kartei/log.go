@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"kartei/integration/requestlog"
-	"kartei/kit/clock"
 )
 
 type logCmd struct {
@@ -66,26 +65,4 @@ func logRow(l requestlog.Line) []string {
 	return []string{l.Time.String(), strconv.Itoa(l.Status), l.Code, l.Reason, l.Door, l.Method, l.Operation,
 		l.KidShort, l.Address,
 		(time.Duration(l.DurationMicros) * time.Microsecond).String(), l.RequestID}
-}
-
-// moment is a point in time as a flag. It is RFC 3339, a minute as tables print
-// it (2026-11-01 09:00Z), or a duration before now.
-type moment struct{ clock.Micros }
-
-// UnmarshalText parses the flag.
-func (m *moment) UnmarshalText(text []byte) error {
-	if ago, err := time.ParseDuration(string(text)); err == nil && ago >= 0 {
-		m.Micros = clock.Now(clock.System).Add(-ago)
-		return nil
-	}
-	if at, err := time.Parse(minuteForm, string(text)); err == nil {
-		m.Micros = clock.FromTime(at)
-		return nil
-	}
-	at, err := clock.Parse(string(text))
-	if err != nil {
-		return fmt.Errorf("%q is neither a time such as 2026-11-01T09:00:00Z nor a duration such as 24h", text)
-	}
-	m.Micros = at
-	return nil
 }

@@ -4,32 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
-
-	"kartei/kit/clock"
 )
-
-func TestMoment(t *testing.T) {
-	var m moment
-	if err := m.UnmarshalText([]byte("2026-11-01T10:00:00+01:00")); err != nil ||
-		m.String() != "2026-11-01T09:00:00.000000Z" {
-		t.Errorf("%v, %v", m, err)
-	}
-	before := clock.Now(clock.System).Add(-24 * time.Hour)
-	if err := m.UnmarshalText([]byte("24h")); err != nil || m.Micros < before || m.Micros > before.Add(time.Minute) {
-		t.Errorf("%v, %v", m, err)
-	}
-	parsed := m.Micros
-	if err := m.UnmarshalText([]byte(minute(parsed))); err != nil || m.Micros > parsed ||
-		m.Micros < parsed.Add(-time.Minute) {
-		t.Errorf("as tables print it: %v, %v", m, err)
-	}
-	for _, text := range []string{"", "yesterday", "-1h", "2026-11-01", "2026-11-01T09:00:00"} {
-		if err := m.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-}
 
 // The log of a data folder is read while no server runs on it. Settings of the
 // server in the environment do not matter.
@@ -63,7 +38,7 @@ func TestLog(t *testing.T) {
 	} {
 		var out, errs strings.Builder
 		args := append([]string{"log", "--data-dir", data}, strings.Fields(test.args)...)
-		if status := run(context.Background(), args, environ, &out, &errs); status != test.status ||
+		if status := run(context.Background(), new(commands), args, environ, &out, &errs); status != test.status ||
 			out.String() != test.out || (errs.Len() > 0) != (status != 0) {
 			t.Errorf("log %s: %d, %q, %q", test.args, status, out.String(), errs.String())
 		}

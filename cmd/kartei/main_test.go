@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,18 +14,16 @@ import (
 	"syscall"
 	"testing"
 
-	"kartei/access"
 	"kartei/api"
 	"kartei/api/openapi"
 	"kartei/docs"
 	"kartei/kit/fault"
-	"kartei/people/notify"
 )
 
 // kartei runs a command line in this process.
 func kartei(environ map[string]string, args ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
-	status = run(context.Background(), args, func(name string) (string, bool) { v, ok := environ[name]; return v, ok },
+	status = run(context.Background(), new(commands), args, func(name string) (string, bool) { v, ok := environ[name]; return v, ok },
 		&o, &e)
 	return status, o.String(), e.String()
 }
@@ -291,17 +287,6 @@ func sources(t *testing.T, pattern string) map[string]string {
 	return texts
 }
 
-// The next page begins after an id, in whichever column it stands.
-func TestHintOfNextPage(t *testing.T) {
-	var out, errs bytes.Buffer
-	g := &Globals{Out: &out, Err: &errs}
-	page := access.List[notify.Entry]{Data: []notify.Entry{{ID: "ntc_1"}, {ID: "ntc_2"}}, HasMore: true}
-	err := printList(g, JSON{}, page, []string{"TIME", "ID"}, func(e notify.Entry) []string { return []string{"-", e.ID} })
-	if err != nil || !strings.HasSuffix(errs.String(), "--after ntc_2\n") {
-		t.Errorf("%s %v", errs.String(), err)
-	}
-}
-
 func TestConfigSaysWhereValuesComeFrom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kartei.toml")
 	if err := os.WriteFile(file, []byte("listen = ':1'\nguesses = 1\nidle_timeout = '1s'\nmetered = false\n"),
@@ -387,36 +372,5 @@ func TestHelpIsACommandToo(t *testing.T) {
 	}
 	if status, _, errs := kartei(nil, "help", "srve"); status != 2 || !strings.Contains(errs, "srve") {
 		t.Errorf("help for what is not there: status %d, %s", status, errs)
-	}
-}
-
-func TestVersion(t *testing.T) {
-	status, out, _ := kartei(nil, "version", "--json")
-	var v struct{ Version, Commit, Go string }
-	if err := json.Unmarshal([]byte(out), &v); err != nil || status != 0 || v.Version != release {
-		t.Errorf("status %d: %s", status, out)
-	}
-	changes, err := os.ReadFile("../../CHANGELOG.md")
-	if err != nil || !strings.Contains(string(changes), "## "+release+" ") {
-		t.Errorf("CHANGELOG.md has no entry for %s (%v)", release, err)
-	}
-}
-
-// The error about a file that the process may not use has the next step.
-func TestCureOfFiles(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{fmt.Errorf("db: %w", &fs.PathError{Op: "open", Path: "kartei.db.lock", Err: syscall.EACCES}), "chown"},
-		{fmt.Errorf("masterkey: %w", &fs.PathError{Op: "open", Path: "master.key", Err: syscall.EACCES}), "chown"},
-		{&os.LinkError{Op: "link", Old: "a", New: "b", Err: syscall.EPERM}, "chown"},
-		{fmt.Errorf("--blob-url: %w", &fs.PathError{Op: "mkdir", Path: "files", Err: syscall.EROFS}), "mount it for writing"},
-		{&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}, ""},
-		{&fs.PathError{Op: "open", Path: "a", Err: syscall.ENOENT}, ""},
-	} {
-		if got := cure(c.err); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%v: %q, want %q", c.err, got, c.want)
-		}
 	}
 }

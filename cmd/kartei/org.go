@@ -5,17 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/api/op"
 	"kartei/door/admin"
-	"kartei/door/admin/socket"
 	"kartei/instance"
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
@@ -224,121 +218,4 @@ func orgRow(o access.OrganizationInfo) []string {
 		o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, o.SecondFactor,
 		o.Passwords, string(o.Applications), erased, sandbox,
 	}
-}
-
-// pageFlags select a part of a list.
-type pageFlags struct {
-	Limit int    `name:"limit" default:"1000" placeholder:"N" help:"Maximum number of entries, up to 1000."`
-	After string `name:"after" placeholder:"ID" help:"Only entries after this one."`
-}
-
-func (p pageFlags) page(org string) access.Page {
-	return access.Page{Organization: org, Limit: p.Limit, After: p.After}
-}
-
-// flagNames maps the members of inputs to flags, for errors.
-var flagNames = map[string]string{
-	"organizationId": "--org", "principalId": "--principal", "url": "--url", "eventTypes": "--events",
-	"environment": "--env", "networks": "--ip",
-	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
-	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
-	"to": "--to", "mail": "--mail", "language": "--language",
-	"secondFactor": "--second-factor", "passwords": "--password-sign-in", "passwordAdmin": "--password-admin",
-	"applications": "--applications", "clientId": "CLIENT",
-	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
-}
-
-// act runs an operation for operators. The server that runs on the data
-// executes it, or this process if none runs. Errors name the command and the
-// flags.
-func act[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (Out, error) {
-	out, _, err := actOf(ctx, g, o, in)
-	return out, err
-}
-
-// actOf is like act. It also reports whether a server that runs on the data
-// executed the operation.
-func actOf[In, Out any](
-	ctx context.Context, g *Globals, o op.Operation[In, Out], in In,
-) (out Out, running bool, err error) {
-	caller, done, err := g.Connect(ctx)
-	if err != nil {
-		return out, false, err
-	}
-	defer done()
-	if out, err = admin.Call(ctx, caller, o, in); err != nil {
-		return out, false, g.refused(err)
-	}
-	_, alone := caller.(*admin.Door)
-	return out, !alone, nil
-}
-
-// process is like act for an act of the process. Such an act is no operation and has a
-// name. The pointer to its answer may be nil.
-func (g *Globals) process(ctx context.Context, name string, in, out any) error {
-	caller, done, err := g.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := caller.Call(ctx, name, in, out); err != nil {
-		return g.refused(err)
-	}
-	return nil
-}
-
-func nothingToSet(flags string) error {
-	return usagef("nothing to change: give %s", flags)
-}
-
-// printOne prints an answer: as JSON, or as a table with one row.
-func printOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []string) error {
-	if j.JSON {
-		return g.print(v)
-	}
-	return table(g, header, [][]string{row(v)})
-}
-
-// printList prints a page of a list. The next page begins after the last ID.
-func printList[T any](g *Globals, j JSON, page access.List[T], header []string, row func(T) []string) error {
-	if j.JSON {
-		return g.print(page)
-	}
-	rows := make([][]string, len(page.Data))
-	for i, v := range page.Data {
-		rows[i] = row(v)
-	}
-	if err := table(g, header, rows); err != nil || !page.HasMore {
-		return err
-	}
-	_, err := fmt.Fprintf(g.Err, "There are more entries: --after %s\n", rows[len(rows)-1][slices.Index(header, "ID")])
-	return err
-}
-
-func table(g *Globals, header []string, rows [][]string) error {
-	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
-	for _, cells := range append([][]string{header}, rows...) {
-		for i, cell := range cells {
-			if cell == "" {
-				cells[i] = "-"
-			}
-			cells[i] = strings.Map(printable, cells[i])
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	return w.Flush()
-}
-
-// printable replaces what a terminal obeys instead of showing it. Names of files and of
-// applications may have it.
-func printable(r rune) rune {
-	if unicode.IsControl(r) {
-		return utf8.RuneError
-	}
-	return r
-}
-
-// refused adds the words of the command to an error.
-func (g *Globals) refused(err error) error {
-	return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -124,14 +123,6 @@ on its own data. The API answers for an organization once
 `, absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
 		i.BaseURL, i.BaseURL, i.OperatorURL, g.command()+" "+strings.Join(beginning, "\n  "+g.command()+" "))
 	return nil
-}
-
-func absolute(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	return abs
 }
 
 func newLogger(g *Globals, format config.LogFormat, level config.LogLevel) (*slog.Logger, error) {

@@ -17,7 +17,7 @@ func (s shell) serve() {
 	go func() {
 		defer close(ended)
 		defer errs.Close()
-		run(ctx, []string{
+		run(ctx, new(commands), []string{
 			"--data-dir", s.dir, "serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 			"--log-format", "json",
 		},

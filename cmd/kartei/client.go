@@ -1,0 +1,98 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"kartei/cmd/remote"
+	"kartei/kit/clock"
+)
+
+// instanceFlags name an instance, which may be on another machine.
+type instanceFlags struct {
+	URL string `name:"url" placeholder:"URL" help:"The address of the instance; without it KARTEI_URL, else http://127.0.0.1:8080."`
+	Key string `name:"key" placeholder:"KEY" help:"The API key; without it KARTEI_KEY, which other users of the machine cannot see."`
+}
+
+// address returns the address of the instance.
+func (f *instanceFlags) address(g *Globals) string {
+	named, _ := g.environ("KARTEI_URL")
+	return cmp.Or(f.URL, named, "http://127.0.0.1:8080")
+}
+
+// client returns a client of the instance. It prints every wait.
+func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Client, error) {
+	return f.telling(g, patience, func(why error, wait time.Duration) {
+		until := ""
+		if patience > 0 {
+			until = fmt.Sprintf(" for %s at most", patience)
+		}
+		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s, and after that%s.\n", why,
+			wait.Round(100*time.Millisecond), until)
+	})
+}
+
+// telling returns a client of the instance. It passes every wait to a function.
+func (f *instanceFlags) telling(
+	g *Globals, patience time.Duration, waiting func(error, time.Duration),
+) (*remote.Client, error) {
+	environ := func(name string) string { v, _ := g.environ(name); return v }
+	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
+	if key == "" {
+		return nil, usagef("the API key is missing; set KARTEI_KEY or give --key")
+	}
+	c, err := remote.New(remote.Options{
+		URL: f.address(g), Key: key, Patience: patience, Clock: clock.System, Waiting: waiting,
+	})
+	if err != nil {
+		return nil, usagef("--url: %w", err)
+	}
+	return c, nil
+}
+
+// explain adds to the error of a call what the user can do, and gives it the exit status of
+// its class.
+func (f *instanceFlags) explain(g *Globals, err error) error {
+	return classify(nameAddress(err, f.address(g)))
+}
+
+// nameAddress adds the address to the error of a call that was never sent, and
+// says how to name another one.
+func nameAddress(err error, address string) error {
+	if none := new(remote.NoAnswerError); !errors.As(err, &none) || none.Sent {
+		return err
+	}
+	return fmt.Errorf("no instance can be reached at %s: %w; KARTEI_URL or --url names another address", address, err)
+}
+
+// classify gives an error the exit status of its class.
+func classify(err error) error {
+	refused, none, broken := new(remote.Refusal), new(remote.NoAnswerError), new(remote.BrokenListError)
+	var status int
+	switch {
+	case errors.As(err, &refused):
+		switch s := refused.Status; {
+		case s == http.StatusTooManyRequests:
+			status = exitLimit
+			if wait := refused.Wait(); wait > 0 {
+				err = fmt.Errorf("%w; it can be made again in %s", err, wait.Round(time.Second))
+			}
+		case refused.Code == "" || s >= 500 || s < 400:
+			status = exitServerError
+		case s == http.StatusUnauthorized || s == http.StatusForbidden:
+			status = exitForbidden
+		default:
+			status = exitClientError
+		}
+	case errors.As(err, &none):
+		status = exitNoAnswer
+	case errors.As(err, &broken):
+		status = exitServerError
+	default:
+		return err
+	}
+	return statusError{err, status}
+}

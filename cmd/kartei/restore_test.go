@@ -1,0 +1,50 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A restore names the acts about keys and rights that came after the copy: a key that
+// was revoked is valid again.
+func TestRestoreNamesWhatIsLost(t *testing.T) {
+	s := newShell(t)
+	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	ida := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org")["id"].(string)
+	key := s.answer("key", "create", "--org", org, "--principal", ida, "--env", "test", "--scopes",
+		"contacts:read")["id"].(string)
+	file := filepath.Join(t.TempDir(), "copy")
+	if status, _, errs := s.try("backup", "--without-files", file); status != 0 {
+		t.Fatal(errs)
+	}
+	restored := func(s shell, line ...string) string {
+		t.Helper()
+		status, out, errs := s.try(append([]string{"restore", "--without-files", file}, line...)...)
+		if status != 0 || !strings.Contains(out, "All sessions have ended") {
+			t.Fatalf("restore: status %d, %q, %q", status, out, errs)
+		}
+		return out
+	}
+	if out := restored(s, "--force"); strings.Contains(out, "after the copy was made") {
+		t.Errorf("nothing was changed after the copy, and the restore says: %q", out)
+	}
+	s.answer("key", "revoke", key)
+	s.answer("user", "set", ida, "--role", "viewer")
+	out := restored(s, "--force")
+	for _, want := range []string{
+		"These keys and rights were changed after the copy was made", "key.revoke  " + key,
+		"person.set  " + ida, "role: member to viewer",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the restore does not say %q: %q", want, out)
+		}
+	}
+	if got := s.answer("key", "show", key)["status"]; got != "active" {
+		t.Errorf("the restored key is %v", got)
+	}
+	// Where there was no database, nothing is known.
+	if out := restored(shell{t, filepath.Join(t.TempDir(), "new")}); !strings.Contains(out, "is not known here") {
+		t.Errorf("a restore into a new folder says %q", out)
+	}
+}
