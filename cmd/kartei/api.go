@@ -94,7 +94,7 @@ func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 	out.refusal(err)
 	c.tellOutcome(g, built, err)
 	if ctx.Err() != nil {
-		return statusError{errors.New("interrupted"), exitInterrupted}
+		return errInterrupted
 	}
 	return c.explain(g, advise(err))
 }

@@ -108,7 +108,7 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 				made.Files, made.Copied.Copied, made.Copied.Bytes, made.Copied.Same)
 		}
 	}
-	return errors.Join(err, g.unreadable(made.Copied))
+	return errors.Join(err, unreadable(g, made.Copied))
 }
 
 // besides returns the absolute path of a backup's folder of files.
@@ -120,7 +120,7 @@ func besides(file string, named config.Dir) (string, error) {
 }
 
 // unreadable reports files that are missing in a copy.
-func (g *Globals) unreadable(c *blob.CopyCounts) error {
+func unreadable(g *Globals, c *blob.CopyCounts) error {
 	if c == nil || c.Unreadable+c.Missing == 0 {
 		return nil
 	}
@@ -187,10 +187,10 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		return errors.Join(g.print(map[string]any{
 			"from": c.File, "aside": aside, "filesCopied": copied, "lostActs": lost,
-		}), g.unreadable(copied))
+		}), unreadable(g, copied))
 	}
 	fmt.Fprintf(g.Out, "The database was restored from %s. All sessions have ended: people sign in again. Connections of applications, links in mails, open invitations and recovery codes have ended, too.\n", c.File)
-	g.lostActs(lost, unknown)
+	lostActs(g, lost, unknown)
 	fmt.Fprintln(g.Out, "Webhooks that were pending in it are delivered at the first start. To look at a copy only, start with --webhook-deny-nets 0.0.0.0/0,::/0.")
 	if aside != "" {
 		fmt.Fprintf(g.Out, "The previous database is in %s.\n", aside)
@@ -202,7 +202,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	case !c.WithoutFiles:
 		fmt.Fprintf(g.Out, "No files of documents were restored: there is no folder %s.files; --files names another one.\n", c.File)
 	}
-	return g.unreadable(copied)
+	return unreadable(g, copied)
 }
 
 // maxLost bounds the acts that are shown.
@@ -210,7 +210,7 @@ const maxLost = 50
 
 // lostActs shows which acts about keys and rights the restored database does not
 // know. unknown is why the former database could not be read.
-func (g *Globals) lostActs(lost []audit.Line, unknown error) {
+func lostActs(g *Globals, lost []audit.Line, unknown error) {
 	switch {
 	case unknown != nil:
 		fmt.Fprintln(g.Out, "Which keys and rights were changed after the copy was made is not known here, since there was no database before that could be read. Look through them: kartei key list, kartei user list.")

@@ -9,7 +9,7 @@ import (
 
 // A call that never reached an instance names the address, and what sets it.
 func TestAPINamesTheAddress(t *testing.T) {
-	g := &Globals{settings: newChosen(func(string) (string, bool) { return "", false })}
+	g := &Globals{settings: newResolver(func(string) (string, bool) { return "", false })}
 	for sent, want := range map[bool]string{
 		false: "no instance can be reached at http://127.0.0.1:8080: refused; KARTEI_URL or --url names another address",
 		true:  "refused",

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Exit statuses by the class of an error. Statuses 1 and 2 mean the same for
 // every command.
@@ -38,3 +41,6 @@ type statusError struct {
 
 // Unwrap returns the error.
 func (e statusError) Unwrap() error { return e.error }
+
+// errInterrupted is the error of a call that an interrupt ended.
+var errInterrupted error = statusError{errors.New("interrupted"), exitInterrupted}

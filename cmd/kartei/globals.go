@@ -95,14 +95,6 @@ func (g *Globals) traces() (trace.Settings, error) {
 	return s, nil
 }
 
-// blame adds to an error about settings the variables and the file that set them. It
-// leaves out settings that the command line set.
-func (g *Globals) blame(err error) error { return g.settings.blame(err) }
-
-// source returns the source of a setting's value: flag, the name of a variable,
-// the path of the file, or default.
-func (g *Globals) source(name string) string { return g.settings.source(name) }
-
 // setting returns the value that a variable or the file gives to a flag of another
 // command, and whether there is one.
 func (g *Globals) setting(name string) (value string, found bool) {

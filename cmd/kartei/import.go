@@ -265,7 +265,7 @@ type importRunCmd struct{ importActor }
 
 // Run imports.
 func (c *importRunCmd) Run(ctx context.Context, g *Globals) error {
-	return g.stepOf(ctx, c.JSON, imports.Run, c.named())
+	return stepOf(ctx, g, c.JSON, imports.Run, c.named())
 }
 
 type importUndoCmd struct{ importActor }
@@ -278,7 +278,7 @@ somebody has changed since, or what tasks or documents belong to, stays as it is
 
 // Run takes an import back.
 func (c *importUndoCmd) Run(ctx context.Context, g *Globals) error {
-	return g.stepOf(ctx, c.JSON, imports.Undo, c.named())
+	return stepOf(ctx, g, c.JSON, imports.Undo, c.named())
 }
 
 type importDiscardCmd struct{ importRef }
@@ -320,7 +320,7 @@ func (c *importShowCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	return g.showImport(c.JSON, &x)
+	return showImport(g, c.JSON, &x)
 }
 
 type importReportCmd struct {
@@ -396,8 +396,8 @@ func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 }
 
 // stepOf is step with a connection of its own.
-func (g *Globals) stepOf(
-	ctx context.Context, j JSON, o op.Operation[imports.Reference, imports.Import], of imports.Reference,
+func stepOf(
+	ctx context.Context, g *Globals, j JSON, o op.Operation[imports.Reference, imports.Import], of imports.Reference,
 ) error {
 	caller, done, err := g.server(ctx)
 	if err != nil {
@@ -428,25 +428,25 @@ func step[In any](
 		case <-time.After(importPoll):
 		}
 		if x, err = admin.Call(ctx, caller, imports.Get, of); err != nil {
-			return g.goesOn(of, err)
+			return goesOn(g, of, err)
 		}
 		if time.Since(told) > importNews && !j.JSON {
 			told = time.Now()
 			fmt.Fprintf(g.Err, "%s: %d of %d\n", x.State, x.Done, x.Lines)
 		}
 	}
-	if err := g.showImport(j, &x); err != nil {
+	if err := showImport(g, j, &x); err != nil {
 		return err
 	}
 	if x.Reason != "" {
-		return fmt.Errorf("%s: the import is %s (%s)%s", g.words, x.State, x.Reason, hints[x.Reason])
+		return g.refused(fmt.Errorf("the import is %s (%s)%s", x.State, x.Reason, hints[x.Reason]))
 	}
 	return nil
 }
 
 // goesOn returns the error of a command that could not ask how far an import is. The
 // job goes on without it, also when the server is started again.
-func (g *Globals) goesOn(of imports.Reference, err error) error {
+func goesOn(g *Globals, of imports.Reference, err error) error {
 	cause := g.refused(err)
 	if errors.Is(err, socket.ErrNoAnswer) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		cause = errors.New("the server ended")
@@ -478,7 +478,7 @@ const (
 )
 
 // showImport prints an import.
-func (g *Globals) showImport(j JSON, x *imports.Import) error {
+func showImport(g *Globals, j JSON, x *imports.Import) error {
 	if j.JSON {
 		return g.print(x)
 	}

@@ -35,7 +35,7 @@ func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if made.Link == "" {
-		made.Link = g.link(invitation.Path, made.Token)
+		made.Link = link(g, invitation.Path, made.Token)
 	}
 	if c.JSON.JSON {
 		return g.print(made)
@@ -94,7 +94,7 @@ func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
 
 // link returns the address of a page with a token. No server runs, so the address of
 // the instance comes from the settings of this command.
-func (g *Globals) link(page, token string) string {
+func link(g *Globals, page, token string) string {
 	base, known := g.setting("base-url")
 	if !known {
 		base = "http://localhost"
@@ -122,7 +122,7 @@ func (c *userResetCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if l.Link == "" {
-		l.Link = g.link(account.ResetPath, l.Token)
+		l.Link = link(g, account.ResetPath, l.Token)
 	}
 	if c.JSON.JSON {
 		return g.print(l)
@@ -151,7 +151,7 @@ func (c *userResetFactorsCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if l.Link == "" {
-		l.Link = g.link(account.ResetPath, l.Token)
+		l.Link = link(g, account.ResetPath, l.Token)
 	}
 	if c.JSON.JSON {
 		return g.print(l)
@@ -180,7 +180,7 @@ func (c *userUnlinkCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if l.Link == "" && l.Token != "" {
-		l.Link = g.link(account.ResetPath, l.Token)
+		l.Link = link(g, account.ResetPath, l.Token)
 	}
 	if c.JSON.JSON {
 		return g.print(l)

@@ -152,14 +152,14 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 			return err
 		}
 	}
-	return g.tellEndpoints(ctx, k.ID)
+	return tellEndpoints(ctx, g, k.ID)
 }
 
 // tellEndpoints prints how many webhook endpoints of the key's owner still get
 // events. Endpoints belong to the owner, not to the key. After a leak all of
 // them matter, because the key may have changed the address of an endpoint that
 // another key made.
-func (g *Globals) tellEndpoints(ctx context.Context, id string) error {
+func tellEndpoints(ctx context.Context, g *Globals, id string) error {
 	var page access.List[webhook.Info]
 	k, err := act(ctx, g, key.Get, access.ByID{ID: id})
 	if err == nil {
@@ -235,7 +235,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
 	if err := showSecret(ctx, g, c.JSON, k); err != nil {
 		return err
 	}
-	return g.tellEndpoints(ctx, c.ID)
+	return tellEndpoints(ctx, g, c.ID)
 }
 
 // showSecret prints a new key with its secret.
@@ -248,14 +248,14 @@ func showSecret(ctx context.Context, g *Globals, j JSON, k key.WithSecret) error
 This is key %s, valid until %s. Keep it now: it is not shown again.
 Try it at the address where the server serves:
   curl -H 'Authorization: Bearer %[1]s' %[4]s/v1/me
-`, k.Key, k.ID, k.ExpiresAt, g.address(ctx))
+`, k.Key, k.ID, k.ExpiresAt, address(ctx, g))
 	return err
 }
 
 // address returns the address of the server that runs on the data. If none
 // runs, it returns the address of a server with the same settings. That is
 // base-url or listen from the environment or the file, or else the default.
-func (g *Globals) address(ctx context.Context) string {
+func address(ctx context.Context, g *Globals) string {
 	var running instance.Address
 	if err := g.process(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {
 		return running.BaseURL

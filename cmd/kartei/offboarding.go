@@ -153,7 +153,7 @@ The command asks for the user's id unless --yes is given.`
 // Run erases a person.
 func (c *userEraseCmd) Run(ctx context.Context, g *Globals) error {
 	if !c.Yes {
-		if err := g.confirm("user", c.ID, "name, address, keys and webhook endpoints of "+c.ID); err != nil {
+		if err := confirm(g, "user", c.ID, "name, address, keys and webhook endpoints of "+c.ID); err != nil {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ be interrupted: the next run erases the rest, or the server within ten minutes.`
 // Run erases an organization in steps, and shows its progress.
 func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	if !c.Yes {
-		if err := g.confirm("organization", c.ID,
+		if err := confirm(g, "organization", c.ID,
 			"all records, files, people, keys and logs of "+c.ID+" and its sandbox"); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 // confirm asks the user to type the id of what is to be erased.
-func (g *Globals) confirm(what, id, erased string) error {
+func confirm(g *Globals, what, id, erased string) error {
 	fmt.Fprintf(g.Err, "This erases %s, for good.\nType the %s's id to go on: ", erased, what)
 	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input, the line is empty
 	if strings.TrimSpace(line) != id {

@@ -26,7 +26,7 @@ func run(
 	ctx context.Context, commands line, args []string, environ func(string) (string, bool), out, errs io.Writer,
 ) (status int) {
 	g := commands.globals()
-	g.Out, g.Err, g.settings = out, errs, newChosen(environ)
+	g.Out, g.Err, g.settings = out, errs, newResolver(environ)
 	parser, err := kong.New(commands,
 		kong.Name("kartei"),
 		kong.Description("Kartei keeps the contacts, companies, tasks and documents of an office and serves them as an HTTP API."),

@@ -23,7 +23,7 @@ type configResolver struct {
 	opened  bool
 }
 
-func newChosen(environ func(string) (string, bool)) *configResolver {
+func newResolver(environ func(string) (string, bool)) *configResolver {
 	s := &configResolver{from: map[string]string{}, flagged: map[string]bool{}}
 	s.sources.Environ = environ
 	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
@@ -100,7 +100,8 @@ func (s *configResolver) note(ctx *kong.Context) {
 
 // source returns the source of a setting's value: flag, the name of a variable,
 // the path of the file, or default.
-func (s *configResolver) source(name string) string {
+func (g *Globals) source(name string) string {
+	s := g.settings
 	if s.flagged[name] {
 		return "flag"
 	}
@@ -115,7 +116,8 @@ var flagsIn = regexp.MustCompile(`--[a-z0-9-]+`)
 
 // blame adds to an error about settings the variables and the file that set them. It
 // leaves out settings that the command line set.
-func (s *configResolver) blame(err error) error {
+func (g *Globals) blame(err error) error {
+	s := g.settings
 	var by []string
 	for _, flag := range flagsIn.FindAllString(err.Error(), -1) {
 		name := strings.TrimPrefix(flag, "--")
