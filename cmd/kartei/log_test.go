@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"kartei/cmd/kartei/command"
 )
 
 // The log of a data folder is read while no server runs on it. Settings of the
@@ -38,7 +40,7 @@ func TestLog(t *testing.T) {
 	} {
 		var out, errs strings.Builder
 		args := append([]string{"log", "--data-dir", data}, strings.Fields(test.args)...)
-		if status := run(context.Background(), new(commands), args, environ, &out, &errs); status != test.status ||
+		if status := command.Run(context.Background(), new(commands), args, environ, &out, &errs); status != test.status ||
 			out.String() != test.out || (errs.Len() > 0) != (status != 0) {
 			t.Errorf("log %s: %d, %q, %q", test.args, status, out.String(), errs.String())
 		}

@@ -1,4 +1,4 @@
-// Package main owns the command line: flags, environment, configuration file; one file for each subcommand.
+// Package main owns the program kartei and the list of its commands.
 package main
 
 import (
@@ -8,45 +8,51 @@ import (
 	"os/signal"
 	"syscall"
 
+	"kartei/cmd/kartei/command"
+	"kartei/cmd/kartei/developer"
+	"kartei/cmd/kartei/integration"
+	"kartei/cmd/kartei/people"
+	"kartei/cmd/kartei/server"
+	"kartei/cmd/kartei/transfer"
 	"kartei/extract"
 )
 
 // commands is the whole command line.
 type commands struct {
-	Globals
+	command.Globals
 
-	Serve          serveCmd          `cmd:"" name:"serve" help:"Serve the API until interrupted."`
-	Demo           demoCmd           `cmd:"" name:"demo" help:"Serve a sample office, for trying things out."`
-	Org            orgCmd            `cmd:"" name:"org" help:"Organizations."`
-	User           userCmd           `cmd:"" name:"user" help:"Users of an organization."`
-	Invitation     invitationCmd     `cmd:"" name:"invitation" help:"Open invitations to an organization."`
-	Contact        contactCmd        `cmd:"" name:"contact" help:"Contacts: everything about one as a file, or all as vCards."`
-	Import         importCmd         `cmd:"" name:"import" help:"Imports of contacts from other programs: tables and vCards."`
-	ServiceAccount serviceAccountCmd `cmd:"" name:"service-account" help:"Service accounts of an organization."`
-	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
-	Client         clientCmd         `cmd:"" name:"client" help:"Applications that act for service accounts (OAuth 2.1)."`
-	Grant          grantCmd          `cmd:"" name:"grant" help:"What applications may do for people and service accounts."`
-	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: calls, callers, and why a key was refused."`
-	Versions       versionsCmd       `cmd:"" name:"versions" help:"List the versions of the API that keys use."`
-	Usage          usageCmd          `cmd:"" name:"usage" help:"Count the calls of keys and the deliveries of webhooks, and show what is left of limits."`
-	Audit          auditCmd          `cmd:"" name:"audit" help:"Read the audit log: who administered what, and when."`
-	Bell           bellCmd           `cmd:"" name:"bell" help:"Read the bell entries of an organization's users."`
-	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"Background jobs: count them, list failed ones, and retry them."`
-	Webhook        webhookCmd        `cmd:"" name:"webhook" help:"Webhook endpoints: deliveries, sending events again, enabling endpoints."`
-	Listen         listenCmd         `cmd:"" name:"listen" help:"Post the events of an instance to a local address, as webhooks, while you develop."`
-	Trigger        triggerCmd        `cmd:"" name:"trigger" help:"Make a change in a sandbox that emits an event of a type."`
-	API            apiCmd            `cmd:"" name:"api" help:"Call the API of an instance: by method and path, or by the id of an operation."`
-	Pause          pauseCmd          `cmd:"" name:"pause" help:"Pause the API: every call is answered 503 API_PAUSED."`
-	Resume         resumeCmd         `cmd:"" name:"resume" help:"End the pause of the API."`
-	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are in use."`
-	Restore        restoreCmd        `cmd:"" name:"restore" help:"Restore the database and the files of documents from a copy."`
-	Copy           copyCmd           `cmd:"" name:"copy" help:"Move an instance to another database: from SQLite to PostgreSQL, or back."`
-	Blobs          blobsCmd          `cmd:"" name:"blobs" help:"The files of documents."`
-	MasterKey      masterKeyCmd      `cmd:"" name:"master-key" help:"The fingerprint of the master key in the database."`
-	Migrate        migrateCmd        `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
-	Conf           configCmd         `cmd:"" name:"config" help:"Print each setting with its value and its source: flag, environment, file or default."`
-	OpenAPI        openapiCmd        `cmd:"" name:"openapi" help:"OpenAPI documents, for developers of Kartei."`
-	Release        versionCmd        `cmd:"" name:"version" help:"Print the version."`
+	Serve          server.Serve          `cmd:"" name:"serve" help:"Serve the API until interrupted."`
+	Demo           server.Demo           `cmd:"" name:"demo" help:"Serve a sample office, for trying things out."`
+	Org            people.Org            `cmd:"" name:"org" help:"Organizations."`
+	User           people.User           `cmd:"" name:"user" help:"Users of an organization."`
+	Invitation     people.Invitation     `cmd:"" name:"invitation" help:"Open invitations to an organization."`
+	Contact        transfer.Contact      `cmd:"" name:"contact" help:"Contacts: everything about one as a file, or all as vCards."`
+	Import         transfer.Import       `cmd:"" name:"import" help:"Imports of contacts from other programs: tables and vCards."`
+	ServiceAccount people.ServiceAccount `cmd:"" name:"service-account" help:"Service accounts of an organization."`
+	Key            integration.Key       `cmd:"" name:"key" help:"API keys."`
+	Client         integration.Client    `cmd:"" name:"client" help:"Applications that act for service accounts (OAuth 2.1)."`
+	Grant          integration.Grant     `cmd:"" name:"grant" help:"What applications may do for people and service accounts."`
+	Log            integration.Log       `cmd:"" name:"log" help:"Read the request log: calls, callers, and why a key was refused."`
+	Versions       integration.Versions  `cmd:"" name:"versions" help:"List the versions of the API that keys use."`
+	Usage          integration.Usage     `cmd:"" name:"usage" help:"Count the calls of keys and the deliveries of webhooks, and show what is left of limits."`
+	Audit          people.Audit          `cmd:"" name:"audit" help:"Read the audit log: who administered what, and when."`
+	Bell           people.Bell           `cmd:"" name:"bell" help:"Read the bell entries of an organization's users."`
+	Jobs           server.Jobs           `cmd:"" name:"jobs" help:"Background jobs: count them, list failed ones, and retry them."`
+	Webhook        integration.Webhook   `cmd:"" name:"webhook" help:"Webhook endpoints: deliveries, sending events again, enabling endpoints."`
+	Listen         developer.Listen      `cmd:"" name:"listen" help:"Post the events of an instance to a local address, as webhooks, while you develop."`
+	Trigger        developer.Trigger     `cmd:"" name:"trigger" help:"Make a change in a sandbox that emits an event of a type."`
+	API            developer.API         `cmd:"" name:"api" help:"Call the API of an instance: by method and path, or by the id of an operation."`
+	Pause          server.Pause          `cmd:"" name:"pause" help:"Pause the API: every call is answered 503 API_PAUSED."`
+	Resume         server.Resume         `cmd:"" name:"resume" help:"End the pause of the API."`
+	Backup         server.Backup         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are in use."`
+	Restore        server.Restore        `cmd:"" name:"restore" help:"Restore the database and the files of documents from a copy."`
+	Copy           server.Copy           `cmd:"" name:"copy" help:"Move an instance to another database: from SQLite to PostgreSQL, or back."`
+	Blobs          server.Blobs          `cmd:"" name:"blobs" help:"The files of documents."`
+	MasterKey      server.MasterKey      `cmd:"" name:"master-key" help:"The fingerprint of the master key in the database."`
+	Migrate        server.Migrate        `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
+	Conf           server.Config         `cmd:"" name:"config" help:"Print each setting with its value and its source: flag, environment, file or default."`
+	OpenAPI        developer.OpenAPI     `cmd:"" name:"openapi" help:"OpenAPI documents, for developers of Kartei."`
+	Release        server.Version        `cmd:"" name:"version" help:"Print the version."`
 }
 
 func main() {
@@ -56,7 +62,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	defer stop()
-	os.Exit(run(ctx, new(commands), os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
+	os.Exit(command.Run(ctx, new(commands), os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
 }
 
 // interrupts returns the signals that end a command in order. A terminal sends SIGHUP

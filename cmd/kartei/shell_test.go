@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/cmd/kartei/command"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
 )
@@ -34,7 +35,7 @@ func newShell(t *testing.T) shell {
 
 func (s shell) try(line ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
-	status = run(context.Background(), new(commands), append([]string{"--data-dir", s.dir}, line...),
+	status = command.Run(context.Background(), new(commands), append([]string{"--data-dir", s.dir}, line...),
 		func(string) (string, bool) { return "", false }, &o, &e)
 	return status, o.String(), e.String()
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"kartei/cmd/kartei/command"
 )
 
 // serve runs a server on the data until the test ends. It returns once the server is ready.
@@ -17,7 +19,7 @@ func (s shell) serve() {
 	go func() {
 		defer close(ended)
 		defer errs.Close()
-		run(ctx, new(commands), []string{
+		command.Run(ctx, new(commands), []string{
 			"--data-dir", s.dir, "serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
 			"--log-format", "json",
 		},

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"kartei/door/admin/socket"
+
+	"github.com/alecthomas/kong"
+)
+
+// Line is a pointer to a struct of commands that embeds Globals.
+type Line interface{ globals() *Globals }
+
+// Run executes the arguments of a command line and returns the exit status. The status is 0, 1
+// if the command failed, or 2 if the command line was wrong. kartei api has
+// further ones. Results go to out and everything else to errs.
+func Run(
+	ctx context.Context, commands Line, args []string, environ func(string) (string, bool), out, errs io.Writer,
+) (status int) {
+	g := commands.globals()
+	g.Out, g.Err, g.settings = out, errs, newResolver(environ)
+	parser, err := kong.New(commands,
+		kong.Name("kartei"),
+		kong.Description("Kartei keeps the contacts, companies, tasks and documents of an office and serves them as an HTTP API."),
+		kong.Writers(out, errs),
+		kong.Exit(func(code int) { panic(exitStatus(code)) }),
+		kong.Resolvers(g.settings),
+		kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ValueFormatter(g.settings.help),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		panic(err) // the tags are wrong, which every test finds
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exitStatus:
+			status = int(r)
+		default:
+			panic(r)
+		}
+	}()
+	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "--version":
+		args = []string{"version"}
+	}
+	parsed, err := parser.Parse(args)
+	if err == nil {
+		g.settings.note(parsed)
+		g.words = commandWords(parsed.Command())
+		err = parsed.Run(g)
+	} else {
+		err = usageError{err}
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, new(usageError)):
+		status = ExitUsage
+		if file := new(fileError); errors.As(err, file) {
+			err = *file
+		}
+	default:
+		status = 1
+		if with := new(statusError); errors.As(err, with) {
+			status = with.status
+		}
+	}
+	fmt.Fprintf(errs, "kartei: %s%s\n", socket.Sentence(err, nil), cure(err))
+	return status
+}
+
+// cure returns the next step for a file that this process may not use. A
+// command that ran as another user, such as root, may have left files of that
+// user.
+func cure(err error) string {
+	_, path := errors.AsType[*fs.PathError](err)
+	_, link := errors.AsType[*os.LinkError](err)
+	switch {
+	case !path && !link:
+		return ""
+	case errors.Is(err, syscall.EROFS):
+		return ". The disk is mounted for reading only: mount it for writing"
+	case errors.Is(err, fs.ErrPermission):
+		return ". Run the command as the user to whom the data folder belongs, or give that user the file with chown"
+	}
+	return ""
+}
+
+// help prints a help text. Commands that work through the API of an instance
+// read no data, so theirs leaves out the flags that say where data is.
+func help(options kong.HelpOptions, parsed *kong.Context) error {
+	if command := parsed.Selected(); command != nil &&
+		slices.Contains([]string{"api", "listen", "trigger"}, command.Name) {
+		for _, flag := range parsed.Model.Flags {
+			flag.Hidden = flag.Name != "help" && flag.Name != "config"
+		}
+	}
+	return kong.DefaultHelpPrinter(options, parsed)
+}
+
+// commandWords returns the words of a command without its arguments.
+func commandWords(command string) string {
+	words := slices.DeleteFunc(strings.Fields(command), func(w string) bool { return strings.HasPrefix(w, "<") })
+	return strings.Join(words, " ")
+}
+
+// exitStatus is the value of a panic that replaces the exit of the process by kong,
+// for example after --help.
+type exitStatus int

@@ -1,0 +1,140 @@
+package command
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kartei/instance/config"
+
+	"github.com/alecthomas/kong"
+)
+
+// configResolver gives kong the values from the environment and the configuration file.
+// It also remembers the source of each value.
+type configResolver struct {
+	sources config.Sources
+	names   []string
+	from    map[string]string
+	// flagged holds the settings given on the command line.
+	flagged map[string]bool
+	opened  bool
+}
+
+func newResolver(environ func(string) (string, bool)) *configResolver {
+	s := &configResolver{from: map[string]string{}, flagged: map[string]bool{}}
+	s.sources.Environ = environ
+	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
+		for i := range t.NumField() {
+			s.names = append(s.names, t.Field(i).Tag.Get("name"))
+		}
+	}
+	return s
+}
+
+// Validate is part of kong.Resolver.
+func (s *configResolver) Validate(*kong.Application) error { return nil }
+
+// Resolve returns the value of a flag that was not given on the command line.
+func (s *configResolver) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if flag.Name == "config" {
+		if path, ok := s.sources.Environ(config.Env("config")); ok && path != "" {
+			return path, nil
+		}
+		return nil, nil
+	}
+	if !slices.Contains(s.names, flag.Name) {
+		return nil, nil
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	value, source, found := s.sources.Look(flag.Name)
+	if !found {
+		return nil, nil
+	}
+	// The value is parsed here too, so that an error can name its source.
+	if err := config.Parse(value, reflect.New(flag.Target.Type()).Elem()); err != nil {
+		return nil, fmt.Errorf("set by %s: %w", source, err)
+	}
+	s.from[flag.Name] = source
+	if flag.Target.Kind() == reflect.Bool {
+		return value == "true", nil
+	}
+	return value, nil
+}
+
+// open reads the configuration file that the command line or the environment
+// names.
+func (s *configResolver) open(ctx *kong.Context) error {
+	if s.opened {
+		return nil
+	}
+	s.opened = true
+	path, _ := s.sources.Environ(config.Env("config"))
+	for _, p := range ctx.Path {
+		if p.Flag != nil && p.Flag.Name == "config" {
+			path = fmt.Sprint(ctx.FlagValue(p.Flag))
+		}
+	}
+	if err := s.sources.Open(path, s.names); err != nil {
+		return fileError{err}
+	}
+	return nil
+}
+
+// fileError is an error in the configuration file itself, not in the flag that
+// made kong open the file.
+type fileError struct{ error }
+
+// note remembers which settings were given on the command line.
+func (s *configResolver) note(ctx *kong.Context) {
+	for _, p := range ctx.Path {
+		if p.Flag != nil && !p.Resolved {
+			s.flagged[p.Flag.Name] = true
+		}
+	}
+}
+
+// Source returns the source of a setting's value: flag, the name of a variable,
+// the path of the file, or default.
+func (g *Globals) Source(name string) string {
+	s := g.settings
+	if s.flagged[name] {
+		return "flag"
+	}
+	if from, ok := s.from[name]; ok {
+		return from
+	}
+	return "default"
+}
+
+// flagsIn matches the flags in a message.
+var flagsIn = regexp.MustCompile(`--[a-z0-9-]+`)
+
+// Blame adds to an error about settings the variables and the file that set them. It
+// leaves out settings that the command line set.
+func (g *Globals) Blame(err error) error {
+	s := g.settings
+	var by []string
+	for _, flag := range flagsIn.FindAllString(err.Error(), -1) {
+		name := strings.TrimPrefix(flag, "--")
+		if from, ok := s.from[name]; ok && !s.flagged[name] && !slices.Contains(by, from) {
+			by = append(by, from)
+		}
+	}
+	if by == nil {
+		return err
+	}
+	return fmt.Errorf("%w (set by %s)", err, strings.Join(by, ", "))
+}
+
+// help adds the name of the environment variable to a flag's help.
+func (s *configResolver) help(v *kong.Value) string {
+	if v.Flag != nil && (v.Name == "config" || slices.Contains(s.names, v.Name)) {
+		return fmt.Sprintf("%s ($%s)", v.OrigHelp, config.Env(v.Name))
+	}
+	return kong.DefaultHelpValueFormatter(v)
+}

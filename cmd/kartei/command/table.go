@@ -1,0 +1,71 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+	"unicode/utf8"
+
+	"kartei/access"
+)
+
+// PageFlags select a part of a list.
+type PageFlags struct {
+	Limit int    `name:"limit" default:"1000" placeholder:"N" help:"Maximum number of entries, up to 1000."`
+	After string `name:"after" placeholder:"ID" help:"Only entries after this one."`
+}
+
+// Page returns the part of a list, of one organization or, without one, of all.
+func (p PageFlags) Page(org string) access.Page {
+	return access.Page{Organization: org, Limit: p.Limit, After: p.After}
+}
+
+// PrintOne prints an answer: as JSON, or as a table with one row.
+func PrintOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []string) error {
+	if j.JSON {
+		return g.PrintJSON(v)
+	}
+	return PrintTable(g, header, [][]string{row(v)})
+}
+
+// PrintList prints a page of a list. The next page begins after the last ID.
+func PrintList[T any](g *Globals, j JSON, page access.List[T], header []string, row func(T) []string) error {
+	if j.JSON {
+		return g.PrintJSON(page)
+	}
+	rows := make([][]string, len(page.Data))
+	for i, v := range page.Data {
+		rows[i] = row(v)
+	}
+	if err := PrintTable(g, header, rows); err != nil || !page.HasMore {
+		return err
+	}
+	_, err := fmt.Fprintf(g.Err, "There are more entries: --after %s\n", rows[len(rows)-1][slices.Index(header, "ID")])
+	return err
+}
+
+// PrintTable prints a table, with a dash in empty cells. It replaces control characters.
+func PrintTable(g *Globals, header []string, rows [][]string) error {
+	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
+	for _, cells := range append([][]string{header}, rows...) {
+		for i, cell := range cells {
+			if cell == "" {
+				cells[i] = "-"
+			}
+			cells[i] = strings.Map(printable, cells[i])
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// printable replaces what a terminal obeys instead of showing it. Names of files and of
+// applications may have it.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return utf8.RuneError
+	}
+	return r
+}

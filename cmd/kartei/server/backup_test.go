@@ -1,0 +1,101 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kartei/instance"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+)
+
+// A backup creates no parent folder of what it writes. The disk for backups may not be mounted.
+func TestBackupIntoNoFolder(t *testing.T) {
+	s := newFolder(t)
+	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {
+		t.Fatal(err)
+	}
+	there := t.TempDir()
+	missing := filepath.Join(there, "disk", "nightly")
+	for _, line := range [][]string{
+		{filepath.Join(missing, "k.db")},
+		{"--without-files", filepath.Join(missing, "k.db")},
+		{"--files", filepath.Join(missing, "files"), filepath.Join(there, "k.db")},
+	} {
+		status, out, errs := s.try(append([]string{"backup"}, line...)...)
+		if status != 1 || out != "" || !strings.Contains(errs, "there is no folder "+missing) ||
+			!strings.Contains(errs, "mkdir -p "+missing) {
+			t.Errorf("backup %v: status %d, %q, %q", line, status, out, errs)
+		}
+		if left, err := os.ReadDir(there); err != nil || len(left) > 0 {
+			t.Errorf("backup %v leaves %v, %v", line, left, err)
+		}
+	}
+	if status, _, errs := s.try("backup", "--files", filepath.Join(there, "files"),
+		filepath.Join(there, "k.db")); status != 0 {
+		t.Errorf("into a folder: %s", errs)
+	}
+}
+
+// A restore says if no server will start, because the master key is missing or another
+// one. Its errors name the cause once.
+func TestRestoreSaysWhatIsMissing(t *testing.T) {
+	s := newFolder(t)
+	path := filepath.Join(s.dir, "master.key")
+	key, _, err := masterkey.LoadOrCreate(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := instance.CheckMasterKey(t.Context(), d, clock.System, masterkey.Ring{Current: key}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, other := filepath.Join(t.TempDir(), "k.db"), filepath.Join(t.TempDir(), "other.key")
+	if _, _, err := masterkey.LoadOrCreate(other); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := s.try("backup", file); status != 0 {
+		t.Fatal(errs)
+	}
+	for name, c := range map[string]struct {
+		flags []string
+		want  string
+	}{
+		"no key":         {nil, "there is no master key in "},
+		"without files":  {[]string{"--without-files"}, "there is no master key in "},
+		"another key":    {[]string{"--master-key-file", other}, other + " is another one"},
+		"the key":        {[]string{"--master-key-file", path}, ""},
+		"an earlier key": {[]string{"--master-key-file", other, "--previous-master-key-files", path}, ""},
+		"for a script":   {[]string{"--json"}, "there is no master key in "},
+	} {
+		elsewhere := folder{t, filepath.Join(t.TempDir(), "new")}
+		status, out, errs := elsewhere.try(append([]string{"restore", file}, c.flags...)...)
+		if status != 0 || out == "" || !strings.Contains(errs, c.want) || c.want == "" && errs != "" {
+			t.Errorf("%s: status %d, %q, %q", name, status, out, errs)
+		}
+	}
+
+	database := filepath.Join(s.dir, "kartei.db")
+	if status, _, errs := s.try("restore", file); status != 1 ||
+		errs != "kartei: restore: there is a database already: "+database+"; use --force to replace it\n" {
+		t.Errorf("over a database: status %d, %q", status, errs)
+	}
+	_, unlock, err := db.LockFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if status, _, errs := s.try("restore", "--force", file); status != 1 ||
+		!strings.HasPrefix(errs, "kartei: restore: "+database+" is in use by process") {
+		t.Errorf("over a database in use: status %d, %q", status, errs)
+	}
+}

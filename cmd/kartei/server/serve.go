@@ -1,0 +1,137 @@
+// Package server owns the commands that run an instance and keep its data.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/cmd/kartei/command"
+	"kartei/instance"
+	"kartei/instance/config"
+	"kartei/kit/telemetry"
+)
+
+// Serve is the command that serves the API.
+type Serve struct {
+	config.Server `embed:""`
+}
+
+// Help returns the text below the command's summary.
+func (*Serve) Help() string {
+	return `Runs until it is interrupted. It waits for a database that does not answer yet, and migrates it.
+Until that is done, calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight
+finish.`
+}
+
+// Run serves until ctx ends.
+func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
+	if err := c.Server.Check(); err != nil {
+		return command.Usagef("%w", g.Blame(err))
+	}
+	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(logger)
+	warnDevelopment(logger, &c.Server)
+	traces, err := g.Traces()
+	if err != nil {
+		return err
+	}
+	instance.TuneCollector()
+	i, err := instance.Start(ctx, instance.Config{
+		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger, Wait: true,
+		Reserve: true,
+	})
+	if errors.Is(err, context.Canceled) {
+		logger.Info("stopped before it was ready")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	logger.Info("ready", "version", release, "api", i.BaseURL+"/v1", "operator", i.OperatorURL)
+	if err := c.welcome(ctx, g, i); err != nil {
+		logger.Error("the organizations cannot be read", "error", err)
+	}
+	select {
+	case <-ctx.Done():
+		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after",
+			c.DrainTime.String())
+	case err = <-i.Failed():
+		logger.Error("stopping, because a part of the server failed", "error", err)
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.DrainTime+c.ShutdownTimeout))
+	defer cancel()
+	if closed := i.Close(bounded); err == nil {
+		err = closed
+	}
+	logger.Info("stopped")
+	return err
+}
+
+// warnDevelopment warns of a setting for development.
+func warnDevelopment(logger *slog.Logger, s *config.Server) {
+	if name := s.Development(); name != "" {
+		logger.Warn("a setting for development is in force: webhooks may reach addresses that are not public, or whose certificate is not trusted", "setting", name)
+	}
+}
+
+// beginning are the commands that make an organization, its first admin and a key for
+// a program. README.md, install.md and web.md show the same ones.
+var beginning = []string{
+	`org create "Kanzlei Beispiel" --country DE --module on --secrecy declared --level on`,
+	`user invite --org ORG --email anna.berg@example.com --role admin`,
+	`service-account create --org ORG --name "CRM"`,
+	`key create --org ORG --principal SVC --env test --scopes contacts:read,contacts:write --ip 127.0.0.0/8,::1/128`,
+}
+
+// welcome prints the choices of a first start and the next commands.
+func (c *Serve) welcome(ctx context.Context, g *command.Globals, i *instance.Instance) error {
+	master := command.Absolute(c.Server.MasterKey(&g.Store))
+	if i.MasterKeyCreated {
+		fmt.Fprintf(g.Err, "\nA master key was made in %s.\nKeep a copy of it apart from the backups of the database.\n",
+			master)
+		if strings.HasPrefix(g.Store.Database(), "postgres") {
+			fmt.Fprintf(g.Err, "Every replica on this database needs the same file: name it with --master-key-file.\n")
+		}
+	}
+	list, err := i.Operator().ListOrganizations(ctx, access.Page{Limit: 1})
+	if err != nil || len(list.Data) > 0 {
+		return err
+	}
+	fmt.Fprintf(g.Err, `
+There is no organization yet. The server chose:
+  data folder     %s
+  database        %s
+  master key      %s
+  API             %s/v1
+  reference       %s/docs
+  for operators   %s/healthz, /readyz, /metrics
+Next, in another terminal on this machine:
+  %s
+ORG and SVC are the ids that the commands print. The second command prints a link for the
+first admin: open it in a browser on this machine, and choose a name and a password.
+The last two are for a program. A test key works on the organization's sandbox, a live key
+on its own data. The API answers for an organization once
+  --module on         the module publicApi is switched on for it,
+  --secrecy declared  it has declared whether professional secrecy applies to it, and
+  --level on          its own switch is on (read permits only reading).
+
+`, command.Absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
+		i.BaseURL, i.BaseURL, i.OperatorURL, g.CommandLine()+" "+strings.Join(beginning, "\n  "+g.CommandLine()+" "))
+	return nil
+}
+
+func newLogger(g *command.Globals, format config.LogFormat, level config.LogLevel) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, err
+	}
+	return telemetry.NewLogger(g.Err, string(format), l)
+}

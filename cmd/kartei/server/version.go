@@ -1,0 +1,36 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"kartei/cmd/kartei/command"
+)
+
+// release is the product's version; CHANGELOG.md has an entry for it.
+const release = "0.1.0"
+
+// Version is the command that prints the version.
+type Version struct{ command.JSON }
+
+// Run prints the version, the commit if it is known, and the version of Go.
+func (c *Version) Run(g *command.Globals) error {
+	if c.JSON.JSON {
+		return g.PrintJSON(map[string]string{"version": release, "commit": commit(), "go": runtime.Version()})
+	}
+	_, err := fmt.Fprintf(g.Out, "kartei %s (commit %s, %s)\n", release, commit(), runtime.Version())
+	return err
+}
+
+// commit returns the commit that the program was built from, or unknown.
+func commit() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return "unknown"
+}

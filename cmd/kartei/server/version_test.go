@@ -1,0 +1,20 @@
+package server
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestVersion(t *testing.T) {
+	status, out, _ := runLine(t, nil, "version", "--json")
+	var v struct{ Version, Commit, Go string }
+	if err := json.Unmarshal([]byte(out), &v); err != nil || status != 0 || v.Version != release {
+		t.Errorf("status %d: %s", status, out)
+	}
+	changes, err := os.ReadFile("../../../CHANGELOG.md")
+	if err != nil || !strings.Contains(string(changes), "## "+release+" ") {
+		t.Errorf("CHANGELOG.md has no entry for %s (%v)", release, err)
+	}
+}
