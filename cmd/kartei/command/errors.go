@@ -8,6 +8,7 @@ import (
 // Exit statuses by the class of an error. Statuses 1 and 2 mean the same for
 // every command.
 const (
+	exitFailed      = 1
 	ExitUsage       = 2
 	ExitForbidden   = 3
 	ExitClientError = 4

@@ -58,26 +58,33 @@ func Run(
 	case len(args) == 1 && args[0] == "--version":
 		args = []string{"version"}
 	}
-	parsed, err := parser.Parse(args)
-	if err == nil {
-		g.settings.note(parsed)
-		g.words = commandWords(parsed.Command())
-		err = parsed.Run(g)
-	} else {
-		err = usageError{err}
+	if err := execute(g, parser, args); err != nil {
+		return report(errs, err)
 	}
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, new(usageError)):
+	return 0
+}
+
+// execute runs the command that the arguments name.
+func execute(g *Globals, parser *kong.Kong, args []string) error {
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return usageError{err}
+	}
+	g.settings.note(parsed)
+	g.words = commandWords(parsed.Command())
+	return parsed.Run(g)
+}
+
+// report prints an error and returns its exit status.
+func report(errs io.Writer, err error) (status int) {
+	status = exitFailed
+	if with := new(statusError); errors.As(err, with) {
+		status = with.status
+	}
+	if errors.As(err, new(usageError)) {
 		status = ExitUsage
 		if file := new(fileError); errors.As(err, file) {
 			err = *file
-		}
-	default:
-		status = 1
-		if with := new(statusError); errors.As(err, with) {
-			status = with.status
 		}
 	}
 	fmt.Fprintf(errs, "kartei: %s%s\n", socket.Sentence(err, nil), cure(err))
