@@ -9,6 +9,7 @@ import (
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/company"
+	"kartei/transfer/imports/source"
 )
 
 // Entries that are companies themselves: cards of organizations, and the rows of a table
@@ -250,6 +251,6 @@ func (c *content) toldGroup(e *entry) []problem {
 		}
 	}
 	p := told(noPlace, why)
-	p.Heading, p.Value, p.Fate = name.heading, cut(name.text, maxShown), fate
+	p.Heading, p.Value, p.Fate = name.heading, source.Cut(name.text, maxShown), fate
 	return []problem{p}
 }

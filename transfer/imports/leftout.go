@@ -6,6 +6,7 @@ import (
 
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/transfer/imports/source"
 )
 
 // Fate is what became of a value that no member took as it is.
@@ -83,7 +84,7 @@ func (e *entry) tell(fate Fate, member string, i item, code fault.FieldCode, why
 		return
 	}
 	p := told(code, why)
-	p.Field, p.Heading, p.Value, p.Fate = member, i.heading, cut(i.text, maxShown), fate
+	p.Field, p.Heading, p.Value, p.Fate = member, i.heading, source.Cut(i.text, maxShown), fate
 	e.told = append(e.told, p)
 }
 

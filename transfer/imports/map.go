@@ -361,7 +361,7 @@ func (e *entry) identify() {
 // set sets a member, and remembers the item for the repair.
 func (e *entry) set(member string, i item, text string) {
 	if !e.exact {
-		text = invisible.Tidy(lineText(text))
+		text = invisible.Tidy(source.JoinLines(text))
 	}
 	if text = record.Clean(text); text == "" {
 		return

@@ -125,7 +125,7 @@ func (e *entry) wholeName() {
 		if e.exact {
 			return
 		}
-		text := record.Clean(invisible.Tidy(lineText(i.text)))
+		text := record.Clean(invisible.Tidy(source.JoinLines(i.text)))
 		if e.text("lastName") == "" && e.text("firstName") == "" {
 			if e.saysAddress(text) {
 				continue
@@ -275,7 +275,7 @@ func (e *entry) saysAddress(text string) bool {
 // last name, a degree to the title. Anything else goes into the note.
 func (e *entry) suffixes() {
 	for _, i := range e.meaning("suffix") {
-		text := record.Clean(lineText(i.text))
+		text := record.Clean(source.JoinLines(i.text))
 		switch {
 		case e.exact, isDegree(text):
 			if !strings.Contains(e.text("title"), text) {
@@ -297,7 +297,7 @@ var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|
 
 // salute reads the salutation. A title beside it is the title.
 func (e *entry) salute(i item) {
-	text := strings.Trim(invisible.Remove(lineText(i.text)), " ,!")
+	text := strings.Trim(invisible.Remove(source.JoinLines(i.text)), " ,!")
 	if known := salutationOf(text); known != "" {
 		e.saluteAs(i, known)
 		return

@@ -173,21 +173,9 @@ func (a *address) empty() bool {
 	return a.street+a.number+a.postalCode+a.city+a.region+a.country == "" && len(a.more) == 0
 }
 
-// lineText makes one line of the lines of a text.
-func lineText(text string) string {
-	var parts []string
-	for part := range strings.FieldsFuncSeq(text,
-		func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' }) {
-		if part = strings.TrimSuffix(strings.TrimSpace(part), ","); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // streetLine returns the street with its number and what belongs to it.
 func (a *address) streetLine() string {
-	street := lineText(a.street)
+	street := source.JoinLines(a.street)
 	if a.number != "" && !strings.HasSuffix(street, " "+a.number) {
 		street = strings.TrimSpace(street + " " + a.number)
 	}
@@ -196,7 +184,7 @@ func (a *address) streetLine() string {
 		parts = append(parts, street)
 	}
 	for _, m := range a.more {
-		if m = lineText(m); m != "" && !strings.Contains(street, m) {
+		if m = source.JoinLines(m); m != "" && !strings.Contains(street, m) {
 			parts = append(parts, m)
 		}
 	}
@@ -209,7 +197,7 @@ func (a *address) line() string {
 	var parts []string
 	for _, part := range []string{a.streetLine(), place, a.region, a.country} {
 		if part != "" {
-			parts = append(parts, lineText(part))
+			parts = append(parts, source.JoinLines(part))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -220,7 +208,7 @@ var placed = regexp.MustCompile(`^((?:[A-Z]{1,3}[ -]?)?\d{4,5}|\d{3} \d{2}|\d{2}
 
 // place sets postal code and city of what stands in one column.
 func (a *address) place(text string) {
-	text = lineText(text)
+	text = source.JoinLines(text)
 	if m := placed.FindStringSubmatch(text); m != nil {
 		a.postalCode, a.city = m[1], m[2]
 		return
@@ -269,7 +257,7 @@ func (a *address) whole(text string) {
 			return
 		}
 	}
-	a.street = lineText(text)
+	a.street = source.JoinLines(text)
 }
 
 // set sets the parts of an address. What stands behind the place is the country.
@@ -285,7 +273,7 @@ func (a *address) set(street []string, postalCode, city string, behind []string)
 // tidy takes the country out of the postal code, and the place out of a street that has
 // it although other columns are for it.
 func (a *address) tidy() {
-	if m := placedBehind.FindStringSubmatch(lineText(a.street)); m != nil && !isCountry(m[3]) &&
+	if m := placedBehind.FindStringSubmatch(source.JoinLines(a.street)); m != nil && !isCountry(m[3]) &&
 		(a.postalCode == "" || a.postalCode == m[2]) && (a.city == "" || a.city == m[3]) {
 		a.street, a.postalCode, a.city = strings.TrimRight(m[1], " ,"), m[2], m[3]
 	}
@@ -360,7 +348,7 @@ func (e *entry) addresses() {
 			}
 			g, text, line := at(i), record.Clean(i.text), record.Clean
 			if !e.exact {
-				text, line = invisible.Tidy(text), lineText
+				text, line = invisible.Tidy(text), source.JoinLines
 			}
 			set := func(into *string, text string) {
 				if *into == "" {
@@ -449,7 +437,7 @@ func (e *entry) live(a *address, i item) {
 		of := i
 		of.text = a.country
 		for _, c := range e.has("address.country") {
-			if lineText(c.text) == a.country {
+			if source.JoinLines(c.text) == a.country {
 				of = c
 			}
 		}

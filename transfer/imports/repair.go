@@ -69,7 +69,7 @@ func (e *entry) meaning(member string) (list []item) {
 // oneLine returns a text as a member has it that is one line.
 func (e *entry) oneLine(text string) string {
 	if !e.exact {
-		text = invisible.Tidy(lineText(text))
+		text = invisible.Tidy(source.JoinLines(text))
 	}
 	return record.Clean(text)
 }

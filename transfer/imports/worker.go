@@ -328,7 +328,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 	at := map[int]int{}
 	for _, c := range f.Columns {
 		at[c.At] = len(list)
-		list = append(list, Column{Heading: cut(c.Heading, 200), Target: c.Member, Slot: c.Slot, At: c.At})
+		list = append(list, Column{Heading: source.Cut(c.Heading, 200), Target: c.Member, Slot: c.Slot, At: c.At})
 	}
 	var ready []*line
 	for number := int64(1); ; number++ {
@@ -373,20 +373,10 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 func (c *Column) sample(text string) {
 	c.Dates = c.Dates.learn(text)
 	if len(c.Samples) < samples {
-		if short := cut(text, 60); !slices.Contains(c.Samples, short) {
+		if short := source.Cut(text, 60); !slices.Contains(c.Samples, short) {
 			c.Samples = append(c.Samples, short)
 		}
 	}
-}
-
-// cut returns the beginning of a text.
-func cut(text string, runes int) string {
-	for i := range text {
-		if runes--; runes < 0 {
-			return text[:i] + "…"
-		}
-	}
-	return text
 }
 
 // store stores lines and how far the reading came.

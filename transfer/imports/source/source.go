@@ -87,6 +87,28 @@ type Value struct {
 	Head string `json:"h,omitempty"`
 }
 
+// Cut returns at most so many runes of a text, with … behind what is cut.
+func Cut(text string, runes int) string {
+	for i := range text {
+		if runes--; runes < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// JoinLines returns the lines of a text as one, with commas between them.
+func JoinLines(text string) string {
+	var parts []string
+	for part := range strings.FieldsFuncSeq(text,
+		func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' }) {
+		if part = strings.TrimSuffix(strings.TrimSpace(part), ","); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Entry is an entry of a file.
 type Entry struct {
 	Line int
