@@ -11,7 +11,6 @@ import (
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
-	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
 )
 
@@ -207,7 +206,7 @@ func (x *work) unread(l *line) (Outcome, []problem) {
 		return Erased, nil
 	}
 	why := unreadRow
-	if x.Format == source.VCard {
+	if x.OfCards() {
 		why = unreadCard
 	}
 	return Refused, problemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})

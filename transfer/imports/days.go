@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,25 +43,6 @@ func (o dateOrder) learn(text string) dateOrder {
 		return bothOrders
 	}
 	return says
-}
-
-// american are the programs that write the month first in English.
-var american = []string{"Outlook", "Outlook.com", "Yahoo", "Salesforce", "HubSpot"}
-
-// hasMonthFirst reports whether the days of a table have the month first: its values prove
-// it, or its program writes them so and they do not prove the contrary.
-func hasMonthFirst(program string, columns []Column) bool {
-	first := slices.Contains(american, program)
-	for _, c := range columns {
-		switch {
-		case c.Target != "birthday":
-		case c.Dates == monthFirst:
-			return true
-		case c.Dates == dayFirst:
-			first = false
-		}
-	}
-	return first
 }
 
 // months are the beginnings of the names of months in German, English, French, Italian,
@@ -175,7 +155,7 @@ func dayWords(text string) string {
 }
 
 // born reads the birthday.
-func (e *entry) born(c *content, today string) {
+func (e *entry) born(p *Plan, today string) {
 	year, _ := strconv.Atoi(today[:4]) // it is a day
 	if y, m, d := e.first("birthday.year"), e.first("birthday.month"), e.first("birthday.day"); y+m+d != "" {
 		i := item{
@@ -190,12 +170,12 @@ func (e *entry) born(c *content, today string) {
 	}
 	for n, i := range e.meaning("birthday") {
 		var order dateOrder
-		for _, column := range c.Columns {
+		for _, column := range p.Columns {
 			if column.Target == "birthday" && column.Heading == i.heading {
 				order = column.Dates
 			}
 		}
-		day, known, guessed := dayOf(i.text, order, c.Options.MonthFirst, year)
+		day, known, guessed := dayOf(i.text, order, p.Options.MonthFirst, year)
 		if len(i.text) == 8 && e.exact {
 			day, known = i.text[:4]+"-"+i.text[4:6]+"-"+i.text[6:], true
 		} else if e.exact {

@@ -238,19 +238,19 @@ var (
 )
 
 // toldGroup is what is told of a group.
-func (c *content) toldGroup(e *entry) []problem {
+func (p *Plan) toldGroup(e *entry) []problem {
 	name := item{heading: "FN", text: e.first(targetName)}
 	if name.text == "" {
 		name.text = e.first("lastName")
 	}
 	why, fate := aGroup, LeftOut
-	for _, groups := range c.Groups {
+	for _, groups := range p.Groups {
 		if slices.Contains(groups, name.text) {
 			why, fate = aGroupOf, Altered
 			break
 		}
 	}
-	p := told(noPlace, why)
-	p.Heading, p.Value, p.Fate = name.heading, source.Cut(name.text, maxShown), fate
-	return []problem{p}
+	t := told(noPlace, why)
+	t.Heading, t.Value, t.Fate = name.heading, source.Cut(name.text, maxShown), fate
+	return []problem{t}
 }

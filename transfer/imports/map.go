@@ -62,28 +62,10 @@ func (e *entry) text(name string) string {
 	return text
 }
 
-// targetName, targetCompany and targetID are members that are no members of contacts.
-const (
-	targetName    = "name"
-	targetCompany = "company"
-	targetID      = "id"
-	targetFirmID  = "companyId"
-)
-
-// Targets returns the names of all members that a column can become.
-func Targets() (names []string) {
-	for _, m := range source.Members {
-		if m.Name != source.Dropped && m.Name != source.Kind {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
 // read returns what the values of an entry say. firm says that it is a company.
-func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entry {
-	e := &entry{body: map[string]any{}, firm: firm, language: c.Language, items: map[string][]item{}}
-	columns := c.byNumber()
+func (p *Plan) read(values []source.Value, now clock.Micros, firm bool) *entry {
+	e := &entry{body: map[string]any{}, firm: firm, language: p.Language, items: map[string][]item{}}
+	columns := p.ByNumber()
 	labels := map[string]string{}
 	for _, v := range values {
 		if column := columns[v.Column]; column != nil && strings.HasSuffix(column.Target, ".label") {
@@ -101,7 +83,7 @@ func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entr
 		switch {
 		case column == nil:
 			e.put(item{member: source.Other, text: v.Text, heading: "Spalte " + letters(v.Column)})
-		case c.Format == source.VCard:
+		case p.OfCards():
 			e.put(item{
 				member: column.Target, text: v.Text, heading: v.Head, kind: kindOf(v.Label), slot: v.Slot,
 				rank: v.Rank, card: true,
@@ -138,30 +120,19 @@ func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entr
 		}
 	}
 	for _, i := range e.has("externalId") {
-		for _, group := range c.Groups[i.text] {
+		for _, group := range p.Groups[i.text] {
 			e.put(item{member: "tags", text: group, heading: i.heading, card: true})
 		}
 	}
 	for _, list := range e.items {
 		slices.SortStableFunc(list, func(a, b item) int { return b.rank - a.rank })
 	}
-	e.compose(c, now.Time().Format(time.DateOnly))
+	e.compose(p, now.Time().Format(time.DateOnly))
 	return e
 }
 
 // generalKinds are the kinds that say too little to be the label of a line.
 var generalKinds = []string{"", "work", "home", "other", "main", "mobile", "fax"}
-
-// byNumber returns the columns by their numbers in the file.
-func (c *content) byNumber() map[int]*Column {
-	if c.columns == nil || len(c.columns) != len(c.Columns) {
-		c.columns = map[int]*Column{}
-		for i := range c.Columns {
-			c.columns[c.Columns[i].At] = &c.Columns[i]
-		}
-	}
-	return c.columns
-}
 
 // letters names a column as spreadsheets do: A, B, AA.
 func letters(at int) (name string) {
@@ -258,7 +229,7 @@ func (e *entry) first(member string) string {
 }
 
 // compose makes the members of the items.
-func (e *entry) compose(c *content, today string) {
+func (e *entry) compose(p *Plan, today string) {
 	e.notes()
 	for _, i := range e.has(source.Dropped) {
 		e.tell(LeftOut, "", item{heading: i.heading}, noPlace, noField)
@@ -270,11 +241,11 @@ func (e *entry) compose(c *content, today string) {
 	case "org", "organization":
 		e.firm = true
 	}
-	e.firm = e.firm || c.Options.Companies && c.Format != source.VCard
+	e.firm = e.firm || p.Options.Companies && !p.OfCards()
 	if own := e.first(targetID); e.exact && own != "" {
 		e.firm = id.Valid(id.Company, own)
 	}
-	if c.Format == source.VCard && !e.firm && !e.exact {
+	if p.OfCards() && !e.firm && !e.exact {
 		nameless := len(e.has("lastName")) == 0 && len(e.has("firstName")) == 0
 		e.firm = nameless && e.first(targetCompany) != "" && e.first(targetName) == e.first(targetCompany)
 	}
@@ -295,7 +266,7 @@ func (e *entry) compose(c *content, today string) {
 	}
 	e.reach()
 	e.addresses()
-	e.born(c, today)
+	e.born(p, today)
 	e.joinVatID()
 	e.plain("language", "visibility", "legalForm", "vatId", "registerNumber")
 	for _, i := range e.meaning("department") {
@@ -314,7 +285,7 @@ func (e *entry) compose(c *content, today string) {
 		}
 		e.move(source.Other, label, i, noPlace, noField)
 	}
-	e.tag(c.Options.Tags)
+	e.tag(p.Options.Tags)
 }
 
 // notes sets the note. What is too long for it is told.

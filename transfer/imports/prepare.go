@@ -113,7 +113,7 @@ func (x *work) entryAs(values []source.Value, now clock.Micros, mayMake, firm bo
 	}
 	if torn {
 		why := tornRow
-		if x.Format == source.VCard {
+		if x.OfCards() {
 			why = tornCard
 		}
 		e.remark(fault.InvalidFormat, why)

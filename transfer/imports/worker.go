@@ -264,7 +264,7 @@ func (x *work) read(ctx context.Context) error {
 	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
 	x.Options.Companies = f.Companies()
-	x.Options.MonthFirst = hasMonthFirst(f.Program, columns)
+	x.Options.MonthFirst = HasMonthFirst(f.Program, columns)
 	x.progress = x.progress.begin()
 	x.state = Mapping
 	return x.End(ctx, func(tx db.Tx) error {
@@ -318,9 +318,6 @@ func (x *work) tellLeftOut(f *source.File) {
 // tornMark is the column of a value that says that an entry could not be read as a whole.
 const tornMark = -1
 
-// samples is how many values show what a column is.
-const samples = 3
-
 // readLines stores the lines of a file, and returns its columns. A column without a
 // heading counts from its first value on.
 func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) {
@@ -328,7 +325,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 	at := map[int]int{}
 	for _, c := range f.Columns {
 		at[c.At] = len(list)
-		list = append(list, Column{Heading: source.Cut(c.Heading, 200), Target: c.Member, Slot: c.Slot, At: c.At})
+		list = append(list, ColumnOf(c))
 	}
 	var ready []*line
 	for number := int64(1); ; number++ {
@@ -349,7 +346,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 				i = len(list)
 				at[v.Column], list = i, append(list, Column{Target: source.Other, At: v.Column})
 			}
-			list[i].sample(v.Text)
+			list[i].Sample(v.Text)
 		}
 		if number <= x.After {
 			continue
@@ -364,17 +361,6 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 				return nil, err
 			}
 			ready = ready[:0]
-		}
-	}
-}
-
-// sample keeps the first values of a column. It also learns whether dates have the day or the month
-// first.
-func (c *Column) sample(text string) {
-	c.Dates = c.Dates.learn(text)
-	if len(c.Samples) < samples {
-		if short := source.Cut(text, 60); !slices.Contains(c.Samples, short) {
-			c.Samples = append(c.Samples, short)
 		}
 	}
 }
