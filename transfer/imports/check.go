@@ -74,12 +74,12 @@ func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before si
 func (x *work) recall(ctx context.Context, before sightingIndex) error {
 	for after := int64(0); after < x.After; {
 		err := x.Read(ctx, func(c *op.Call) error {
-			mayMake := c.Actor.May("companies:write")
+			reader := x.readerFor(c)
 			list, err := x.lines(ctx, c.Tx, selectLines, after, int(min(window, x.After-after)))
 			for _, l := range list {
 				after = l.number
 				if l.values != nil {
-					e := x.entryOf(l.values, clock.Now(x.Clock), mayMake)
+					e := reader.Read(l.values, clock.Now(x.Clock))
 					i := identityOf(e)
 					was, double, idTaken := before.find(&i)
 					if idTaken && !e.firm && l.record == nil {
@@ -125,7 +125,7 @@ func (x *work) judge(
 		m.outcome, m.told = x.unread(n.line)
 		return m, nil
 	case n.group:
-		m.outcome, m.told = Skipped, x.toldGroup(n.entry)
+		m.outcome, m.told = Skipped, n.told
 		return m, nil
 	}
 	was, double, idTaken := before.find(&n.identity)
@@ -140,7 +140,7 @@ func (x *work) judge(
 	if n.firm {
 		m, err = x.judgeFirm(ctx, c, n, double, &was)
 		m.number = n.number
-		m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
+		m.told = append(m.told, toldAs(m.outcome, n.entry)...)
 		return m, err
 	}
 	wrong := n.wrong
@@ -176,26 +176,18 @@ func (x *work) judge(
 	if err == nil && len(wrong) > 0 {
 		m.outcome, m.told = Refused, problemsOf(wrong)
 	}
-	m.told = append(append(m.told, n.toldNamesake(m.outcome)...), x.toldAs(m.outcome, n.entry)...)
+	m.told = append(append(m.told, n.toldNamesake(m.outcome)...), toldAs(m.outcome, n.entry)...)
 	return m, err
 }
 
 // toldAs returns what is told of the values of an entry: nothing if it is left alone as a
 // whole. Of an entry that is refused only the values are told that break a rule.
-func (x *work) toldAs(outcome Outcome, e *entry) (list []problem) {
+func toldAs(outcome Outcome, e *entry) []problem {
 	switch outcome {
 	case Skipped:
 		return nil
 	case Refused:
-		for _, p := range e.told {
-			if p.Code != noPlace {
-				if p.Fate != "" {
-					p.Fate = LeftOut
-				}
-				list = append(list, p)
-			}
-		}
-		return list
+		return e.broken()
 	}
 	return e.told
 }
@@ -214,8 +206,6 @@ func (x *work) unread(l *line) (Outcome, []problem) {
 
 var (
 	unreadRow  = i18n.Text("This entry cannot be read: it has more than 16,384 columns, or is longer than a megabyte.")
-	tornRow    = i18n.Text("This entry is not complete. What can be read of it was read.")
-	tornCard   = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end. What can be read of it was read.")
 	unreadCard = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end.")
 )
 

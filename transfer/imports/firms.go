@@ -5,11 +5,9 @@ import (
 	"slices"
 
 	"kartei/api/op"
-	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/company"
-	"kartei/transfer/imports/source"
 )
 
 // Entries that are companies themselves: cards of organizations, and the rows of a table
@@ -231,26 +229,3 @@ func (x *work) judgeFirm(
 
 // isFirm reports whether a line is about a company itself.
 func (l *line) isFirm() bool { return l.record != nil && id.Valid(id.Company, *l.record) }
-
-var (
-	aGroup   = i18n.Text("This is a group and no contact. It is left out.")
-	aGroupOf = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
-)
-
-// toldGroup is what is told of a group.
-func (p *Plan) toldGroup(e *entry) []problem {
-	name := item{heading: "FN", text: e.first(targetName)}
-	if name.text == "" {
-		name.text = e.first("lastName")
-	}
-	why, fate := aGroup, LeftOut
-	for _, groups := range p.Groups {
-		if slices.Contains(groups, name.text) {
-			why, fate = aGroupOf, Altered
-			break
-		}
-	}
-	t := told(noPlace, why)
-	t.Heading, t.Value, t.Fate = name.heading, source.Cut(name.text, maxShown), fate
-	return []problem{t}
-}

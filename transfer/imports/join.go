@@ -3,16 +3,10 @@ package imports
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
-	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/store/db"
@@ -79,121 +73,6 @@ func (x *candidate) there() string {
 	return x.namesake
 }
 
-// membersOf returns members as a body has them.
-func membersOf(fields any) (has map[string]any, err error) {
-	raw, err := json.Marshal(fields)
-	if err == nil {
-		err = json.Unmarshal(raw, &has)
-	}
-	return has, err
-}
-
-// joinedEntry is an entry on its way to a contact that an earlier entry of the file
-// made.
-type joinedEntry struct {
-	entry
-	note string
-}
-
-// line adds a value as a line of the note, unless the note has it.
-func (j *joinedEntry) line(member string, i item) {
-	if line := j.say(member) + ": " + strings.ReplaceAll(i.text, "\n", ", "); !hasLine(j.note, line) {
-		j.move(member, j.say(member), i, noPlace, onlyOne)
-	}
-}
-
-// itemOf returns a value as it is told.
-func (e *entry) itemOf(member, text string) item {
-	i := item{text: text}
-	for _, name := range []string{"=" + member, member} {
-		if list := e.has(name); len(list) > 0 {
-			i.heading = list[0].heading
-			break
-		}
-	}
-	return i
-}
-
-// join returns what an entry changes of a contact that an earlier one made, and what is told
-// of what it says otherwise. otherFirm says that it has another company.
-func (x *candidate) join(has map[string]any, otherFirm bool) (map[string]any, []problem) {
-	j := joinedEntry{entry: *x.entry}
-	j.note, _ = has["note"].(string)
-	j.lines, j.told, j.noteSize = nil, nil, utf8.RuneCountInString(j.note)
-	body := maps.Clone(x.body)
-	delete(body, "visibility")
-	delete(body, "note")
-	for _, name := range slices.Sorted(maps.Keys(body)) {
-		switch value := body[name].(type) {
-		case string:
-			if is, _ := has[name].(string); is != "" && !strings.EqualFold(is, value) {
-				j.line(name, x.itemOf(name, value))
-			}
-		case map[string]any:
-			if is, _ := has[name].(map[string]any); contradicts(value, is) {
-				i := x.itemOf("address.city", addressLine(value))
-				j.line(name, i)
-				delete(body, name)
-			}
-		case []string:
-			body[name] = j.tagsFor(has, value, x)
-		}
-	}
-	if otherFirm {
-		j.move(targetCompany, j.say("firm"), x.itemOf(targetCompany, x.company), noPlace, onlyOne)
-	}
-	for line := range strings.Lines(x.text("note")) {
-		if line = strings.TrimSuffix(line, "\n"); line != "" && !hasLine(j.note, line) && !j.addLine(line) {
-			j.tell(LeftOut, "note", x.itemOf("note", line), fault.TooLong, noteFull)
-		}
-	}
-	patch := changed(body, has, Fill)
-	if len(j.lines) > 0 {
-		patch["note"] = strings.TrimPrefix(j.note+"\n"+strings.Join(j.lines, "\n"), "\n")
-	}
-	return patch, j.told
-}
-
-var noteFull = i18n.Text("A note has at most 10,000 characters.")
-
-// tagsFor returns the tags for which a contact has room. The others become lines.
-func (j *joinedEntry) tagsFor(has map[string]any, tags []string, x *candidate) (list []string) {
-	known, _ := has["tags"].([]any)
-	room := record.MaxTags - len(known)
-	for _, tag := range tags {
-		switch {
-		case slices.Contains(known, any(tag)):
-		case room > 0:
-			room--
-			list = append(list, tag)
-		default:
-			j.line("tags", x.itemOf("tags", tag))
-		}
-	}
-	return list
-}
-
-// contradicts reports whether an address has a part that another one has otherwise.
-func contradicts(a, b map[string]any) bool {
-	for part, value := range a {
-		x, _ := value.(string)
-		if y, _ := b[part].(string); other(x, y) && !strings.EqualFold(x, y) {
-			return true
-		}
-	}
-	return false
-}
-
-// addressLine returns an address as one line.
-func addressLine(a map[string]any) string {
-	text := func(part string) string { s, _ := a[part].(string); return s }
-	parts := []string{
-		text("street"), strings.TrimSpace(text("postalCode") + " " + text("city")), text("region"),
-		text("country"),
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
-}
-
 // judgeJoin says what would become of an entry about a contact that an earlier one makes.
 func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first int64) (Outcome, []problem, error) {
 	has := x.joined[first]
@@ -202,7 +81,7 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 		if err != nil || len(list) == 0 {
 			return Updated, nil, err
 		}
-		e := x.entryOf(list[0].values, clock.Now(x.Clock), c.Actor.May("companies:write"))
+		e := x.readerFor(c).Read(list[0].values, clock.Now(x.Clock))
 		if has, err = membersOf(e.body); err != nil {
 			return "", nil, err
 		}

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -91,6 +92,20 @@ func (e *entry) tell(fate Fate, member string, i item, code fault.FieldCode, why
 // remark notes something of the entry as a whole, which no value and so no fate belongs to.
 func (e *entry) remark(code fault.FieldCode, why i18n.Text) {
 	e.told = append(e.told, told(code, why))
+}
+
+// broken returns the problems of values that break a rule. None of these values is kept.
+func (e *entry) broken() (list []problem) {
+	for _, p := range e.told {
+		if p.Code == noPlace {
+			continue
+		}
+		if p.Fate != "" {
+			p.Fate = LeftOut
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // move puts a value into the note.
@@ -233,4 +248,26 @@ func (e *entry) labelled(word, kind string) string {
 		label += " " + e.say(kind)
 	}
 	return label
+}
+
+var (
+	aGroup   = i18n.Text("This is a group and no contact. It is left out.")
+	aGroupOf = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
+)
+
+// tellGroup tells only that an entry is a group. groups are the groups by their members.
+func (e *entry) tellGroup(groups map[string][]string) {
+	name := item{heading: "FN", text: e.first(targetName)}
+	if name.text == "" {
+		name.text = e.first("lastName")
+	}
+	why, fate := aGroup, LeftOut
+	for _, names := range groups {
+		if slices.Contains(names, name.text) {
+			why, fate = aGroupOf, Altered
+			break
+		}
+	}
+	e.told = nil
+	e.tell(fate, "", name, noPlace, why)
 }

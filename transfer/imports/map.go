@@ -4,9 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
@@ -60,86 +58,6 @@ type item struct {
 func (e *entry) text(name string) string {
 	text, _ := e.body[name].(string)
 	return text
-}
-
-// read returns what the values of an entry say. firm says that it is a company.
-func (p *Plan) read(values []source.Value, now clock.Micros, firm bool) *entry {
-	e := &entry{body: map[string]any{}, firm: firm, language: p.Language, items: map[string][]item{}}
-	columns := p.ByNumber()
-	labels := map[string]string{}
-	for _, v := range values {
-		if column := columns[v.Column]; column != nil && strings.HasSuffix(column.Target, ".label") {
-			key := strings.TrimSuffix(column.Target, "label") + column.Slot
-			labels[key] = strings.TrimSpace(labels[key] + " " + v.Text)
-		}
-	}
-	for _, v := range values {
-		column := columns[v.Column]
-		e.exact = e.exact || column != nil && (column.Target == targetID || column.Target == "externalId") &&
-			(id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
-	}
-	for _, v := range values {
-		column := columns[v.Column]
-		switch {
-		case column == nil:
-			e.put(item{member: source.Other, text: v.Text, heading: "Spalte " + letters(v.Column)})
-		case p.OfCards():
-			e.put(item{
-				member: column.Target, text: v.Text, heading: v.Head, kind: kindOf(v.Label), slot: v.Slot,
-				rank: v.Rank, card: true,
-			})
-		case column.Target != "" && !strings.HasSuffix(column.Target, ".label"):
-			family, _, _ := strings.Cut(column.Target, ".")
-			if family == "mobile" || family == "fax" {
-				family = "phone"
-			}
-			label, i := labels[family+"."+column.Slot], item{
-				member: column.Target, text: v.Text, heading: column.Heading, kind: kindOf(column.Slot),
-				slot: column.Slot,
-			}
-			if i.heading == "" {
-				i.heading = "Spalte " + letters(v.Column)
-			}
-			if label != "" {
-				i.kind = kindOf(label)
-				i.named = column.Target == source.Other && !slices.Contains(generalKinds, i.kind)
-			}
-			switch i.kind {
-			case "work", "direct":
-				i.rank = 3
-			case "home":
-				i.rank = 1
-			case "other", "assistant", "callback", "car", "radio", "isdn", "company":
-			default:
-				i.rank = 2
-			}
-			if strings.HasPrefix(label, "*") {
-				i.rank += 1000
-			}
-			e.put(i)
-		}
-	}
-	for _, i := range e.has("externalId") {
-		for _, group := range p.Groups[i.text] {
-			e.put(item{member: "tags", text: group, heading: i.heading, card: true})
-		}
-	}
-	for _, list := range e.items {
-		slices.SortStableFunc(list, func(a, b item) int { return b.rank - a.rank })
-	}
-	e.compose(p, now.Time().Format(time.DateOnly))
-	return e
-}
-
-// generalKinds are the kinds that say too little to be the label of a line.
-var generalKinds = []string{"", "work", "home", "other", "main", "mobile", "fax"}
-
-// letters names a column as spreadsheets do: A, B, AA.
-func letters(at int) (name string) {
-	for at++; at > 0; at = (at - 1) / 26 {
-		name = string(rune('A'+(at-1)%26)) + name
-	}
-	return name
 }
 
 // put adds an item. Cells with several values are divided: Google writes ::: between
@@ -237,6 +155,7 @@ func (e *entry) compose(p *Plan, today string) {
 	switch e.first(source.Kind) {
 	case "group":
 		e.group = true
+		e.tellGroup(p.Groups)
 		return
 	case "org", "organization":
 		e.firm = true

@@ -426,13 +426,8 @@ func (x *work) withoutID(n *candidate) {
 	if n.external == "" {
 		return
 	}
-	i := item{text: n.external}
-	if list := n.has("=externalId"); len(list) > 0 {
-		i = list[0]
-	}
 	n.external, n.fields.ExternalID = "", nil
-	delete(n.body, "externalId")
-	x.relocate(n, "externalId", "externalId", i, fault.Duplicate, otherHasID)
+	x.decodeAgain(n, n.moveExternalID(fault.Duplicate, otherHasID))
 }
 
 var otherHasID = i18n.Text("Another contact of another name has this id already.")

@@ -110,6 +110,18 @@ func (e *entry) giveUp(f fault.Field) bool {
 	return true
 }
 
+// itemOf returns a value as it is told.
+func (e *entry) itemOf(member, text string) item {
+	i := item{text: text}
+	for _, name := range []string{"=" + member, member} {
+		if list := e.has(name); len(list) > 0 {
+			i.heading = list[0].heading
+			break
+		}
+	}
+	return i
+}
+
 // finish sets the note with its lines.
 func (e *entry) finish() {
 	if len(e.lines) > 0 {
@@ -120,4 +132,38 @@ func (e *entry) finish() {
 // hasLine reports whether a note has a line already.
 func hasLine(note, line string) bool {
 	return slices.Contains(strings.Split(note, "\n"), line)
+}
+
+// moveCompany puts the company of a contact into the note. It reports whether the note changed.
+func (e *entry) moveCompany(code fault.FieldCode, why i18n.Text) (changed bool) {
+	i := item{text: e.company}
+	if list := e.has(targetCompany); len(list) > 0 {
+		i = list[0]
+	}
+	e.company = ""
+	return e.moveLate(targetCompany, "firm", i, code, why)
+}
+
+// moveExternalID puts the external id into the note. It reports whether the note changed.
+func (e *entry) moveExternalID(code fault.FieldCode, why i18n.Text) (changed bool) {
+	i := item{text: e.text("externalId")}
+	if list := e.has("=externalId"); len(list) > 0 {
+		i = list[0]
+	}
+	delete(e.body, "externalId")
+	return e.moveLate("externalId", "externalId", i, code, why)
+}
+
+// moveLate puts a value of an entry that is read into the note, which has its other lines already.
+func (e *entry) moveLate(member, word string, i item, code fault.FieldCode, why i18n.Text) (changed bool) {
+	before := len(e.lines)
+	e.move(member, e.say(word), i, code, why)
+	all := e.lines
+	if len(all) == before {
+		return false
+	}
+	e.lines = all[before:]
+	e.finish()
+	e.lines = all
+	return true
 }

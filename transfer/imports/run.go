@@ -108,9 +108,9 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		return err
 	}
 	b.Counts[r.outcome]++
-	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldNamesake(r.outcome), b.toldAs(r.outcome, n.entry))
+	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldNamesake(r.outcome), toldAs(r.outcome, n.entry))
 	if n.group {
-		told = b.toldGroup(n.entry)
+		told = n.told
 	}
 	problems := b.sealProblems(n.number, told)
 	if r.company != nil {

@@ -315,9 +315,6 @@ func (x *work) tellLeftOut(f *source.File) {
 	x.LeftOut, x.NotListed = f.LeftOut[:n:n], len(f.LeftOut)-n
 }
 
-// tornMark is the column of a value that says that an entry could not be read as a whole.
-const tornMark = -1
-
 // readLines stores the lines of a file, and returns its columns. A column without a
 // heading counts from its first value on.
 func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) {
@@ -352,7 +349,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 			continue
 		}
 		if torn && e.Values != nil {
-			e.Values = append(e.Values, source.Value{Column: tornMark})
+			e.Values = append(e.Values, source.Value{Column: Torn})
 		}
 		if ready = append(ready, &line{
 			number: number, line: int64(e.Line), file: e.File, values: e.Values,
