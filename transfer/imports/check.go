@@ -53,7 +53,7 @@ func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before si
 	if err != nil {
 		return nil, err
 	}
-	used, err := taken(ctx, c, all)
+	used, err := taken(ctx, c, matched(all))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,9 @@ func (x *work) recall(ctx context.Context, before sightingIndex) error {
 					if double {
 						number = was.number
 					}
-					before.add(&i, l, number, "", l.record == nil && (!double || was.made))
+					before.add(&i, sighting{
+						line: l.line, file: l.file, number: number, made: l.record == nil && (!double || was.made),
+					})
 				}
 			}
 			if err == nil && len(list) == 0 {
@@ -136,11 +138,13 @@ func (x *work) judge(
 	if double {
 		number = was.number
 	}
-	before.add(&n.identity, n.line, number, "", n.match == nil && (!double || was.made))
+	before.add(&n.identity, sighting{
+		line: n.line.line, file: n.line.file, number: number, made: n.match == nil && (!double || was.made),
+	})
 	if n.firm {
 		m, err = x.judgeFirm(ctx, c, n, double, &was)
 		m.number = n.number
-		m.told = append(m.told, toldAs(m.outcome, n.entry)...)
+		m.told = append(m.told, n.toldAs(m.outcome)...)
 		return m, err
 	}
 	wrong := n.wrong
@@ -176,20 +180,23 @@ func (x *work) judge(
 	if err == nil && len(wrong) > 0 {
 		m.outcome, m.told = Refused, problemsOf(wrong)
 	}
-	m.told = append(append(m.told, n.toldNamesake(m.outcome)...), toldAs(m.outcome, n.entry)...)
+	m.told = append(m.told, n.toldAs(m.outcome)...)
 	return m, err
 }
 
-// toldAs returns what is told of the values of an entry: nothing if it is left alone as a
-// whole. Of an entry that is refused only the values are told that break a rule.
-func toldAs(outcome Outcome, e *entry) []problem {
+// toldAs returns what is told of the values of an entry, and of a new contact that it has the name
+// of another one. Of an entry that is left alone as a whole nothing is told. Of one that is refused
+// only the values are told that break a rule.
+func (x *candidate) toldAs(outcome Outcome) []problem {
 	switch outcome {
 	case Skipped:
 		return nil
 	case Refused:
-		return e.broken()
+		return x.entry.broken()
+	case Created:
+		return append(x.toldNamesake(), x.told...)
 	}
-	return e.told
+	return x.told
 }
 
 // unread says what becomes of an entry without cells.

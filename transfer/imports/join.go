@@ -62,17 +62,6 @@ func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error 
 	return rows.Err()
 }
 
-// there is the record that an entry is about, or else a contact of its name.
-func (x *candidate) there() string {
-	switch {
-	case x.match != nil:
-		return x.match.ID
-	case x.firmMatch != nil:
-		return x.firmMatch.ID
-	}
-	return x.namesake
-}
-
 // judgeJoin says what would become of an entry about a contact that an earlier one makes.
 func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first int64) (Outcome, []problem, error) {
 	has := x.joined[first]
@@ -91,7 +80,7 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 		x.joined[first] = has
 	}
 	firm, _ := has[targetCompany].(string)
-	patch, told := n.join(has, other(firm, n.companyKey))
+	patch, told := n.join(has, firm != "" && n.companyKey != "" && firm != n.companyKey)
 	outcome := n.joinedAs(len(patch) > 0 || firm == "" && n.companyKey != "", x.Options.Duplicates)
 	if has[targetCompany] == nil && n.companyKey != "" {
 		has[targetCompany] = n.companyKey

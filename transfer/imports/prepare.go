@@ -12,48 +12,51 @@ import (
 	"kartei/record/contact"
 )
 
+// candidate is an entry on its way to a record.
+type candidate struct {
+	*line
+	Candidate
+	// fields are the members of a new contact, firmFields the members of a new company.
+	fields     contact.Fields
+	firmFields company.Fields
+	// made says that the import itself created the contact that the entry is about, and first is
+	// the entry of which it did.
+	made  bool
+	first sighting
+	// wrong is why the entry is refused.
+	wrong []fault.Field
+}
+
+// matched returns the parts of candidates that are matched with records.
+func matched(list []*candidate) []*Candidate {
+	all := make([]*Candidate, len(list))
+	for i, n := range list {
+		all[i] = &n.Candidate
+	}
+	return all
+}
+
 // prepare makes candidates of lines: what they say, what of it no member takes, and which
 // contacts and companies they are about.
 func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candidate, error) {
-	var all, people, readable []*candidate
+	var all, readable []*candidate
 	for _, l := range list {
 		n := &candidate{line: l}
 		all = append(all, n)
 		if l.values == nil {
 			continue
 		}
-		x.readCandidate(c, n)
-		switch {
-		case n.group:
-			continue
-		case !n.firm:
-			people = append(people, n)
+		if x.readCandidate(c, n); !n.group {
+			readable = append(readable, n)
 		}
-		readable = append(readable, n)
 	}
-	if err := match(ctx, c, people); err != nil {
+	if err := Find(ctx, c, matched(readable), x.companies); err != nil {
 		return nil, err
 	}
-	for _, n := range people {
+	for _, n := range readable {
 		if n.idTaken {
 			x.withoutID(n)
 		}
-	}
-	for _, n := range readable {
-		n.private = n.text("visibility") == string(record.Private) ||
-			n.match != nil && n.match.Members.Visibility == record.Private
-	}
-	if err := x.readCompanies(ctx, c, readable); err != nil {
-		return nil, err
-	}
-	for _, n := range readable {
-		n.companyID = x.companies[n.cacheKey()]
-	}
-	if err := byFirmID(ctx, c, people); err != nil {
-		return nil, err
-	}
-	if err := matchFirms(ctx, c, readable); err != nil {
-		return nil, err
 	}
 	if err := x.readMade(ctx, c.Tx, readable); err != nil {
 		return nil, err
@@ -69,19 +72,15 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 // readCandidate reads what an entry says, with the values repaired that break a rule of
 // the API.
 func (x *work) readCandidate(c *op.Call, n *candidate) {
-	n.entry = x.readerFor(c).Read(n.line.values, c.Now)
-	if n.group {
+	e := x.readerFor(c).Read(n.line.values, c.Now)
+	n.entry = e
+	if e.group {
 		return
 	}
+	n.Candidate = NewCandidate(e)
 	n.wrong = x.decode(n)
-	if n.refused {
+	if e.refused {
 		n.wrong = []fault.Field{{Code: fault.Required, Text: nameless}}
-	}
-	n.identity = identityOf(n.entry)
-	if n.firm {
-		n.companyKey = nameKey(n.text("name"))
-	} else if n.company != "" {
-		n.companyKey = nameKey(n.company)
 	}
 }
 
@@ -145,30 +144,6 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	return f.Fields
 }
 
-// readCompanies finds the companies of entries by the keys of their names: those that
-// everyone sees, and for a private contact also those that its person sees.
-func (x *work) readCompanies(ctx context.Context, c *op.Call, list []*candidate) error {
-	var public, private []string
-	for _, n := range list {
-		switch {
-		case n.companyKey == "" || x.companies[n.cacheKey()] != "":
-		case n.private:
-			private = append(private, n.companyKey)
-		default:
-			public = append(public, n.companyKey)
-		}
-	}
-	if err := x.findCompanies(ctx, c, forEveryone, "", public); err != nil {
-		return err
-	}
-	return x.findCompanies(ctx, c, visibleTo(c), privatePrefix, private)
-}
-
-// findCompanies finds companies by the keys of their names, and notes them with a prefix.
-func (x *work) findCompanies(ctx context.Context, c *op.Call, v visibility, prefix string, keys []string) error {
-	return firstNamed(ctx, c, "companies", v, keys, func(key, id string) { x.companies[prefix+key] = id })
-}
-
 // createCompany creates a company of a name, for a contact that is private or not.
 func createCompany(ctx context.Context, c *op.Call, name, newID string, private bool) error {
 	f := &company.Fields{Name: name}
@@ -181,3 +156,14 @@ func createCompany(ctx context.Context, c *op.Call, name, newID string, private 
 	_, err := company.Companies.Insert(ctx, c, newID, f, nil)
 	return err
 }
+
+// withoutID puts an external id into the note that another contact has.
+func (x *work) withoutID(n *candidate) {
+	if n.external == "" {
+		return
+	}
+	n.external, n.fields.ExternalID = "", nil
+	x.decodeAgain(n, n.moveExternalID(fault.Duplicate, otherHasID))
+}
+
+var otherHasID = i18n.Text("Another contact of another name has this id already.")

@@ -108,7 +108,7 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		return err
 	}
 	b.Counts[r.outcome]++
-	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldNamesake(r.outcome), toldAs(r.outcome, n.entry))
+	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldAs(r.outcome))
 	if n.group {
 		told = n.told
 	}
@@ -170,12 +170,19 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 		err = fmt.Errorf("imports: %w: %w", errGone, err)
 	}
 	if err == nil && r.record != nil {
-		b.seen.add(&n.identity, n.line, n.number, *r.record, made)
+		b.noteSighting(n, *r.record, made)
 	}
 	if r.outcome != Refused {
 		r.told = append(told, r.told...)
 	}
 	return r, err
+}
+
+// noteSighting notes an entry for those behind it. made says that it made the record.
+func (b *batch) noteSighting(n *candidate, record string, made bool) {
+	b.seen.add(&n.identity, sighting{
+		line: n.line.line, file: n.line.file, number: n.number, record: record, made: made,
+	})
 }
 
 // companyFor returns the company of an entry, and creates it if there is none. made is

@@ -20,7 +20,7 @@ var commonWords = map[byte]i18n.Text{
 }
 
 // toldThere says which record an entry is already, and by what that is known.
-func (x *candidate) toldThere(target string) problem {
+func (x *Candidate) toldThere(target string) problem {
 	is := i18n.Text("This contact is there already.")
 	if x.firm {
 		is = "This company is there already."
@@ -33,25 +33,11 @@ func (x *candidate) toldThere(target string) problem {
 	return p
 }
 
-// toldSame says which entry was about the same record.
-func (s *sighting) toldSame() problem {
-	here, there := i18n.Text("The same contact as on line %d of the file."),
-		i18n.Text("The same contact as on line %d of the file “%s”.")
-	if s.firmKey != "" {
-		here, there = "The same company as on line %d of the file.",
-			"The same company as on line %d of the file “%s”."
-	}
-	if s.file != "" {
-		return told(fault.Duplicate, i18n.Format(there, s.line, s.file))
-	}
-	return told(fault.Duplicate, i18n.Format(here, s.line))
-}
-
 var aNamesake = i18n.Text("A contact of this name is there already, with other values or none in common. This is another one.")
 
 // toldNamesake is the hint that a new contact has the name of another one.
-func (x *candidate) toldNamesake(outcome Outcome) []problem {
-	if outcome != Created || x.namesake == "" {
+func (x *Candidate) toldNamesake() []problem {
+	if x.namesake == "" {
 		return nil
 	}
 	p := told(fault.Duplicate, aNamesake)
@@ -61,8 +47,8 @@ func (x *candidate) toldNamesake(outcome Outcome) []problem {
 
 // namesakes finds contacts that have the names of new ones. Of an entry without a first or a
 // last name nothing is found: half a name is no hint.
-func namesakes(ctx context.Context, c *op.Call, list []*candidate) error {
-	of := map[string][]*candidate{}
+func namesakes(ctx context.Context, c *op.Call, list []*Candidate) error {
+	of := map[string][]*Candidate{}
 	var keys []string
 	for _, x := range list {
 		if x.match == nil && x.identity.first != "" && x.identity.last != "" {

@@ -1,0 +1,208 @@
+package imports
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"kartei/kit/fault"
+	"kartei/kit/i18n"
+	"kartei/record"
+	"kartei/record/search"
+)
+
+// Two entries are about the same contact if they have the same external id, unless their
+// names contradict: offices give all people of a client its number. They also are if they
+// have the same email address or number and nothing tells them apart: the people of an
+// office, or of a family, share numbers and addresses.
+
+// identity is what tells an entry from others.
+type identity struct {
+	first, last     string
+	external, email string
+	// salutation and birthday tell people of one name apart.
+	salutation, birthday string
+	numbers              []string
+	// exact says that Kartei wrote the entry: its external id counts whatever its names are.
+	exact bool
+	// own is the id that an export of Kartei gives the entry, firmKey the key of the name of
+	// a company.
+	own, firmKey string
+	// city and domain, which is the domain of the email, tell companies of one name apart.
+	city, domain string
+}
+
+// identityOf returns the identity of an entry.
+func identityOf(e *entry) identity {
+	if e.firm {
+		place, _ := e.body["address"].(map[string]any)
+		city, _ := place["city"].(string)
+		return identity{
+			external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name")), city: nameKey(city),
+			domain: domainOf(e.text("email")),
+		}
+	}
+	i := identity{
+		own: e.itself, first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")),
+		external: e.text("externalId"), email: foldEmail(e.text("email")),
+	}
+	i.salutation, i.birthday, i.exact = e.text("salutation"), e.text("birthday"), e.exact
+	for _, member := range []string{"mobile", "phone"} {
+		if key := search.NumberKey(e.text(member)); key != "" {
+			i.numbers = append(i.numbers, key)
+		}
+	}
+	return i
+}
+
+func nameKey(name string) string { return record.NameKey(&name) }
+
+// foldEmail returns an address as the column email has it.
+func foldEmail(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
+}
+
+// other reports whether two texts are there and differ.
+func other(a, b string) bool { return a != "" && b != "" && a != b }
+
+// domainOf returns the domain of an address.
+func domainOf(email string) string {
+	_, domain, _ := strings.Cut(strings.ToLower(email), "@")
+	return domain
+}
+
+// fits reports whether nothing tells two identities apart.
+func (i *identity) fits(was *identity) bool {
+	return !other(i.first, was.first) && !other(i.last, was.last) && !other(i.external, was.external) &&
+		!other(i.salutation, was.salutation) && !other(i.birthday, was.birthday) &&
+		!other(i.city, was.city) && !other(i.domain, was.domain)
+}
+
+// sharesID reports whether two identities with the same external id can be the same one.
+// Whoever has no first name is told from others by the salutation and the birthday too.
+func (i *identity) sharesID(was *identity) bool {
+	switch {
+	case i.exact || i.firmKey != "" || was.firmKey != "":
+		return true
+	case !namesFit(i.first, was.first) || !namesFit(i.last, was.last):
+		return false
+	case i.first != "" && was.first != "":
+		return true
+	}
+	return !other(i.salutation, was.salutation) && !other(i.birthday, was.birthday)
+}
+
+// namesFit reports whether a name is a part of another: Haas and Haas-Neu, Anna and Anna
+// Maria, A. and Anna.
+func namesFit(a, b string) bool {
+	within := func(part, whole []string) bool {
+		return !slices.ContainsFunc(part, func(w string) bool {
+			return !slices.ContainsFunc(whole, func(v string) bool {
+				return v == w || len([]rune(w)) == 1 && strings.HasPrefix(v, w)
+			})
+		})
+	}
+	return a == "" || b == "" || within(nameWords(a), nameWords(b)) || within(nameWords(b), nameWords(a))
+}
+
+// keys returns the keys under which an identity is found. The same contact has at least
+// one of them in common.
+func (i *identity) keys() (list []string) {
+	if i.external != "" {
+		list = append(list, "x"+i.external)
+	}
+	if i.email != "" {
+		list = append(list, "e"+i.email)
+	}
+	for _, n := range i.numbers {
+		list = append(list, "n"+n)
+	}
+	if i.firmKey == "" {
+		return list
+	}
+	if list = append(list, "f"+i.firmKey); i.external != "" { // companies and contacts have external ids of their own
+		list[0] = "X" + i.external
+	}
+	return list
+}
+
+// sum is a short form of a text, so that 100,000 entries fit into memory.
+type sum [12]byte
+
+func sumOf(text string) (s sum) {
+	if text != "" {
+		h := sha256.Sum256([]byte(text))
+		copy(s[:], h[:])
+	}
+	return s
+}
+
+// sightingIndex has the entries that came before, by what they have in common with
+// others.
+type sightingIndex map[sum][]sighting
+
+// sighting is an entry that came before. Its identity has no keys but the external id.
+type sighting struct {
+	identity
+	// line is the line of the entry, file the name of its file, number the number of the first
+	// entry about the contact.
+	line, number int64
+	file         string
+	// record is the contact of the entry, within one transaction.
+	record string
+	// made says that an entry of the file made the contact. In a dry run, number is the
+	// number of that entry.
+	made bool
+}
+
+// sightings bounds the entries with the same number that are compared.
+const sightings = 50
+
+// find returns an earlier entry about the same contact. taken says that one of another
+// contact has the external id.
+func (s sightingIndex) find(i *identity) (was sighting, double, taken bool) {
+	mine := *i
+	for _, key := range i.keys() {
+		for _, was := range s[sumOf(key)] {
+			byID := key[0] == 'x' || key[0] == 'X'
+			switch {
+			case other(i.own, was.own): // two records of an export
+			case byID && i.sharesID(&was.identity), !byID && mine.fits(&was.identity):
+				return was, true, taken
+			case byID:
+				taken, mine.external = true, ""
+			}
+		}
+	}
+	return sighting{}, false, taken
+}
+
+// add notes an entry with an identity.
+func (s sightingIndex) add(i *identity, was sighting) {
+	was.identity = *i
+	was.email, was.numbers = "", nil
+	for _, key := range i.keys() {
+		if k := sumOf(key); len(s[k]) < sightings {
+			s[k] = append(s[k], was)
+		}
+	}
+}
+
+// toldSame says which entry was about the same record.
+func (s *sighting) toldSame() problem {
+	here, there := i18n.Text("The same contact as on line %d of the file."),
+		i18n.Text("The same contact as on line %d of the file “%s”.")
+	if s.firmKey != "" {
+		here, there = "The same company as on line %d of the file.",
+			"The same company as on line %d of the file “%s”."
+	}
+	if s.file != "" {
+		return told(fault.Duplicate, i18n.Format(there, s.line, s.file))
+	}
+	return told(fault.Duplicate, i18n.Format(here, s.line))
+}
