@@ -75,7 +75,7 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 			return "", nil, err
 		}
 		if e.company != "" {
-			has[targetCompany] = nameKey(e.company)
+			has[targetCompany] = record.NameKey(&e.company)
 		}
 		x.joined[first] = has
 	}

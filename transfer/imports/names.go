@@ -355,3 +355,20 @@ func says(others, name string) bool {
 	return !slices.ContainsFunc(nameWords(name),
 		func(w string) bool { return !slices.Contains(all, w) && salutations[w] == "" })
 }
+
+// withPrefix returns a last name with what stands before it: von.
+func withPrefix(prefix, last string) string {
+	if last == "" || prefix == "" || strings.HasPrefix(last, prefix+" ") {
+		return last
+	}
+	return prefix + " " + last
+}
+
+// isLastName reports whether a name is one word, with what may stand before it.
+func isLastName(name string) bool {
+	words := strings.Fields(name)
+	return len(words) == 1 || len(words) > 1 && isPrefix(strings.Join(words[:len(words)-1], " "))
+}
+
+// firstNames matches what looks like first names.
+var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)

@@ -58,7 +58,7 @@ func (e *entry) namePerson() {
 			}
 			continue
 		}
-		if e.company = e.oneLine(i.text); nameKey(e.company) == "" {
+		if e.company = e.oneLine(i.text); record.NameKey(&e.company) == "" {
 			e.company = ""
 			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, "This name has no letters and no digits.")
 		} else if len([]rune(e.company)) > 200 {
@@ -85,14 +85,6 @@ func (e *entry) titles() (spoken []item) {
 		}
 	}
 	return spoken
-}
-
-// withPrefix returns a last name with what stands before it: von.
-func withPrefix(prefix, last string) string {
-	if last == "" || prefix == "" || strings.HasPrefix(last, prefix+" ") {
-		return last
-	}
-	return prefix + " " + last
 }
 
 // jobs sets the job.
@@ -208,15 +200,6 @@ func (e *entry) secondNames() {
 		e.items[targetName] = []item{i}
 		e.items["lastName"] = slices.Delete(slices.Clone(list), at, at+1)
 	}
-}
-
-// firstNames matches what looks like first names.
-var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)
-
-// isLastName reports whether a name is one word, with what may stand before it.
-func isLastName(name string) bool {
-	words := strings.Fields(name)
-	return len(words) == 1 || len(words) > 1 && isPrefix(strings.Join(words[:len(words)-1], " "))
 }
 
 // isCompany reports whether an entry is a company: its salutation says so, its name does, or

@@ -8,7 +8,6 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/phone"
-	"kartei/record"
 	"kartei/transfer/imports/source"
 )
 
@@ -133,53 +132,4 @@ func (e *entry) joinVatID() {
 		rest[0].text = code + rest[0].text
 	}
 	e.items["vatId"] = rest
-}
-
-// withoutName returns an address without the lines above it that name the entry.
-func (e *entry) withoutName(text string) string {
-	if e.exact || !strings.Contains(text, "\n") {
-		return text
-	}
-	names := strings.Join([]string{
-		e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company,
-	}, " ")
-	lines := strings.Split(text, "\n")
-	n, salutation, named := 0, "", false
-	for n < len(lines)-1 {
-		line := record.Clean(lines[n])
-		words := nameFields(line)
-		if len(words) > 0 && spoken.MatchString(words[0]) {
-			salutation = salutationOf(words[0])
-		}
-		rest := strings.TrimSpace(strings.Join(words, " "))
-		if !says(names, rest) && !isTitle(rest) && !firmSalutation.MatchString(rest) {
-			break
-		}
-		named = named || len(words) > 1 || len(words) == 1 &&
-			salutations[strings.ToLower(strings.TrimSuffix(words[0], "."))] == ""
-		n++
-	}
-	if !named {
-		return text
-	}
-	if salutation != "" && !e.firm && e.body["salutation"] == nil {
-		e.body["salutation"] = salutation
-	}
-	return strings.Join(lines[n:], "\n")
-}
-
-// boxed puts Postfach or PO Box before a bare number if the heading has that word. It returns other
-// texts unchanged.
-func boxed(i item, text string) string {
-	heading := source.Fold(i.heading)
-	if strings.Trim(text, "0123456789 ") != "" {
-		return text
-	}
-	switch {
-	case strings.Contains(heading, "postfach"), heading == "pfach":
-		return "Postfach " + text
-	case strings.Contains(heading, "pobox"):
-		return "PO Box " + text
-	}
-	return text
 }

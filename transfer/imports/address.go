@@ -1,0 +1,206 @@
+package imports
+
+import (
+	"slices"
+	"strings"
+
+	"kartei/kit/fault"
+	"kartei/kit/i18n"
+	"kartei/kit/invisible"
+	"kartei/record"
+	"kartei/transfer/imports/source"
+)
+
+// How an address becomes a member.
+
+// addresses sets the preferred address. The others go into the note.
+func (e *entry) addresses() {
+	type group struct {
+		address
+		rank  int
+		kind  string
+		first item
+	}
+	groups := map[string]*group{}
+	var order []string
+	at := func(i item) *group {
+		g := groups[i.slot]
+		if g == nil {
+			g = &group{rank: i.rank, kind: i.kind, first: i}
+			groups[i.slot], order = g, append(order, i.slot)
+		}
+		return g
+	}
+	for _, part := range []string{
+		"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole",
+	} {
+		for _, i := range e.meaning("address." + part) {
+			if part == "postalCode" && e.isLost(i) {
+				continue
+			}
+			g, text, line := at(i), record.Clean(i.text), record.Clean
+			if !e.exact {
+				text, line = invisible.Tidy(text), source.JoinLines
+			}
+			set := func(into *string, text string) {
+				if *into == "" {
+					*into = text
+				} else if *into != text {
+					e.move("address."+part, e.say("address"), i, noPlace, onlyOne)
+				}
+			}
+			switch part {
+			case "street":
+				set(&g.street, e.withoutName(text))
+			case "houseNumber":
+				g.number = strings.TrimSpace(g.number + text)
+			case "more":
+				g.more = append(g.more, boxed(i, text))
+			case "postalCode":
+				set(&g.postalCode, line(text))
+			case "city":
+				set(&g.city, line(text))
+			case "place":
+				g.place(text)
+			case "region":
+				set(&g.region, line(text))
+			case "country":
+				set(&g.country, line(text))
+			case "whole":
+				if g.whole(e.withoutName(text)); g.postalCode == "" {
+					e.tell(Altered, "address.street", i, fault.InvalidFormat,
+						"This address has no postal code with a city that can be read. It stands as the street.")
+				}
+			}
+		}
+	}
+	for _, i := range e.has("address.formatted") { // the parts say it again
+		if g := at(i); g.address.empty() {
+			g.whole(i.text)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return groups[b].rank - groups[a].rank })
+	for n, slot := range order {
+		g := groups[slot]
+		switch {
+		case g.address.empty():
+		case n == 0 || e.body["address"] == nil:
+			e.live(&g.address, g.first)
+		default:
+			i := g.first
+			i.text = g.line()
+			e.move("address", e.labelled("address", g.kind), i, noPlace, onlyOne)
+		}
+	}
+}
+
+// live sets the address.
+func (e *entry) live(a *address, i item) {
+	into := map[string]any{}
+	set := func(name, text string) {
+		if text != "" {
+			into[name] = text
+			part := i
+			part.text = text
+			e.items["=address."+name] = []item{part}
+		}
+	}
+	if e.exact {
+		set("street", a.street)
+	} else {
+		a.tidy()
+		if before := a.postalCode; a.lostZero() {
+			of := i
+			of.text = before
+			for _, p := range slices.Concat(e.has("address.postalCode"), e.has("address.place")) {
+				if strings.HasPrefix(p.text, before) {
+					of = p
+				}
+			}
+			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat,
+				i18n.Format("The zero at the beginning of this postal code was missing. Taken was %s.", a.postalCode))
+		}
+		set("street", a.streetLine())
+	}
+	set("postalCode", a.postalCode)
+	set("city", a.city)
+	if a.country != "" {
+		code, region, known := countryAndRegion(a.country)
+		of := i
+		of.text = a.country
+		for _, c := range e.has("address.country") {
+			if source.JoinLines(c.text) == a.country {
+				of = c
+			}
+		}
+		switch {
+		case known:
+			set("country", code)
+			if a.region == "" {
+				a.region = region
+			} else if region != "" && !says(a.region, region) {
+				e.move("address.country", e.say("country"), of, noPlace, onlyOne)
+			}
+		case a.region == "":
+			a.region = a.country
+			e.tell(Altered, "address.country", of, fault.NotInEnum,
+				"This country is not known. It stands as the region.")
+		default:
+			e.move("address.country", e.say("country"), of, fault.NotInEnum,
+				"This country is not known. Possible are codes such as DE and names such as Germany.")
+		}
+	}
+	set("region", a.region)
+	if len(into) > 0 {
+		e.body["address"] = into
+	}
+}
+
+// withoutName returns an address without the lines above it that name the entry.
+func (e *entry) withoutName(text string) string {
+	if e.exact || !strings.Contains(text, "\n") {
+		return text
+	}
+	names := strings.Join([]string{
+		e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company,
+	}, " ")
+	lines := strings.Split(text, "\n")
+	n, salutation, named := 0, "", false
+	for n < len(lines)-1 {
+		line := record.Clean(lines[n])
+		words := nameFields(line)
+		if len(words) > 0 && spoken.MatchString(words[0]) {
+			salutation = salutationOf(words[0])
+		}
+		rest := strings.TrimSpace(strings.Join(words, " "))
+		if !says(names, rest) && !isTitle(rest) && !firmSalutation.MatchString(rest) {
+			break
+		}
+		named = named || len(words) > 1 || len(words) == 1 &&
+			salutations[strings.ToLower(strings.TrimSuffix(words[0], "."))] == ""
+		n++
+	}
+	if !named {
+		return text
+	}
+	if salutation != "" && !e.firm && e.body["salutation"] == nil {
+		e.body["salutation"] = salutation
+	}
+	return strings.Join(lines[n:], "\n")
+}
+
+// boxed puts Postfach or PO Box before a bare number if the heading has that word. It returns other
+// texts unchanged.
+func boxed(i item, text string) string {
+	heading := source.Fold(i.heading)
+	if strings.Trim(text, "0123456789 ") != "" {
+		return text
+	}
+	switch {
+	case strings.Contains(heading, "postfach"), heading == "pfach":
+		return "Postfach " + text
+	case strings.Contains(heading, "pobox"):
+		return "PO Box " + text
+	}
+	return text
+}
