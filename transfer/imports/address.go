@@ -167,17 +167,14 @@ func (e *entry) withoutName(text string) string {
 	lines := strings.Split(text, "\n")
 	n, salutation, named := 0, "", false
 	for n < len(lines)-1 {
-		line := record.Clean(lines[n])
-		words := nameFields(line)
-		if len(words) > 0 && spoken.MatchString(words[0]) {
-			salutation = salutationOf(words[0])
+		line := strings.Join(strings.Fields(record.Clean(lines[n])), " ")
+		if known := spokenSalutation(line); known != "" {
+			salutation = known
 		}
-		rest := strings.TrimSpace(strings.Join(words, " "))
-		if !says(names, rest) && !isTitle(rest) && !firmSalutation.MatchString(rest) {
+		if !says(names, line) && !isTitle(line) && !isFirmSalutation(line) {
 			break
 		}
-		named = named || len(words) > 1 || len(words) == 1 &&
-			salutations[strings.ToLower(strings.TrimSuffix(words[0], "."))] == ""
+		named = named || line != "" && !isSalutation(line)
 		n++
 	}
 	if !named {

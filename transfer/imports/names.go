@@ -21,14 +21,32 @@ var salutations = map[string]string{
 // greeting matches what stands before a salutation in a letter.
 var greeting = regexp.MustCompile(`^(?i)(sehr geehrter?|liebere?|liebe|hallo|guten tag|werter?|an|dear|to)\s+`)
 
+// salutationOf returns mr, ms or mx for a text that is a salutation, and an empty text for others.
 func salutationOf(text string) string {
 	text = strings.ToLower(strings.TrimRight(strings.TrimSpace(text), " ,.!"))
-	return salutations[greeting.ReplaceAllString(text, "")]
+	return salutations[withoutGreeting(text)]
+}
+
+// withoutGreeting returns a text without the words before a salutation: Sehr geehrte.
+func withoutGreeting(text string) string { return greeting.ReplaceAllString(text, "") }
+
+// isSalutation reports whether a word is a salutation, with or without a dot.
+func isSalutation(word string) bool {
+	return salutations[strings.ToLower(strings.TrimSuffix(word, "."))] != ""
 }
 
 // spoken matches the salutations that stand before a name. Single letters are first names
 // there.
 var spoken = regexp.MustCompile(`^(?i)(herrn?|hrn?|frau|fr|fräulein|mr|mrs|ms|mx|miss|mister|monsieur|madame|mme|signora?|señora?|mevrouw|mevr|dhr|pani)\.?$`)
+
+// spokenSalutation returns the salutation with which a line begins, empty for none.
+func spokenSalutation(line string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if !spoken.MatchString(first) {
+		return ""
+	}
+	return salutationOf(first)
+}
 
 var (
 	// titled matches a word with which a title begins, titledMore one that follows.
@@ -80,6 +98,13 @@ func nameFields(text string) []string {
 	return strings.Fields(titledApart.ReplaceAllString(text, "$1.$2."))
 }
 
+// cutTitle returns the title with which a text begins, and what follows.
+func cutTitle(text string) (title, rest string) {
+	words := nameFields(text)
+	n := titleLength(words)
+	return strings.Join(words[:n], " "), strings.Join(words[n:], " ")
+}
+
 // isTitle reports whether a text is made of titles alone.
 func isTitle(text string) bool {
 	words := nameFields(text)
@@ -101,6 +126,9 @@ var generation = regexp.MustCompile(`^(?i)\(?(jun|sen|jr|sr|junior|senior|ii|iii
 
 // roman matches the number of a generation, behind a name alone.
 var roman = regexp.MustCompile(`^[IVX]{1,4}\.?$`)
+
+// isGeneration reports whether a text tells a parent from a child: jun., III.
+func isGeneration(text string) bool { return generation.MatchString(text) || roman.MatchString(text) }
 
 var (
 	// degrees match what stands behind a name and a comma, and is no first name.
@@ -125,6 +153,9 @@ var (
 	bodies = regexp.MustCompile(`(?i)^(familie|fam\.|eheleute|ehel\.|ehepaar|erben|erbengemeinschaft|nachlass|geschwister|weg|wohnungseigentümergemeinschaft|eigentümergemeinschaft|the)\s|\p{L}{3}(verwaltung|versicherung|kasse|bank|gericht|verband|werke|kammer|zentrale|hotline)(\s|$)|\./\.|\s(gegen|vs\.?)\s|\d|@`)
 )
 
+// withoutFirm returns the name of a company without the word Firma before it.
+func withoutFirm(name string) string { return calledFirm.ReplaceAllString(name, "") }
+
 // isFirmName reports whether a name says that it is a company's.
 func isFirmName(name string) bool {
 	first, _, _ := strings.Cut(name, " ")
@@ -134,6 +165,9 @@ func isFirmName(name string) bool {
 
 // firmSalutation matches what stands in place of a salutation for a company.
 var firmSalutation = regexp.MustCompile(`^(?i)(an )?(die |das |den )?(firma|fa\.?|firmen|unternehmen|company|gesellschaft|organisation|behörde|verein|institution|juristische person)$`)
+
+// isFirmSalutation reports whether a text stands in place of a salutation for a company.
+func isFirmSalutation(text string) bool { return firmSalutation.MatchString(strings.TrimSpace(text)) }
 
 var (
 	// particles begin a last name, and so do titles of nobility.
@@ -170,7 +204,7 @@ var remarked = regexp.MustCompile(`(\S*)\s*\(([^()]*)\)`)
 func divide(name string, lastFirst bool) (p nameParts) {
 	whole := strings.Join(strings.Fields(name), " ")
 	if isFirmName(whole) {
-		return nameParts{last: calledFirm.ReplaceAllString(whole, ""), firm: true}
+		return nameParts{last: withoutFirm(whole), firm: true}
 	}
 	name = whole
 	if m := maiden.FindStringSubmatch(name); m != nil {
@@ -331,6 +365,9 @@ func (p *nameParts) divideWords(words []string, lastFirst bool) {
 	p.first, p.last = strings.Join(words[:at], " "), strings.Join(words[at:], " ")
 }
 
+// namesSeveral reports whether a name is the one of several people: Peter und Petra.
+func namesSeveral(name string) bool { return several(strings.Fields(name)) }
+
 // several reports whether words name more than one person: Peter und Petra. The one of
 // von und zu joins no names.
 func several(words []string) bool {
@@ -372,3 +409,8 @@ func isLastName(name string) bool {
 
 // firstNames matches what looks like first names.
 var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)
+
+// areFirstNames reports whether a text looks like first names.
+func areFirstNames(text string) bool {
+	return firstNames.MatchString(text) && !isTitle(text) && !isDegree(text) && !generation.MatchString(text)
+}

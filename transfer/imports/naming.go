@@ -184,8 +184,8 @@ func (e *entry) secondNames() {
 		switch {
 		case !isFirmName(name) && isFirmName(name+" "+text):
 			list[at].text = name + " " + text
-		case !given && !isFirmName(name) && !several(strings.Fields(name)) && isLastName(name) &&
-			firstNames.MatchString(text) && !isTitle(text) && !isDegree(text) && !generation.MatchString(text):
+		case !given && !isFirmName(name) && !namesSeveral(name) && isLastName(name) &&
+			areFirstNames(text):
 			i.member, i.slot = "firstName", ""
 			e.items["firstName"] = append(e.items["firstName"], i)
 		default:
@@ -225,7 +225,7 @@ func (e *entry) isCompany() bool {
 	_, given := first("firstName")
 	switch {
 	case slices.ContainsFunc(e.has("salutation"),
-		func(i item) bool { return firmSalutation.MatchString(strings.TrimSpace(i.text)) }):
+		func(i item) bool { return isFirmSalutation(i.text) }):
 		return hasCompany || named || given
 	case given, hasCompany && named && !says(company.text, name.text):
 		return false
@@ -264,7 +264,7 @@ func (e *entry) suffixes() {
 			if !strings.Contains(e.text("title"), text) {
 				e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
 			}
-		case (generation.MatchString(text) || roman.MatchString(text)) && e.text("lastName") != "":
+		case isGeneration(text) && e.text("lastName") != "":
 			e.name("lastName", e.text("lastName")+" "+text)
 		case isPrefix(text) && e.text("lastName") != "":
 			e.name("lastName", withPrefix(text, e.text("lastName")))
@@ -289,14 +289,13 @@ func (e *entry) salute(i item) {
 		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 		return
 	}
-	text = greeting.ReplaceAllString(text, "")
+	text = withoutGreeting(text)
 	first, rest, _ := strings.Cut(text, " ")
-	known, words := salutationOf(first), nameFields(rest)
-	n := titleLength(words)
-	title, name := strings.Join(words[:n], " "), strings.Join(words[n:], " ")
+	known := salutationOf(first)
+	title, name := cutTitle(rest)
 	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetName)}, " ")
 	switch {
-	case known != "" && len(words) > 0 && name == "", known != "" && name != "" && says(all, name):
+	case known != "" && title != "" && name == "", known != "" && name != "" && says(all, name):
 		// Frau Dr., Herr Dr. Müller
 		e.saluteAs(i, known)
 		e.titleOf(i, title)
@@ -343,7 +342,7 @@ func (e *entry) nameFirm() {
 			text := e.oneLine(i.text)
 			said := text
 			if !e.exact {
-				text = calledFirm.ReplaceAllString(text, "")
+				text = withoutFirm(text)
 			}
 			switch {
 			case i.slot == source.Nobility || i.slot == source.Prefix || member == targetName && e.saysAddress(text):
@@ -357,7 +356,7 @@ func (e *entry) nameFirm() {
 				}
 				name, from = text, member
 				e.set("name", i, text)
-				if calledFirm.MatchString(said) {
+				if withoutFirm(said) != said {
 					e.tell(Altered, "name", i, noPlace, takenAs(text))
 				}
 			case member == "lastName" || text == "" || says(name, text):
@@ -369,7 +368,7 @@ func (e *entry) nameFirm() {
 	if from != "lastName" { // who answers there
 		for _, member := range []string{"firstName", "lastName"} {
 			for _, i := range e.meaning(member) {
-				if !says(name, calledFirm.ReplaceAllString(i.text, "")) {
+				if !says(name, withoutFirm(i.text)) {
 					e.move(member, e.say(member), i, noPlace, noField)
 				}
 			}
@@ -377,7 +376,7 @@ func (e *entry) nameFirm() {
 	}
 	for _, member := range []string{"middleName", "suffix", "title", "salutation"} {
 		for _, i := range e.meaning(member) {
-			if member != "salutation" || !firmSalutation.MatchString(strings.TrimSpace(i.text)) {
+			if member != "salutation" || !isFirmSalutation(i.text) {
 				e.move(member, e.say(member), i, noPlace, noField)
 			}
 		}
