@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/transfer/imports/names"
+
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
@@ -138,7 +140,7 @@ func (e *entry) live(a *address, i item) {
 			set("country", code)
 			if a.region == "" {
 				a.region = region
-			} else if region != "" && !says(a.region, region) {
+			} else if region != "" && !names.Covers(a.region, region) {
 				e.move("address.country", e.say("country"), of, noPlace, onlyOne)
 			}
 		case a.region == "":
@@ -161,20 +163,20 @@ func (e *entry) withoutName(text string) string {
 	if e.exact || !strings.Contains(text, "\n") {
 		return text
 	}
-	names := strings.Join([]string{
+	own := strings.Join([]string{
 		e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company,
 	}, " ")
 	lines := strings.Split(text, "\n")
 	n, salutation, named := 0, "", false
 	for n < len(lines)-1 {
 		line := strings.Join(strings.Fields(record.Clean(lines[n])), " ")
-		if known := spokenSalutation(line); known != "" {
+		if known := names.SpokenSalutation(line); known != "" {
 			salutation = known
 		}
-		if !says(names, line) && !isTitle(line) && !isFirmSalutation(line) {
+		if !names.Covers(own, line) && !names.IsTitle(line) && !names.IsFirmSalutation(line) {
 			break
 		}
-		named = named || line != "" && !isSalutation(line)
+		named = named || line != "" && !names.IsSalutation(line)
 		n++
 	}
 	if !named {

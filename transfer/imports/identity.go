@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/transfer/imports/names"
+
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record"
@@ -107,7 +109,7 @@ func namesFit(a, b string) bool {
 			})
 		})
 	}
-	return a == "" || b == "" || within(nameWords(a), nameWords(b)) || within(nameWords(b), nameWords(a))
+	return a == "" || b == "" || within(names.Words(a), names.Words(b)) || within(names.Words(b), names.Words(a))
 }
 
 // keys returns the keys under which an identity is found. The same contact has at least

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/transfer/imports/names"
+
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
@@ -18,7 +20,7 @@ import (
 
 // namePerson sets the members of a person's name, and what belongs to it.
 func (e *entry) namePerson() {
-	names, prefix := map[string]string{}, ""
+	parts, prefix := map[string]string{}, ""
 	for _, member := range []string{"lastName", "firstName", "middleName"} {
 		taken := false
 		for _, i := range e.meaning(member) {
@@ -30,18 +32,18 @@ func (e *entry) namePerson() {
 			case taken && member != "middleName":
 				e.move(member, e.say(member), i, noPlace, onlyOne)
 			default:
-				names[member], taken = strings.TrimSpace(names[member]+" "+text), true
+				parts[member], taken = strings.TrimSpace(parts[member]+" "+text), true
 			}
 		}
 	}
-	e.name("lastName", withPrefix(prefix, names["lastName"]))
-	e.name("firstName", strings.TrimSpace(names["firstName"]+" "+names["middleName"]))
+	e.name("lastName", names.WithPrefix(prefix, parts["lastName"]))
+	e.name("firstName", strings.TrimSpace(parts["firstName"]+" "+parts["middleName"]))
 	spokenTitles := e.titles()
 	for _, i := range e.has("salutation") {
 		e.salute(i)
 	}
 	for _, i := range spokenTitles {
-		switch known := salutationOf(i.text); e.body["salutation"] {
+		switch known := names.Salutation(i.text); e.body["salutation"] {
 		case nil:
 			e.body["salutation"] = known
 		case known:
@@ -75,7 +77,7 @@ func (e *entry) titles() (spoken []item) {
 	taken := false
 	for _, i := range e.meaning("title") {
 		switch {
-		case salutationOf(i.text) != "" && !e.exact:
+		case names.Salutation(i.text) != "" && !e.exact:
 			spoken = append(spoken, i)
 		case taken:
 			e.move("title", e.say("title"), i, noPlace, onlyOne)
@@ -129,7 +131,7 @@ func (e *entry) wholeName() {
 			e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetCompany), e.first("suffix"),
 			e.first("title"), e.first("email"),
 		}
-		if !says(strings.Join(all, " "), text) {
+		if !names.Covers(strings.Join(all, " "), text) {
 			e.move(targetName, e.say("name"), i, noPlace, noField)
 		}
 	}
@@ -137,31 +139,31 @@ func (e *entry) wholeName() {
 
 // takeName sets the parts of a whole name. What is not sure of them is told.
 func (e *entry) takeName(i item, text string) {
-	p := divide(text, i.slot == source.LastFirst)
-	e.name("lastName", p.last)
-	e.name("firstName", p.first)
-	if p.title != "" && e.text("title") == "" {
-		e.set("title", i, p.title)
-	} else if p.title != "" && !says(e.text("title"), p.title) {
+	p := names.Divide(text, i.slot == source.LastFirst)
+	e.name("lastName", p.Last)
+	e.name("firstName", p.First)
+	if p.Title != "" && e.text("title") == "" {
+		e.set("title", i, p.Title)
+	} else if p.Title != "" && !names.Covers(e.text("title"), p.Title) {
 		title := i
-		title.text = p.title
+		title.text = p.Title
 		e.move("title", e.say("title"), title, noPlace, onlyOne)
 	}
-	if p.salutation != "" && e.body["salutation"] == nil {
-		e.body["salutation"] = p.salutation
+	if p.Salutation != "" && e.body["salutation"] == nil {
+		e.body["salutation"] = p.Salutation
 	}
 	rest := i
-	if rest.text = p.maiden; p.maiden != "" {
+	if rest.text = p.Maiden; p.Maiden != "" {
 		e.move(targetName, e.say("maiden"), rest, noPlace, noField)
 	}
-	if rest.text = p.remark; p.remark != "" {
+	if rest.text = p.Remark; p.Remark != "" {
 		e.move(targetName, e.say("suffix"), rest, noPlace, noField)
 	}
 	switch {
-	case p.whole || p.firm:
+	case p.Whole || p.Firm:
 		e.tell(Altered, "lastName", i, noPlace,
 			"This is not the name of one person. It stands as a whole in the last name.")
-	case p.doubtful:
+	case p.Doubtful:
 		e.tell(Altered, "lastName", i, noPlace, "First and last name are not sure.")
 	}
 }
@@ -182,10 +184,10 @@ func (e *entry) secondNames() {
 			continue
 		}
 		switch {
-		case !isFirmName(name) && isFirmName(name+" "+text):
+		case !names.IsFirm(name) && names.IsFirm(name+" "+text):
 			list[at].text = name + " " + text
-		case !given && !isFirmName(name) && !namesSeveral(name) && isLastName(name) &&
-			areFirstNames(text):
+		case !given && !names.IsFirm(name) && !names.Several(name) && names.IsLast(name) &&
+			names.AreFirst(text):
 			i.member, i.slot = "firstName", ""
 			e.items["firstName"] = append(e.items["firstName"], i)
 		default:
@@ -194,7 +196,7 @@ func (e *entry) secondNames() {
 		e.items["suffix"] = slices.Delete(slices.Clone(e.items["suffix"]), n, n+1)
 		break
 	}
-	if len(e.has("firstName")) == 0 && !isLastName(name) && len(e.has(targetName)) == 0 && !isFirmName(list[at].text) {
+	if len(e.has("firstName")) == 0 && !names.IsLast(name) && len(e.has(targetName)) == 0 && !names.IsFirm(list[at].text) {
 		i := list[at]
 		i.member, i.slot = targetName, ""
 		e.items[targetName] = []item{i}
@@ -225,14 +227,14 @@ func (e *entry) isCompany() bool {
 	_, given := first("firstName")
 	switch {
 	case slices.ContainsFunc(e.has("salutation"),
-		func(i item) bool { return isFirmSalutation(i.text) }):
+		func(i item) bool { return names.IsFirmSalutation(i.text) }):
 		return hasCompany || named || given
-	case given, hasCompany && named && !says(company.text, name.text):
+	case given, hasCompany && named && !names.Covers(company.text, name.text):
 		return false
 	case !named:
 		return hasCompany && !slices.ContainsFunc(e.has("email"),
 			func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
-	case isFirmName(e.oneLine(name.text)):
+	case names.IsFirm(e.oneLine(name.text)):
 		if !hasCompany {
 			e.tell(Altered, targetName, name, noPlace, "This is the name of a company. The entry is a company.")
 		}
@@ -260,15 +262,15 @@ func (e *entry) suffixes() {
 	for _, i := range e.meaning("suffix") {
 		text := record.Clean(source.JoinLines(i.text))
 		switch {
-		case e.exact, isDegree(text):
+		case e.exact, names.IsDegree(text):
 			if !strings.Contains(e.text("title"), text) {
 				e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
 			}
-		case isGeneration(text) && e.text("lastName") != "":
+		case names.IsGeneration(text) && e.text("lastName") != "":
 			e.name("lastName", e.text("lastName")+" "+text)
-		case isPrefix(text) && e.text("lastName") != "":
-			e.name("lastName", withPrefix(text, e.text("lastName")))
-		case !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName"), text):
+		case names.IsPrefix(text) && e.text("lastName") != "":
+			e.name("lastName", names.WithPrefix(text, e.text("lastName")))
+		case !names.Covers(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName"), text):
 			e.move("suffix", e.say("suffix"), i, noPlace, noField)
 		}
 	}
@@ -281,7 +283,7 @@ var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|
 // salute reads the salutation. A title beside it is the title.
 func (e *entry) salute(i item) {
 	text := strings.Trim(invisible.Remove(source.JoinLines(i.text)), " ,!")
-	if known := salutationOf(text); known != "" {
+	if known := names.Salutation(text); known != "" {
 		e.saluteAs(i, known)
 		return
 	}
@@ -289,20 +291,20 @@ func (e *entry) salute(i item) {
 		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 		return
 	}
-	text = withoutGreeting(text)
+	text = names.WithoutGreeting(text)
 	first, rest, _ := strings.Cut(text, " ")
-	known := salutationOf(first)
-	title, name := cutTitle(rest)
+	known := names.Salutation(first)
+	title, name := names.CutTitle(rest)
 	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetName)}, " ")
 	switch {
-	case known != "" && title != "" && name == "", known != "" && name != "" && says(all, name):
+	case known != "" && title != "" && name == "", known != "" && name != "" && names.Covers(all, name):
 		// Frau Dr., Herr Dr. Müller
 		e.saluteAs(i, known)
 		e.titleOf(i, title)
-	case isTitle(text) && e.text("title") == "":
+	case names.IsTitle(text) && e.text("title") == "":
 		e.set("title", i, text)
 		e.tell(Altered, "title", i, fault.NotInEnum, "This is a title and no salutation.")
-	case says(all, text): // Liebe Anna
+	case names.Covers(all, text): // Liebe Anna
 		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 	default:
 		e.move("salutation", e.say("salutation"), i, fault.NotInEnum, noSalutation)
@@ -323,7 +325,7 @@ func (e *entry) saluteAs(i item, known string) {
 // titleOf sets a title that stands in another member, unless it is there.
 func (e *entry) titleOf(i item, title string) {
 	switch {
-	case title == "" || says(e.text("title"), title):
+	case title == "" || names.Covers(e.text("title"), title):
 	case e.text("title") == "":
 		e.set("title", i, title)
 	default:
@@ -342,7 +344,7 @@ func (e *entry) nameFirm() {
 			text := e.oneLine(i.text)
 			said := text
 			if !e.exact {
-				text = withoutFirm(text)
+				text = names.WithoutFirm(text)
 			}
 			switch {
 			case i.slot == source.Nobility || i.slot == source.Prefix || member == targetName && e.saysAddress(text):
@@ -356,10 +358,10 @@ func (e *entry) nameFirm() {
 				}
 				name, from = text, member
 				e.set("name", i, text)
-				if withoutFirm(said) != said {
+				if names.WithoutFirm(said) != said {
 					e.tell(Altered, "name", i, noPlace, takenAs(text))
 				}
-			case member == "lastName" || text == "" || says(name, text):
+			case member == "lastName" || text == "" || names.Covers(name, text):
 			default:
 				e.move(member, e.say("name"), i, noPlace, onlyOne)
 			}
@@ -368,7 +370,7 @@ func (e *entry) nameFirm() {
 	if from != "lastName" { // who answers there
 		for _, member := range []string{"firstName", "lastName"} {
 			for _, i := range e.meaning(member) {
-				if !says(name, withoutFirm(i.text)) {
+				if !names.Covers(name, names.WithoutFirm(i.text)) {
 					e.move(member, e.say(member), i, noPlace, noField)
 				}
 			}
@@ -376,7 +378,7 @@ func (e *entry) nameFirm() {
 	}
 	for _, member := range []string{"middleName", "suffix", "title", "salutation"} {
 		for _, i := range e.meaning(member) {
-			if member != "salutation" || !isFirmSalutation(i.text) {
+			if member != "salutation" || !names.IsFirmSalutation(i.text) {
 				e.move(member, e.say(member), i, noPlace, noField)
 			}
 		}

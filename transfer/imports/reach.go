@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"kartei/transfer/imports/names"
+
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
@@ -56,9 +58,9 @@ func (e *entry) repaired(cell, address string) bool {
 	if !found {
 		return true
 	}
-	names := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name")}, " ")
-	if rest := before + " " + after; len(nameWords(rest)) > 0 {
-		return !says(names, rest)
+	own := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name")}, " ")
+	if rest := before + " " + after; len(names.Words(rest)) > 0 {
+		return !names.Covers(own, rest)
 	}
 	return strings.Trim(before+after, " <>\n\t") != ""
 }
@@ -78,7 +80,7 @@ func (e *entry) reach() {
 			continue
 		case name != "" && !e.firm && e.text("lastName") == "" && e.text("firstName") == "":
 			e.takeName(item{member: "email", text: name, heading: i.heading}, name)
-		case name != "" && !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName")+" "+e.text("name"), name):
+		case name != "" && !names.Covers(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName")+" "+e.text("name"), name):
 			tells = true
 			e.tell(Altered, "email", i, fault.InvalidFormat, takenAs(address))
 		}
@@ -99,7 +101,7 @@ func (e *entry) reach() {
 		}
 	}
 	for _, i := range e.has("email.display") { // Outlook: Anna Berg (anna@example.com)
-		if !says(strings.Join([]string{
+		if !names.Covers(strings.Join([]string{
 			e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.text("email"), e.company,
 			strings.Join(e.lines, " "),
 		}, " "), i.text) {

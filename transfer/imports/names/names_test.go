@@ -1,4 +1,4 @@
-package imports
+package names
 
 import (
 	"strings"
@@ -60,21 +60,21 @@ func TestDivide(t *testing.T) {
 		"Wohnungseigentümergemeinschaft Ring 12": "whole Wohnungseigentümergemeinschaft Ring 12",
 	} {
 		text, lastFirst := strings.CutPrefix(name, "last first: ")
-		p := divide(text, lastFirst)
-		got := strings.Join([]string{p.salutation, p.title, p.first, p.last}, "|")
+		p := Divide(text, lastFirst)
+		got := strings.Join([]string{p.Salutation, p.Title, p.First, p.Last}, "|")
 		switch {
-		case p.whole:
-			got = "whole " + p.last
-		case p.firm:
-			got = "firm " + p.last
-		case p.doubtful:
+		case p.Whole:
+			got = "whole " + p.Last
+		case p.Firm:
+			got = "firm " + p.Last
+		case p.Doubtful:
 			got = "doubtful" + got[strings.Index(got, "|"):]
 		}
-		if p.maiden != "" {
-			got += " maiden=" + p.maiden
+		if p.Maiden != "" {
+			got += " maiden=" + p.Maiden
 		}
-		if p.remark != "" {
-			got += " remark=" + p.remark
+		if p.Remark != "" {
+			got += " remark=" + p.Remark
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
