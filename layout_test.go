@@ -68,8 +68,8 @@ var floors = [][]string{
 	{"people/offboarding"},
 	// The notices of access that was given.
 	{"people/gains"},
-	// How a name in a file of contacts is read.
-	{"transfer/imports/names"},
+	// How names, addresses and days in a file of contacts are read.
+	{"transfer/imports/names", "transfer/imports/places", "transfer/imports/days"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
 	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk"},

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/transfer/imports/places"
+
 	"kartei/transfer/imports/names"
 
 	"kartei/kit/fault"
@@ -18,7 +20,7 @@ import (
 // addresses sets the preferred address. The others go into the note.
 func (e *entry) addresses() {
 	type group struct {
-		address
+		places.Address
 		rank  int
 		kind  string
 		first item
@@ -53,23 +55,23 @@ func (e *entry) addresses() {
 			}
 			switch part {
 			case "street":
-				set(&g.street, e.withoutName(text))
+				set(&g.Street, e.withoutName(text))
 			case "houseNumber":
-				g.number = strings.TrimSpace(g.number + text)
+				g.Number = strings.TrimSpace(g.Number + text)
 			case "more":
-				g.more = append(g.more, boxed(i, text))
+				g.More = append(g.More, boxed(i, text))
 			case "postalCode":
-				set(&g.postalCode, line(text))
+				set(&g.PostalCode, line(text))
 			case "city":
-				set(&g.city, line(text))
+				set(&g.City, line(text))
 			case "place":
-				g.place(text)
+				g.SetPlace(text)
 			case "region":
-				set(&g.region, line(text))
+				set(&g.Region, line(text))
 			case "country":
-				set(&g.country, line(text))
+				set(&g.Country, line(text))
 			case "whole":
-				if g.whole(e.withoutName(text)); g.postalCode == "" {
+				if g.SetWhole(e.withoutName(text)); g.PostalCode == "" {
 					e.tell(Altered, "address.street", i, fault.InvalidFormat,
 						"This address has no postal code with a city that can be read. It stands as the street.")
 				}
@@ -77,27 +79,27 @@ func (e *entry) addresses() {
 		}
 	}
 	for _, i := range e.has("address.formatted") { // the parts say it again
-		if g := at(i); g.address.empty() {
-			g.whole(i.text)
+		if g := at(i); g.Address.IsEmpty() {
+			g.SetWhole(i.text)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return groups[b].rank - groups[a].rank })
 	for n, slot := range order {
 		g := groups[slot]
 		switch {
-		case g.address.empty():
+		case g.Address.IsEmpty():
 		case n == 0 || e.body["address"] == nil:
-			e.live(&g.address, g.first)
+			e.setAddress(&g.Address, g.first)
 		default:
 			i := g.first
-			i.text = g.line()
+			i.text = g.Line()
 			e.move("address", e.labelled("address", g.kind), i, noPlace, onlyOne)
 		}
 	}
 }
 
-// live sets the address.
-func (e *entry) live(a *address, i item) {
+// setAddress sets the address.
+func (e *entry) setAddress(a *places.Address, i item) {
 	into := map[string]any{}
 	set := func(name, text string) {
 		if text != "" {
@@ -108,10 +110,10 @@ func (e *entry) live(a *address, i item) {
 		}
 	}
 	if e.exact {
-		set("street", a.street)
+		set("street", a.Street)
 	} else {
-		a.tidy()
-		if before := a.postalCode; a.lostZero() {
+		a.Tidy()
+		if before := a.PostalCode; a.RestoreZero() {
 			of := i
 			of.text = before
 			for _, p := range slices.Concat(e.has("address.postalCode"), e.has("address.place")) {
@@ -120,31 +122,31 @@ func (e *entry) live(a *address, i item) {
 				}
 			}
 			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat,
-				i18n.Format("The zero at the beginning of this postal code was missing. Taken was %s.", a.postalCode))
+				i18n.Format("The zero at the beginning of this postal code was missing. Taken was %s.", a.PostalCode))
 		}
-		set("street", a.streetLine())
+		set("street", a.StreetLine())
 	}
-	set("postalCode", a.postalCode)
-	set("city", a.city)
-	if a.country != "" {
-		code, region, known := countryAndRegion(a.country)
+	set("postalCode", a.PostalCode)
+	set("city", a.City)
+	if a.Country != "" {
+		code, region, known := places.Country(a.Country)
 		of := i
-		of.text = a.country
+		of.text = a.Country
 		for _, c := range e.has("address.country") {
-			if source.JoinLines(c.text) == a.country {
+			if source.JoinLines(c.text) == a.Country {
 				of = c
 			}
 		}
 		switch {
 		case known:
 			set("country", code)
-			if a.region == "" {
-				a.region = region
-			} else if region != "" && !names.Covers(a.region, region) {
+			if a.Region == "" {
+				a.Region = region
+			} else if region != "" && !names.Covers(a.Region, region) {
 				e.move("address.country", e.say("country"), of, noPlace, onlyOne)
 			}
-		case a.region == "":
-			a.region = a.country
+		case a.Region == "":
+			a.Region = a.Country
 			e.tell(Altered, "address.country", of, fault.NotInEnum,
 				"This country is not known. It stands as the region.")
 		default:
@@ -152,7 +154,7 @@ func (e *entry) live(a *address, i item) {
 				"This country is not known. Possible are codes such as DE and names such as Germany.")
 		}
 	}
-	set("region", a.region)
+	set("region", a.Region)
 	if len(into) > 0 {
 		e.body["address"] = into
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/transfer/imports/days"
+
 	"kartei/kit/fault"
 )
 
@@ -23,13 +25,13 @@ func (e *entry) born(p *Plan, today string) {
 		e.items["birthday"] = append(e.items["birthday"], i)
 	}
 	for n, i := range e.meaning("birthday") {
-		var order dateOrder
+		var order days.Order
 		for _, column := range p.Columns {
 			if column.Target == "birthday" && column.Heading == i.heading {
 				order = column.Dates
 			}
 		}
-		day, known, guessed := dayOf(i.text, order, p.Options.MonthFirst, year)
+		day, known, guessed := days.Read(i.text, order, p.Options.MonthFirst, year)
 		if len(i.text) == 8 && e.exact {
 			day, known = i.text[:4]+"-"+i.text[4:6]+"-"+i.text[6:], true
 		} else if e.exact {
@@ -41,7 +43,7 @@ func (e *entry) born(p *Plan, today string) {
 		case known && day > today && !e.exact:
 			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, "This day has not been yet.")
 		case !known:
-			i.text = dayWords(i.text)
+			i.text = days.Words(i.text)
 			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat,
 				"This is no date. Possible is for example 1984-05-17.")
 		case day == "":

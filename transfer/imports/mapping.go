@@ -5,6 +5,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"kartei/transfer/imports/days"
+
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/transfer/imports/source"
@@ -22,7 +24,7 @@ type Column struct {
 	// At is its number in the file, from 0.
 	At int `json:"at"`
 	// Dates is the order of day and month that its values prove.
-	Dates dateOrder `json:"dates,omitempty"`
+	Dates days.Order `json:"dates,omitempty"`
 }
 
 // maxSamples is how many values show what a column is, sampleLength how many characters of each.
@@ -41,7 +43,7 @@ func ColumnOf(c source.Column) Column {
 // Sample keeps the first values of a column. It also learns whether dates have the day or the month
 // first.
 func (c *Column) Sample(text string) {
-	c.Dates = c.Dates.learn(text)
+	c.Dates = c.Dates.Learn(text)
 	if len(c.Samples) < maxSamples {
 		if short := source.Cut(text, sampleLength); !slices.Contains(c.Samples, short) {
 			c.Samples = append(c.Samples, short)
@@ -111,9 +113,9 @@ func HasMonthFirst(program string, columns []Column) bool {
 	for _, c := range columns {
 		switch {
 		case c.Target != "birthday":
-		case c.Dates == monthFirst:
+		case c.Dates == days.MonthFirst:
 			return true
-		case c.Dates == dayFirst:
+		case c.Dates == days.DayFirst:
 			first = false
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/transfer/imports/places"
+
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/phone"
@@ -89,7 +91,7 @@ func (e *entry) withZero(i item, text string) string {
 	}
 	home := "DE"
 	for _, c := range e.has("address.country") {
-		if code, _, known := countryAndRegion(c.text); known {
+		if code, _, known := places.Country(c.text); known {
 			home = code
 			break
 		}

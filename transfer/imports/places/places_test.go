@@ -1,4 +1,4 @@
-package imports
+package places
 
 import (
 	"fmt"
@@ -19,11 +19,11 @@ func TestAddresses(t *testing.T) {
 		"Hauptstr. 5":                                "Hauptstr. 5|||",
 		"Hans\n12 Elm Street\nSpringfield, IL 62701": "Hans, 12 Elm Street, Springfield, IL 62701|||",
 	} {
-		var a address
-		a.whole(text)
-		a.tidy()
-		code, _, _ := countryAndRegion(a.country)
-		if got := fmt.Sprintf("%s|%s|%s|%s", a.streetLine(), a.postalCode, a.city, code); got != want {
+		var a Address
+		a.SetWhole(text)
+		a.Tidy()
+		code, _, _ := Country(a.Country)
+		if got := fmt.Sprintf("%s|%s|%s|%s", a.StreetLine(), a.PostalCode, a.City, code); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
@@ -32,7 +32,7 @@ func TestAddresses(t *testing.T) {
 		"Schweiz (Kt. ZH)": "CH Kt. ZH", "Ö": "AT ", "Bayern, Deutschland": "DE Bayern",
 		"Korea, Democratic People's Republic of": " ", "Kosovo": " ", "Texas, US": "US Texas", "Germany (DE)": "DE ",
 	} {
-		code, region, _ := countryAndRegion(text)
+		code, region, _ := Country(text)
 		if got := code + " " + region; got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
@@ -41,9 +41,9 @@ func TestAddresses(t *testing.T) {
 		"A-1010": "1010 AT", "CH-3000": "3000 CH", "L-1234": "1234 LU", "D-50667": "50667 DE",
 		"D 50667": "50667 DE", "LV-1050": "LV-1050 ", "50667": "50667 ",
 	} {
-		a := address{postalCode: code}
-		a.tidy()
-		if got := a.postalCode + " " + a.country; got != want {
+		a := Address{PostalCode: code}
+		a.Tidy()
+		if got := a.PostalCode + " " + a.Country; got != want {
 			t.Errorf("%s: %q, want %q", code, got, want)
 		}
 	}
@@ -52,9 +52,9 @@ func TestAddresses(t *testing.T) {
 		"1067 Dorf ": "1067", "1010 Wien AT": "1010", "4109 Leipzig ": "04109", "50667 Köln DE": "50667",
 	} {
 		parts := strings.Split(text, " ")
-		a := address{postalCode: parts[0], city: parts[1], country: parts[2]}
-		if a.lostZero(); a.postalCode != want {
-			t.Errorf("%s: %s, want %s", text, a.postalCode, want)
+		a := Address{PostalCode: parts[0], City: parts[1], Country: parts[2]}
+		if a.RestoreZero(); a.PostalCode != want {
+			t.Errorf("%s: %s, want %s", text, a.PostalCode, want)
 		}
 	}
 }

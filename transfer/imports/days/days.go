@@ -1,4 +1,5 @@
-package imports
+// Package days owns how a day is read, as people and programs write it.
+package days
 
 import (
 	"fmt"
@@ -8,21 +9,21 @@ import (
 	"time"
 )
 
-// dateOrder is what the values of a column say of the order of day and month.
-type dateOrder string
+// Order is what the values of a column say of the order of day and month.
+type Order string
 
 // The orders. A column without a word of it has none.
 const (
-	dayFirst   dateOrder = "dayFirst"
-	monthFirst dateOrder = "monthFirst"
-	bothOrders dateOrder = "both"
+	DayFirst   Order = "dayFirst"
+	MonthFirst Order = "monthFirst"
+	bothOrders Order = "both"
 )
 
 // slashed matches a date whose order is not plain.
 var slashed = regexp.MustCompile(`^\s*(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}\b`)
 
-// learn notes what a value proves: 5/17/1984 has the month first.
-func (o dateOrder) learn(text string) dateOrder {
+// Learn notes what a value proves: 5/17/1984 has the month first.
+func (o Order) Learn(text string) Order {
 	m := slashed.FindStringSubmatch(text)
 	if m == nil {
 		return o
@@ -32,9 +33,9 @@ func (o dateOrder) learn(text string) dateOrder {
 	says := o
 	switch {
 	case a > 12 && b <= 12:
-		says = dayFirst
+		says = DayFirst
 	case b > 12 && a <= 12:
-		says = monthFirst
+		says = MonthFirst
 	}
 	if o != "" && says != o {
 		return bothOrders
@@ -67,9 +68,11 @@ var (
 	noDay = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0+|0?1[./-]0?1[./-](0001|1601)|0001-01-01|1601-01-01|4501-01-01|0?1[./-]0?1[./-]4501|[./-]+)$`)
 )
 
-// dayOf returns a day as the API writes it. It is empty for what programs write in
-// place of no day. guessed says that the text leaves the day open, or has more than a day.
-func dayOf(text string, order dateOrder, first bool, year int) (day string, known, guessed bool) {
+// Read returns a day as the API writes it. It is empty for what programs write in
+// place of no day. order is what its column proves, and first says that the month comes first where
+// the column proves nothing. year is the present one: nobody is born after it. guessed says that the
+// text leaves the day open, or has more than a day.
+func Read(text string, order Order, first bool, year int) (day string, known, guessed bool) {
 	text = strings.TrimSpace(text)
 	guessed = !midnight.MatchString(clockTime.FindString(text))
 	text = strings.TrimSpace(clockTime.ReplaceAllString(text, ""))
@@ -93,7 +96,7 @@ func dayOf(text string, order dateOrder, first bool, year int) (day string, know
 			y, m, d = a, b, number(p[3])
 		case len(p[1]) <= 2:
 			d, m, y, short = a, b, number(p[3]), len(p[3]) <= 2
-			swap := !strings.Contains(text, ".") && (order == monthFirst || order != dayFirst && first)
+			swap := !strings.Contains(text, ".") && (order == MonthFirst || order != DayFirst && first)
 			guessed = guessed || short || swap && a > 12 || !swap && b > 12
 			if (swap || m > 12) && d <= 12 && !strings.Contains(text, ".") {
 				d, m = m, d
@@ -130,6 +133,7 @@ func dayOf(text string, order dateOrder, first bool, year int) (day string, know
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, d), true, guessed
 }
 
+// monthOf returns the number of a month, 0 for a name that is none.
 func monthOf(name string) int {
 	runes := []rune(strings.ToLower(name))
 	if s := string(runes); strings.HasPrefix(s, "juil") {
@@ -143,8 +147,9 @@ func monthOf(name string) int {
 // yearless matches a day without a year: --0412, --04-12, 1604-04-12.
 var yearless = regexp.MustCompile(`^(?:--|1604-?)(\d\d)-?(\d\d)$`)
 
-// dayWords returns how a day without a year is read.
-func dayWords(text string) string {
+// Words returns a day without a year as people read it: 12.4. for --0412. It returns other texts
+// unchanged.
+func Words(text string) string {
 	if m := yearless.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
 		return m[2] + "." + m[1] + "."
 	}

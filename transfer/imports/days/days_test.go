@@ -1,11 +1,11 @@
-package imports
+package days
 
 import (
 	"testing"
 )
 
-// TestDayOf reads days.
-func TestDayOf(t *testing.T) {
+// TestRead reads days.
+func TestRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"17. Mai 1984": "1984-05-17", "May 17, 1984": "1984-05-17", "Thursday, May 17, 1984": "1984-05-17",
 		"Do 17.05.1984": "1984-05-17", "Do., 17.05.1984": "1984-05-17",
@@ -14,7 +14,7 @@ func TestDayOf(t *testing.T) {
 		"17-May-1984": "1984-05-17", "1er mars 1984": "1984-03-01", "1. Jänner 84": "1984-01-01",
 		"19840517T120000Z": "1984-05-17", "Mai 1984": "", "0.0.00": "", "17. Unsinn 1984": "",
 	} {
-		if day, _, _ := dayOf(text, "", false, 2026); day != want {
+		if day, _, _ := Read(text, "", false, 2026); day != want {
 			t.Errorf("%s: %s, want %s", text, day, want)
 		}
 	}
