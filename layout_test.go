@@ -70,6 +70,8 @@ var floors = [][]string{
 	{"people/gains"},
 	// How names, addresses and days in a file of contacts are read.
 	{"transfer/imports/names", "transfer/imports/places", "transfer/imports/days"},
+	// What becomes of the columns of such a file.
+	{"transfer/imports/mapping"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
 	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk"},

@@ -4,14 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/transfer/imports/places"
-
-	"kartei/transfer/imports/names"
-
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/names"
+	"kartei/transfer/imports/places"
 	"kartei/transfer/imports/source"
 )
 

@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/transfer/imports/days"
-
 	"kartei/kit/fault"
+	"kartei/transfer/imports/days"
+	"kartei/transfer/imports/mapping"
 )
 
 // born reads the birthday.
-func (e *entry) born(p *Plan, today string) {
+func (e *entry) born(p *mapping.Plan, today string) {
 	year, _ := strconv.Atoi(today[:4]) // it is a day
 	if y, m, d := e.first("birthday.year"), e.first("birthday.month"), e.first("birthday.day"); y+m+d != "" {
 		i := item{

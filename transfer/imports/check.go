@@ -11,6 +11,7 @@ import (
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/process"
 )
 
@@ -151,7 +152,7 @@ func (x *work) judge(
 	switch {
 	case n.match != nil:
 		m.record, m.outcome = &n.match.ID, Skipped
-		if x.Options.Duplicates == Skip {
+		if x.Options.Duplicates == mapping.Skip {
 			m.told = []problem{n.toldThere(n.match.ID)}
 		} else {
 			var more []fault.Field
@@ -160,7 +161,7 @@ func (x *work) judge(
 		}
 	case double:
 		m.outcome = Updated
-		if x.Options.Duplicates == Skip {
+		if x.Options.Duplicates == mapping.Skip {
 			m.outcome = Skipped
 		}
 		if len(wrong) == 0 {

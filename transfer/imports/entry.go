@@ -10,6 +10,7 @@ import (
 	"kartei/kit/id"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
 
@@ -147,7 +148,7 @@ func (e *entry) first(member string) string {
 }
 
 // compose makes the members of the items.
-func (e *entry) compose(p *Plan, today string) {
+func (e *entry) compose(p *mapping.Plan, today string) {
 	e.notes()
 	for _, i := range e.has(source.Dropped) {
 		e.tell(LeftOut, "", item{heading: i.heading}, noPlace, noField)
@@ -161,12 +162,12 @@ func (e *entry) compose(p *Plan, today string) {
 		e.firm = true
 	}
 	e.firm = e.firm || p.Options.Companies && !p.OfCards()
-	if own := e.first(targetID); e.exact && own != "" {
+	if own := e.first(mapping.ID); e.exact && own != "" {
 		e.firm = id.Valid(id.Company, own)
 	}
 	if p.OfCards() && !e.firm && !e.exact {
 		nameless := len(e.has("lastName")) == 0 && len(e.has("firstName")) == 0
-		e.firm = nameless && e.first(targetCompany) != "" && e.first(targetName) == e.first(targetCompany)
+		e.firm = nameless && e.first(mapping.Company) != "" && e.first(mapping.Name) == e.first(mapping.Company)
 	}
 	e.identify()
 	e.secondNames()
@@ -176,11 +177,11 @@ func (e *entry) compose(p *Plan, today string) {
 	} else {
 		e.namePerson()
 	}
-	for _, i := range e.has(targetFirmID) {
+	for _, i := range e.has(mapping.CompanyID) {
 		if id.Valid(id.Company, i.text) {
 			e.firmID = i.text
 		} else {
-			e.move(targetFirmID, i.heading, i, noPlace, noField)
+			e.move(mapping.CompanyID, i.heading, i, noPlace, noField)
 		}
 	}
 	e.reach()
@@ -230,14 +231,14 @@ func (e *entry) notes() {
 
 // identify sets the ids.
 func (e *entry) identify() {
-	for _, member := range []string{targetID, "externalId"} {
+	for _, member := range []string{mapping.ID, "externalId"} {
 		for n, i := range e.has(member) {
 			text := invisible.Remove(i.text)
 			switch {
 			case e.isLost(i):
 			case id.Valid(id.Contact, text) || id.Valid(id.Company, text): // cards of Kartei name it so
 				e.itself = text
-			case member == targetID:
+			case member == mapping.ID:
 				e.move(member, "ID", i, noPlace, noField)
 			case n > 0 && e.text(member) != "":
 				e.move(member, e.say(member), i, noPlace, onlyOne)

@@ -6,6 +6,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/id"
 	"kartei/record/company"
+	"kartei/transfer/imports/mapping"
 )
 
 // Entries that are companies themselves: cards of organizations, and the rows of a table
@@ -23,7 +24,7 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 	switch {
 	case len(n.wrong) > 0:
 		return result{outcome: Refused, wrong: n.wrong}, nil
-	case target != "" && b.Options.Duplicates == Skip:
+	case target != "" && b.Options.Duplicates == mapping.Skip:
 		told := n.toldThere(target)
 		if n.firmMatch == nil {
 			told = was.toldSame()
@@ -84,9 +85,9 @@ func (x *work) judgeFirm(
 	wrong := n.wrong
 	switch {
 	case len(wrong) > 0:
-	case n.firmMatch != nil && x.Options.Duplicates == Skip:
+	case n.firmMatch != nil && x.Options.Duplicates == mapping.Skip:
 		m.outcome, m.told = Skipped, []problem{n.toldThere(n.firmMatch.ID)}
-	case n.firmMatch == nil && double && x.Options.Duplicates == Skip:
+	case n.firmMatch == nil && double && x.Options.Duplicates == mapping.Skip:
 		m.outcome, m.told = Skipped, []problem{was.toldSame()}
 	case n.firmMatch != nil:
 		patch, err := n.patch(n.firmMatch.Members, x.Options.Duplicates, "")

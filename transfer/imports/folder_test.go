@@ -12,6 +12,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
 
@@ -35,7 +36,7 @@ func TestFolder(t *testing.T) {
 			x := d.upload("datei", string(content))
 			if x.State == imports.Mapping && slices.ContainsFunc(targets(x),
 				func(target string) bool { m := source.MemberOf(target); return m != nil && m.Names }) {
-				x = d.check(x, imports.Skip)
+				x = d.check(x, mapping.Skip)
 			}
 			inNote, leftOut := 0, 0
 			for _, l := range d.lines(x) {

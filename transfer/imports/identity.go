@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/transfer/imports/names"
-
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/search"
+	"kartei/transfer/imports/names"
 )
 
 // Two entries are about the same contact if they have the same external id, unless their

@@ -23,6 +23,7 @@ import (
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
 )
@@ -97,10 +98,10 @@ type Import struct {
 	NotListed int              `json:"notListed,omitempty"`
 	// Program wrote the table, as far as its headings tell. Above counts the rows above
 	// the headings.
-	Program string   `json:"program,omitempty"`
-	Above   int      `json:"above,omitempty"`
-	Columns []Column `json:"columns"`
-	Options Options  `json:"options"`
+	Program string           `json:"program,omitempty"`
+	Above   int              `json:"above,omitempty"`
+	Columns []mapping.Column `json:"columns"`
+	Options mapping.Options  `json:"options"`
 	// Lines counts the entries of the file, Done those that the present step is done
 	// with.
 	Lines int64 `json:"lines"`
@@ -175,7 +176,7 @@ type content struct {
 	Encoding string `json:"encoding"`
 	Program  string `json:"program,omitempty"`
 	Above    int    `json:"above,omitempty"`
-	Plan
+	mapping.Plan
 	// Files, Sheet and LeftOut are as in Import.
 	Files     int              `json:"files,omitempty"`
 	Sheet     string           `json:"sheet,omitempty"`
@@ -463,7 +464,7 @@ func (r *row) public() Import {
 		KeptUntil: r.expires, Forgotten: r.forgotten != 0,
 	}
 	if out.Columns == nil {
-		out.Columns = []Column{}
+		out.Columns = []mapping.Column{}
 	}
 	for i := range out.Columns {
 		if out.Columns[i].Samples == nil {

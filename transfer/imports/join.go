@@ -10,6 +10,7 @@ import (
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/transfer/imports/mapping"
 )
 
 // Of several entries of one file about a contact that the file brought, the later ones fill
@@ -75,15 +76,15 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 			return "", nil, err
 		}
 		if e.company != "" {
-			has[targetCompany] = record.NameKey(&e.company)
+			has[mapping.Company] = record.NameKey(&e.company)
 		}
 		x.joined[first] = has
 	}
-	firm, _ := has[targetCompany].(string)
+	firm, _ := has[mapping.Company].(string)
 	patch, told := n.join(has, firm != "" && n.companyKey != "" && firm != n.companyKey)
 	outcome := n.joinedAs(len(patch) > 0 || firm == "" && n.companyKey != "", x.Options.Duplicates)
-	if has[targetCompany] == nil && n.companyKey != "" {
-		has[targetCompany] = n.companyKey
+	if has[mapping.Company] == nil && n.companyKey != "" {
+		has[mapping.Company] = n.companyKey
 	}
 	more, err := membersOf(patch)
 	for name, value := range more {
@@ -98,11 +99,11 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 }
 
 // joinedAs returns the outcome of an entry that changes a contact of an earlier one, or not.
-func (x *candidate) joinedAs(changes bool, how Duplicates) Outcome {
+func (x *candidate) joinedAs(changes bool, how mapping.Duplicates) Outcome {
 	switch {
 	case changes:
 		return Updated
-	case how == Skip:
+	case how == mapping.Skip:
 		return Skipped
 	}
 	return Unchanged

@@ -7,6 +7,7 @@ import (
 
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
 
@@ -257,7 +258,7 @@ var (
 
 // tellGroup tells only that an entry is a group. groups are the groups by their members.
 func (e *entry) tellGroup(groups map[string][]string) {
-	name := item{heading: "FN", text: e.first(targetName)}
+	name := item{heading: "FN", text: e.first(mapping.Name)}
 	if name.text == "" {
 		name.text = e.first("lastName")
 	}

@@ -11,13 +11,14 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record"
+	"kartei/transfer/imports/mapping"
 )
 
 // What an entry changes of a record that is there.
 
 // patch returns what an entry changes of a record, by the way that was chosen for
 // duplicates. before are the members of the record.
-func (e *entry) patch(before any, how Duplicates, companyID string) (map[string]any, error) {
+func (e *entry) patch(before any, how mapping.Duplicates, companyID string) (map[string]any, error) {
 	has, err := membersOf(before)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (e *entry) patchNote(patch, has map[string]any) {
 }
 
 // changed returns the members of a body that change what a record has.
-func changed(body, has map[string]any, how Duplicates) map[string]any {
+func changed(body, has map[string]any, how mapping.Duplicates) map[string]any {
 	patch := map[string]any{}
 	for name, value := range body {
 		is := has[name]
@@ -74,7 +75,7 @@ func changed(body, has map[string]any, how Duplicates) map[string]any {
 				patch[name] = all
 			}
 		default:
-			if is == nil || how == Replace && !reflect.DeepEqual(is, value) {
+			if is == nil || how == mapping.Replace && !reflect.DeepEqual(is, value) {
 				patch[name] = value
 			}
 		}
@@ -131,14 +132,14 @@ func (e *entry) join(has map[string]any, otherFirm bool) (map[string]any, []prob
 		}
 	}
 	if otherFirm {
-		j.move(targetCompany, j.say("firm"), e.itemOf(targetCompany, e.company), noPlace, onlyOne)
+		j.move(mapping.Company, j.say("firm"), e.itemOf(mapping.Company, e.company), noPlace, onlyOne)
 	}
 	for line := range strings.Lines(e.text("note")) {
 		if line = strings.TrimSuffix(line, "\n"); line != "" && !hasLine(j.note, line) && !j.addLine(line) {
 			j.tell(LeftOut, "note", e.itemOf("note", line), fault.TooLong, noteFull)
 		}
 	}
-	patch := changed(body, has, Fill)
+	patch := changed(body, has, mapping.Fill)
 	if len(j.lines) > 0 {
 		patch["note"] = strings.TrimPrefix(j.note+"\n"+strings.Join(j.lines, "\n"), "\n")
 	}

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/transfer/imports/names"
-
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/names"
 	"kartei/transfer/imports/source"
 )
 
@@ -53,19 +53,19 @@ func (e *entry) namePerson() {
 	}
 	e.wholeName()
 	e.suffixes()
-	for n, i := range e.meaning(targetCompany) {
+	for n, i := range e.meaning(mapping.Company) {
 		if n > 0 {
 			if !strings.EqualFold(i.text, e.company) {
-				e.move(targetCompany, e.say("firm"), i, noPlace, onlyOne)
+				e.move(mapping.Company, e.say("firm"), i, noPlace, onlyOne)
 			}
 			continue
 		}
 		if e.company = e.oneLine(i.text); record.NameKey(&e.company) == "" {
 			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, "This name has no letters and no digits.")
+			e.move(mapping.Company, e.say("firm"), i, fault.InvalidFormat, "This name has no letters and no digits.")
 		} else if len([]rune(e.company)) > 200 {
 			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.TooLong, "The name of a company has at most 200 characters.")
+			e.move(mapping.Company, e.say("firm"), i, fault.TooLong, "The name of a company has at most 200 characters.")
 		}
 	}
 	e.jobs()
@@ -115,7 +115,7 @@ func (e *entry) name(member, text string) {
 // wholeName divides a whole name, unless its parts are there. Of a name that says more
 // than its parts nothing is lost.
 func (e *entry) wholeName() {
-	for _, i := range e.meaning(targetName) {
+	for _, i := range e.meaning(mapping.Name) {
 		if e.exact {
 			return
 		}
@@ -128,11 +128,11 @@ func (e *entry) wholeName() {
 			continue
 		}
 		all := []string{
-			e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetCompany), e.first("suffix"),
+			e.text("title"), e.text("firstName"), e.text("lastName"), e.first(mapping.Company), e.first("suffix"),
 			e.first("title"), e.first("email"),
 		}
 		if !names.Covers(strings.Join(all, " "), text) {
-			e.move(targetName, e.say("name"), i, noPlace, noField)
+			e.move(mapping.Name, e.say("name"), i, noPlace, noField)
 		}
 	}
 }
@@ -154,10 +154,10 @@ func (e *entry) takeName(i item, text string) {
 	}
 	rest := i
 	if rest.text = p.Maiden; p.Maiden != "" {
-		e.move(targetName, e.say("maiden"), rest, noPlace, noField)
+		e.move(mapping.Name, e.say("maiden"), rest, noPlace, noField)
 	}
 	if rest.text = p.Remark; p.Remark != "" {
-		e.move(targetName, e.say("suffix"), rest, noPlace, noField)
+		e.move(mapping.Name, e.say("suffix"), rest, noPlace, noField)
 	}
 	switch {
 	case p.Whole || p.Firm:
@@ -196,10 +196,10 @@ func (e *entry) secondNames() {
 		e.items["suffix"] = slices.Delete(slices.Clone(e.items["suffix"]), n, n+1)
 		break
 	}
-	if len(e.has("firstName")) == 0 && !names.IsLast(name) && len(e.has(targetName)) == 0 && !names.IsFirm(list[at].text) {
+	if len(e.has("firstName")) == 0 && !names.IsLast(name) && len(e.has(mapping.Name)) == 0 && !names.IsFirm(list[at].text) {
 		i := list[at]
-		i.member, i.slot = targetName, ""
-		e.items[targetName] = []item{i}
+		i.member, i.slot = mapping.Name, ""
+		e.items[mapping.Name] = []item{i}
 		e.items["lastName"] = slices.Delete(slices.Clone(list), at, at+1)
 	}
 }
@@ -213,16 +213,16 @@ func (e *entry) isCompany() bool {
 	first := func(member string) (item, bool) {
 		for _, i := range e.has(member) {
 			if i.slot != source.Nobility && i.slot != source.Prefix && !nothingOf(member).MatchString(i.text) &&
-				!(member == targetName && e.saysAddress(i.text)) {
+				!(member == mapping.Name && e.saysAddress(i.text)) {
 				return i, true
 			}
 		}
 		return item{}, false
 	}
-	company, hasCompany := first(targetCompany)
+	company, hasCompany := first(mapping.Company)
 	name, named := first("lastName")
 	if !named {
-		name, named = first(targetName)
+		name, named = first(mapping.Name)
 	}
 	_, given := first("firstName")
 	switch {
@@ -236,7 +236,7 @@ func (e *entry) isCompany() bool {
 			func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
 	case names.IsFirm(e.oneLine(name.text)):
 		if !hasCompany {
-			e.tell(Altered, targetName, name, noPlace, "This is the name of a company. The entry is a company.")
+			e.tell(Altered, mapping.Name, name, noPlace, "This is the name of a company. The entry is a company.")
 		}
 		return true
 	}
@@ -246,7 +246,7 @@ func (e *entry) isCompany() bool {
 // saysAddress reports whether a name is the email, the number or the company of the
 // entry: programs write it in place of a name.
 func (e *entry) saysAddress(text string) bool {
-	for _, member := range []string{"email", "phone", "mobile", targetCompany} {
+	for _, member := range []string{"email", "phone", "mobile", mapping.Company} {
 		if slices.ContainsFunc(e.has(member), func(i item) bool {
 			return strings.EqualFold(strings.TrimSpace(i.text), text)
 		}) {
@@ -295,7 +295,7 @@ func (e *entry) salute(i item) {
 	first, rest, _ := strings.Cut(text, " ")
 	known := names.Salutation(first)
 	title, name := names.CutTitle(rest)
-	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetName)}, " ")
+	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(mapping.Name)}, " ")
 	switch {
 	case known != "" && title != "" && name == "", known != "" && name != "" && names.Covers(all, name):
 		// Frau Dr., Herr Dr. Müller
@@ -339,7 +339,7 @@ var noSalutation = i18n.Text("There is no such salutation. Possible are Ms, Mr a
 // nameFirm sets the name of an entry that is a company itself.
 func (e *entry) nameFirm() {
 	name, from := "", ""
-	for _, member := range []string{targetCompany, targetName, "lastName"} {
+	for _, member := range []string{mapping.Company, mapping.Name, "lastName"} {
 		for _, i := range e.meaning(member) {
 			text := e.oneLine(i.text)
 			said := text
@@ -347,7 +347,7 @@ func (e *entry) nameFirm() {
 				text = names.WithoutFirm(text)
 			}
 			switch {
-			case i.slot == source.Nobility || i.slot == source.Prefix || member == targetName && e.saysAddress(text):
+			case i.slot == source.Nobility || i.slot == source.Prefix || member == mapping.Name && e.saysAddress(text):
 			case name == "" && e.exact:
 				name, from = text, member
 				e.set("name", i, text)
@@ -417,7 +417,7 @@ func (e *entry) nameless(mayMake bool) bool {
 		e.late = true
 	case e.company != "":
 		e.body["lastName"] = e.company
-		e.tell(Altered, targetCompany, e.itemOf(targetCompany, e.company), noPlace, noFirms)
+		e.tell(Altered, mapping.Company, e.itemOf(mapping.Company, e.company), noPlace, noFirms)
 		e.company = ""
 	case number != "":
 		e.body["lastName"] = number
@@ -439,7 +439,7 @@ func (e *entry) becomePerson() {
 	delete(e.body, "name")
 	if name != "" {
 		e.body["lastName"] = name
-		e.tell(Altered, targetName, e.itemOf(targetName, name), noPlace, noFirms)
+		e.tell(Altered, mapping.Name, e.itemOf(mapping.Name, name), noPlace, noFirms)
 	}
 	for _, member := range []string{"website", "legalForm", "vatId", "registerNumber"} {
 		if value := e.text(member); value != "" {

@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/transfer/imports/places"
-
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/phone"
+	"kartei/transfer/imports/places"
 	"kartei/transfer/imports/source"
 )
 

@@ -4,11 +4,10 @@ import (
 	"regexp"
 	"strings"
 
-	"kartei/transfer/imports/names"
-
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
+	"kartei/transfer/imports/names"
 )
 
 // How somebody is reached: emails, telephone numbers, addresses of the web.

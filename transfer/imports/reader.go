@@ -9,6 +9,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
 
@@ -22,7 +23,7 @@ var (
 
 // Reader reads the entries of a file.
 type Reader struct {
-	*Plan
+	*mapping.Plan
 	// Violations returns the rules of the API that an entry breaks.
 	Violations func(*entry) []fault.Field
 	// MayMake says that the person of the import may create companies.
@@ -88,7 +89,7 @@ func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *en
 	}
 	for _, v := range values {
 		column := columns[v.Column]
-		e.exact = e.exact || column != nil && (column.Target == targetID || column.Target == "externalId") &&
+		e.exact = e.exact || column != nil && (column.Target == mapping.ID || column.Target == "externalId") &&
 			(id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
 	}
 	for _, v := range values {

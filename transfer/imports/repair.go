@@ -9,6 +9,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
 
@@ -34,7 +35,7 @@ var (
 // nothingOf returns what says nothing in a member.
 func nothingOf(member string) *regexp.Regexp {
 	switch member {
-	case "lastName", "firstName", "middleName", targetName, "suffix", "jobTitle", "address.more":
+	case "lastName", "firstName", "middleName", mapping.Name, "suffix", "jobTitle", "address.more":
 		return nobodies
 	case "address.street", "address.city", "address.place", "address.region", "address.whole":
 		return nowheres
@@ -137,11 +138,11 @@ func hasLine(note, line string) bool {
 // moveCompany puts the company of a contact into the note. It reports whether the note changed.
 func (e *entry) moveCompany(code fault.FieldCode, why i18n.Text) (changed bool) {
 	i := item{text: e.company}
-	if list := e.has(targetCompany); len(list) > 0 {
+	if list := e.has(mapping.Company); len(list) > 0 {
 		i = list[0]
 	}
 	e.company = ""
-	return e.moveLate(targetCompany, "firm", i, code, why)
+	return e.moveLate(mapping.Company, "firm", i, code, why)
 }
 
 // moveExternalID puts the external id into the note. It reports whether the note changed.

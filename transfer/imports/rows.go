@@ -15,6 +15,7 @@ import (
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
 )
@@ -63,7 +64,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 		created: c.Now, expires: c.Now.Add(Age),
 	}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
-	r.Options, r.Language = Options{Duplicates: Skip}, c.Language
+	r.Options, r.Language = mapping.Options{Duplicates: mapping.Skip}, c.Language
 	r.Delegation = process.DelegationOf(c, whose)
 	c.Audit.About(r.organization, r.id)
 	c.Audit.Changed("size", nil, in.Size)
@@ -216,7 +217,7 @@ type MapInput struct {
 	Reference
 	// Targets has the member for each column, empty for none.
 	Targets []string `json:"targets"`
-	Options
+	mapping.Options
 }
 
 // Map says what the columns are, and begins the dry run.
@@ -225,7 +226,7 @@ var Map = op.New("imports.map", op.Note, mapColumns, op.By(op.Member|op.Operator
 func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
 	return advance(ctx, c, in.Reference, func(r *row, whose *access.Actor) error {
 		in.Tags = record.Unique(in.Tags)
-		if wrong := Check(r.Columns, in.Targets, in.Options, whose.May); len(wrong) > 0 {
+		if wrong := mapping.Check(r.Columns, in.Targets, in.Options, whose.May); len(wrong) > 0 {
 			return fault.Invalid(wrong...)
 		}
 		for i, target := range in.Targets {

@@ -18,6 +18,7 @@ import (
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/process"
 )
 
@@ -75,7 +76,7 @@ type batch struct {
 // some.
 func (x *work) mayName(c *op.Call) error {
 	for _, column := range x.Columns {
-		if column.Target == targetCompany && !c.Actor.May("companies:read") {
+		if column.Target == mapping.Company && !c.Actor.May("companies:read") {
 			return process.StopError{Reason: NoRight}
 		}
 	}
@@ -139,7 +140,7 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	if n.match != nil {
 		if target, made = n.match.ID, n.made; made {
 			told = []problem{n.first.toldSame()}
-		} else if b.Options.Duplicates == Skip {
+		} else if b.Options.Duplicates == mapping.Skip {
 			told = []problem{n.toldThere(target)}
 		}
 	} else {
@@ -154,7 +155,7 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	if len(n.wrong) > 0 {
 		return result{outcome: Refused, wrong: n.wrong}, nil
 	}
-	if target != "" && !made && b.Options.Duplicates == Skip {
+	if target != "" && !made && b.Options.Duplicates == mapping.Skip {
 		return result{outcome: Skipped, record: &target, told: told}, nil
 	}
 	switch {
@@ -265,7 +266,7 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	}
 	n.private = n.private || before.Visibility == record.Private
 	company, made := n.companyID, (*string)(nil)
-	if n.companyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == Replace) {
+	if n.companyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == mapping.Replace) {
 		if company, made, err = b.companyFor(ctx, n); err != nil {
 			return r, err
 		}

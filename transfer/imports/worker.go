@@ -17,6 +17,7 @@ import (
 	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
 )
@@ -264,7 +265,7 @@ func (x *work) read(ctx context.Context) error {
 	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
 	x.Options.Companies = f.Companies()
-	x.Options.MonthFirst = HasMonthFirst(f.Program, columns)
+	x.Options.MonthFirst = mapping.HasMonthFirst(f.Program, columns)
 	x.progress = x.progress.begin()
 	x.state = Mapping
 	return x.End(ctx, func(tx db.Tx) error {
@@ -317,12 +318,12 @@ func (x *work) tellLeftOut(f *source.File) {
 
 // readLines stores the lines of a file, and returns its columns. A column without a
 // heading counts from its first value on.
-func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) {
-	var list []Column
+func (x *work) readLines(ctx context.Context, f *source.File) ([]mapping.Column, error) {
+	var list []mapping.Column
 	at := map[int]int{}
 	for _, c := range f.Columns {
 		at[c.At] = len(list)
-		list = append(list, ColumnOf(c))
+		list = append(list, mapping.ColumnOf(c))
 	}
 	var ready []*line
 	for number := int64(1); ; number++ {
@@ -341,7 +342,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 			i, known := at[v.Column]
 			if !known {
 				i = len(list)
-				at[v.Column], list = i, append(list, Column{Target: source.Other, At: v.Column})
+				at[v.Column], list = i, append(list, mapping.Column{Target: source.Other, At: v.Column})
 			}
 			list[i].Sample(v.Text)
 		}

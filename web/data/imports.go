@@ -18,6 +18,7 @@ import (
 	"kartei/kit/i18n"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 	"kartei/web/documents"
 	"kartei/web/people"
 	"kartei/web/records"
@@ -80,7 +81,7 @@ func lineText(v *shell.Request, l *imports.Line) string {
 }
 
 // heading is what a column is called, and empty if the file does not say.
-func (i *importInfo) heading(v *shell.Request, c *imports.Column) string {
+func (i *importInfo) heading(v *shell.Request, c *mapping.Column) string {
 	if i.Format == "vcard" {
 		return targetLabel(v, c.Heading)
 	}
@@ -461,7 +462,7 @@ func mapImport(v *shell.Request) shell.View {
 		targets = append(targets, info.Columns[i].Target)
 	}
 	info.Options.Companies = v.Sent.Text("records") == "companies"
-	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = imports.Duplicates(v.Sent.Text("duplicates")), v.Sent.Text("dates") == "monthFirst", []string{}
+	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = mapping.Duplicates(v.Sent.Text("duplicates")), v.Sent.Text("dates") == "monthFirst", []string{}
 	for tag := range strings.FieldsFuncSeq(v.Sent.Text("tags"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
 		if tag = strings.TrimSpace(tag); tag != "" {
 			info.Options.Tags = append(info.Options.Tags, tag)

@@ -1,14 +1,14 @@
-package imports
+// Package mapping owns which member of a record each column of a file becomes.
+package mapping
 
 import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
 
-	"kartei/transfer/imports/days"
-
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/transfer/imports/days"
 	"kartei/transfer/imports/source"
 )
 
@@ -124,10 +124,10 @@ func HasMonthFirst(program string, columns []Column) bool {
 
 // The members that a column can become, and that no contact has.
 const (
-	targetName    = "name"
-	targetCompany = "company"
-	targetID      = "id"
-	targetFirmID  = "companyId"
+	Name      = "name"
+	Company   = "company"
+	ID        = "id"
+	CompanyID = "companyId"
 )
 
 // Targets returns the names of all members that a column can become.
@@ -167,7 +167,7 @@ func Check(columns []Column, targets []string, o Options, may func(scope string)
 			continue
 		case !t.Several && twice(targets[:i], name, slot, slot(i)):
 			add(field, fault.Duplicate, "Another column is this member already.")
-		case name == targetCompany && !may("companies:read"):
+		case name == Company && !may("companies:read"):
 			add(field, fault.ForbiddenCombination, "You lack the right to read companies.")
 		}
 		named = named || t.Names
