@@ -72,6 +72,9 @@ var floors = [][]string{
 	{"transfer/imports/names", "transfer/imports/places", "transfer/imports/days"},
 	// What becomes of the columns of such a file.
 	{"transfer/imports/mapping"},
+	// What an entry says of a contact or a company, and which one it is.
+	{"transfer/imports/entry"},
+	{"transfer/imports/match"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
 	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk"},

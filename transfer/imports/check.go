@@ -11,6 +11,7 @@ import (
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 	"kartei/transfer/process"
 )
@@ -83,7 +84,7 @@ func (x *work) recall(ctx context.Context, before sightingIndex) error {
 					e := reader.Read(l.values, clock.Now(x.Clock))
 					i := identityOf(e)
 					was, double, idTaken := before.find(&i)
-					if idTaken && !e.firm && l.record == nil {
+					if idTaken && !e.Firm && l.record == nil {
 						i.external = ""
 					}
 					number := l.number
@@ -111,7 +112,7 @@ func (x *work) recall(ctx context.Context, before sightingIndex) error {
 type mark struct {
 	number  int64
 	outcome Outcome
-	told    []problem
+	told    []entry.Problem
 	record  *string
 	// differs says that the line must be stored, with its sealed problems.
 	differs  bool
@@ -124,15 +125,15 @@ func (x *work) judge(
 ) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	switch {
-	case n.entry == nil:
+	case n.Entry == nil:
 		m.outcome, m.told = x.unread(n.line)
 		return m, nil
-	case n.group:
-		m.outcome, m.told = Skipped, n.told
+	case n.Group:
+		m.outcome, m.told = Skipped, n.Told
 		return m, nil
 	}
 	was, double, idTaken := before.find(&n.identity)
-	if idTaken && !n.firm && n.match == nil {
+	if idTaken && !n.Firm && n.match == nil {
 		x.withoutID(n)
 	}
 	number := n.number
@@ -142,7 +143,7 @@ func (x *work) judge(
 	before.add(&n.identity, sighting{
 		line: n.line.line, file: n.line.file, number: number, made: n.match == nil && (!double || was.made),
 	})
-	if n.firm {
+	if n.Firm {
 		m, err = x.judgeFirm(ctx, c, n, double, &was)
 		m.number = n.number
 		m.told = append(m.told, n.toldAs(m.outcome)...)
@@ -153,7 +154,7 @@ func (x *work) judge(
 	case n.match != nil:
 		m.record, m.outcome = &n.match.ID, Skipped
 		if x.Options.Duplicates == mapping.Skip {
-			m.told = []problem{n.toldThere(n.match.ID)}
+			m.told = []entry.Problem{n.toldThere(n.match.ID)}
 		} else {
 			var more []fault.Field
 			m.outcome, more, err = x.judgeUpdate(n)
@@ -165,11 +166,11 @@ func (x *work) judge(
 			m.outcome = Skipped
 		}
 		if len(wrong) == 0 {
-			var told []problem
+			var told []entry.Problem
 			if was.made {
 				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.number)
 			}
-			m.told = append([]problem{was.toldSame()}, told...)
+			m.told = append([]entry.Problem{was.toldSame()}, told...)
 		}
 	case len(wrong) == 0:
 		f := n.fields
@@ -179,7 +180,7 @@ func (x *work) judge(
 		}
 	}
 	if err == nil && len(wrong) > 0 {
-		m.outcome, m.told = Refused, problemsOf(wrong)
+		m.outcome, m.told = Refused, entry.ProblemsOf(wrong)
 	}
 	m.told = append(m.told, n.toldAs(m.outcome)...)
 	return m, err
@@ -188,20 +189,20 @@ func (x *work) judge(
 // toldAs returns what is told of the values of an entry, and of a new contact that it has the name
 // of another one. Of an entry that is left alone as a whole nothing is told. Of one that is refused
 // only the values are told that break a rule.
-func (x *candidate) toldAs(outcome Outcome) []problem {
+func (x *candidate) toldAs(outcome Outcome) []entry.Problem {
 	switch outcome {
 	case Skipped:
 		return nil
 	case Refused:
-		return x.entry.broken()
+		return x.Entry.RuleProblems()
 	case Created:
-		return append(x.toldNamesake(), x.told...)
+		return append(x.toldNamesake(), x.Told...)
 	}
-	return x.told
+	return x.Told
 }
 
 // unread says what becomes of an entry without cells.
-func (x *work) unread(l *line) (Outcome, []problem) {
+func (x *work) unread(l *line) (Outcome, []entry.Problem) {
 	if l.done {
 		return Erased, nil
 	}
@@ -209,7 +210,7 @@ func (x *work) unread(l *line) (Outcome, []problem) {
 	if x.OfCards() {
 		why = unreadCard
 	}
-	return Refused, problemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
+	return Refused, entry.ProblemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
 }
 
 var (
@@ -219,7 +220,7 @@ var (
 
 // judgeUpdate says what would become of a contact that is there.
 func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
-	patch, err := n.patch(n.match.Members, x.Options.Duplicates, n.companyID)
+	patch, err := n.Patch(n.match.Members, x.Options.Duplicates, n.companyID)
 	if err != nil {
 		return "", nil, err
 	}

@@ -17,7 +17,7 @@ const selectFirmsByExternal = `select id, external_id from companies where organ
 func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var external, ids []string
 	for _, n := range list {
-		if n.firm && n.external != "" {
+		if n.Firm && n.external != "" {
 			external = append(external, n.external)
 		}
 	}
@@ -29,7 +29,7 @@ func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 		return err
 	}
 	for _, n := range list {
-		if n.firm {
+		if n.Firm {
 			ids = append(ids, n.firmIDs(by)...)
 		}
 	}
@@ -42,16 +42,16 @@ func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 		companies[looked[i].ID] = &looked[i]
 	}
 	for _, n := range list {
-		if !n.firm {
+		if !n.Firm {
 			continue
 		}
 		for _, id := range n.firmIDs(by) {
 			is := companies[id]
-			if is == nil || id != n.itself && !slices.Contains(by["x"+n.external], id) && !n.fits(firmIdentity(is.Members)) {
+			if is == nil || id != n.Itself && !slices.Contains(by["x"+n.external], id) && !n.fits(firmIdentity(is.Members)) {
 				continue
 			}
 			n.firmMatch, n.by = is, 'f'
-			if id == n.itself {
+			if id == n.Itself {
 				n.by = 'i'
 			} else if slices.Contains(by["x"+n.external], id) {
 				n.by = 'x'
@@ -70,8 +70,8 @@ func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 func findByFirmID(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var ids []string
 	for _, n := range list {
-		if n.firmID != "" && n.companyKey != "" {
-			ids = append(ids, n.firmID)
+		if n.FirmID != "" && n.companyKey != "" {
+			ids = append(ids, n.FirmID)
 		}
 	}
 	if len(ids) == 0 || !c.Actor.May("companies:read") {
@@ -84,8 +84,8 @@ func findByFirmID(ctx context.Context, c *op.Call, list []*Candidate) error {
 	for _, n := range list {
 		for i := range looked {
 			is := looked[i].Members
-			if looked[i].ID == n.firmID && nameKey(is.Name) == n.companyKey && (n.private || is.Visibility != record.Private) {
-				n.companyID = n.firmID
+			if looked[i].ID == n.FirmID && nameKey(is.Name) == n.companyKey && (n.private || is.Visibility != record.Private) {
+				n.companyID = n.FirmID
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func findByFirmID(ctx context.Context, c *op.Call, list []*Candidate) error {
 
 // firmIDs returns the companies that an entry may be about, the likeliest first.
 func (x *Candidate) firmIDs(by contactIndex) (ids []string) {
-	if id.Valid(id.Company, x.itself) {
-		ids = append(ids, x.itself)
+	if id.Valid(id.Company, x.Itself) {
+		ids = append(ids, x.Itself)
 	}
 	if x.external != "" {
 		ids = append(ids, by["x"+x.external]...)
@@ -116,7 +116,7 @@ func firmIdentity(f *company.Fields) *identity {
 func (f contactIndex) namesakes(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var keys []string
 	for _, n := range list {
-		if n.firm && n.companyKey != "" {
+		if n.Firm && n.companyKey != "" {
 			keys = append(keys, n.companyKey)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"kartei/access"
 	"kartei/test/apitest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 )
 
@@ -113,7 +114,7 @@ func TestGroups(t *testing.T) {
 			x := d.run(d.check(d.upload(name, file), mapping.Skip))
 			for _, l := range d.lines(x) {
 				if l.RecordID == "" {
-					if p := l.Problems[0]; l.Outcome != imports.Skipped || p.Value != "Skat" || p.Fate != imports.Altered {
+					if p := l.Problems[0]; l.Outcome != imports.Skipped || p.Value != "Skat" || p.Fate != entry.Altered {
 						t.Errorf("%s: %+v", name, l)
 					}
 					continue

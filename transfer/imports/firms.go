@@ -6,6 +6,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/id"
 	"kartei/record/company"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 )
 
@@ -31,7 +32,7 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 		} else if n.first.line != 0 {
 			told = n.first.toldSame()
 		}
-		return result{outcome: Skipped, record: &target, told: []problem{told}}, nil
+		return result{outcome: Skipped, record: &target, told: []entry.Problem{told}}, nil
 	case target != "":
 		r, err = b.updateFirm(ctx, n, target)
 	default:
@@ -67,7 +68,7 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 	if err != nil {
 		return r, err
 	}
-	patch, err := n.patch(before, b.Options.Duplicates, "")
+	patch, err := n.Patch(before, b.Options.Duplicates, "")
 	if err != nil {
 		return r, err
 	}
@@ -86,11 +87,11 @@ func (x *work) judgeFirm(
 	switch {
 	case len(wrong) > 0:
 	case n.firmMatch != nil && x.Options.Duplicates == mapping.Skip:
-		m.outcome, m.told = Skipped, []problem{n.toldThere(n.firmMatch.ID)}
+		m.outcome, m.told = Skipped, []entry.Problem{n.toldThere(n.firmMatch.ID)}
 	case n.firmMatch == nil && double && x.Options.Duplicates == mapping.Skip:
-		m.outcome, m.told = Skipped, []problem{was.toldSame()}
+		m.outcome, m.told = Skipped, []entry.Problem{was.toldSame()}
 	case n.firmMatch != nil:
-		patch, err := n.patch(n.firmMatch.Members, x.Options.Duplicates, "")
+		patch, err := n.Patch(n.firmMatch.Members, x.Options.Duplicates, "")
 		if err != nil {
 			return m, err
 		}
@@ -108,7 +109,7 @@ func (x *work) judgeFirm(
 		m.record = &n.firmMatch.ID
 	}
 	if len(wrong) > 0 {
-		m.outcome, m.told = Refused, problemsOf(wrong)
+		m.outcome, m.told = Refused, entry.ProblemsOf(wrong)
 	}
 	return m, err
 }

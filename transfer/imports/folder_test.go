@@ -12,6 +12,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
@@ -25,8 +26,8 @@ func TestFolder(t *testing.T) {
 	}
 	dbtest.Each(t, func(t *testing.T, database db.DB) {
 		d := sit(apitest.New(t, database, apitest.Replicas(1)), access.Member)
-		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
+		err := filepath.WalkDir(folder, func(name string, listed fs.DirEntry, err error) error {
+			if err != nil || listed.IsDir() {
 				return err
 			}
 			content, err := os.ReadFile(name)
@@ -42,9 +43,9 @@ func TestFolder(t *testing.T) {
 			for _, l := range d.lines(x) {
 				for _, p := range l.Problems {
 					switch p.Fate {
-					case imports.InNote:
+					case entry.InNote:
 						inNote++
-					case imports.LeftOut:
+					case entry.LeftOut:
 						leftOut++
 					}
 				}

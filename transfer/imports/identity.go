@@ -9,6 +9,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/search"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/names"
 )
 
@@ -34,22 +35,22 @@ type identity struct {
 }
 
 // identityOf returns the identity of an entry.
-func identityOf(e *entry) identity {
-	if e.firm {
-		place, _ := e.body["address"].(map[string]any)
+func identityOf(e *entry.Entry) identity {
+	if e.Firm {
+		place, _ := e.Body["address"].(map[string]any)
 		city, _ := place["city"].(string)
 		return identity{
-			external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name")), city: nameKey(city),
-			domain: domainOf(e.text("email")),
+			external: e.Text("externalId"), own: e.Itself, firmKey: nameKey(e.Text("name")), city: nameKey(city),
+			domain: domainOf(e.Text("email")),
 		}
 	}
 	i := identity{
-		own: e.itself, first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")),
-		external: e.text("externalId"), email: foldEmail(e.text("email")),
+		own: e.Itself, first: nameKey(e.Text("firstName")), last: nameKey(e.Text("lastName")),
+		external: e.Text("externalId"), email: foldEmail(e.Text("email")),
 	}
-	i.salutation, i.birthday, i.exact = e.text("salutation"), e.text("birthday"), e.exact
+	i.salutation, i.birthday, i.exact = e.Text("salutation"), e.Text("birthday"), e.Exact
 	for _, member := range []string{"mobile", "phone"} {
-		if key := search.NumberKey(e.text(member)); key != "" {
+		if key := search.NumberKey(e.Text(member)); key != "" {
 			i.numbers = append(i.numbers, key)
 		}
 	}
@@ -195,7 +196,7 @@ func (s sightingIndex) add(i *identity, was sighting) {
 }
 
 // toldSame says which entry was about the same record.
-func (s *sighting) toldSame() problem {
+func (s *sighting) toldSame() entry.Problem {
 	here, there := i18n.Text("The same contact as on line %d of the file."),
 		i18n.Text("The same contact as on line %d of the file “%s”.")
 	if s.firmKey != "" {
@@ -203,7 +204,7 @@ func (s *sighting) toldSame() problem {
 			"The same company as on line %d of the file “%s”."
 	}
 	if s.file != "" {
-		return told(fault.Duplicate, i18n.Format(there, s.line, s.file))
+		return entry.NewProblem(fault.Duplicate, i18n.Format(there, s.line, s.file))
 	}
-	return told(fault.Duplicate, i18n.Format(here, s.line))
+	return entry.NewProblem(fault.Duplicate, i18n.Format(here, s.line))
 }

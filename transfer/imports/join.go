@@ -10,6 +10,7 @@ import (
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 )
 
@@ -53,7 +54,7 @@ func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error 
 		first, made := all[n.there()]
 		switch {
 		case !made:
-		case n.match == nil && !n.firm:
+		case n.match == nil && !n.Firm:
 			n.namesake = ""
 		default:
 			n.made, n.first = n.match != nil, first
@@ -64,7 +65,7 @@ func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error 
 }
 
 // judgeJoin says what would become of an entry about a contact that an earlier one makes.
-func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first int64) (Outcome, []problem, error) {
+func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first int64) (Outcome, []entry.Problem, error) {
 	has := x.joined[first]
 	if has == nil {
 		list, err := x.lines(ctx, c.Tx, selectLines, first-1, 1)
@@ -72,21 +73,21 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 			return Updated, nil, err
 		}
 		e := x.readerFor(c).Read(list[0].values, clock.Now(x.Clock))
-		if has, err = membersOf(e.body); err != nil {
+		if has, err = entry.Members(e.Body); err != nil {
 			return "", nil, err
 		}
-		if e.company != "" {
-			has[mapping.Company] = record.NameKey(&e.company)
+		if e.Company != "" {
+			has[mapping.Company] = record.NameKey(&e.Company)
 		}
 		x.joined[first] = has
 	}
 	firm, _ := has[mapping.Company].(string)
-	patch, told := n.join(has, firm != "" && n.companyKey != "" && firm != n.companyKey)
+	patch, told := n.Join(has, firm != "" && n.companyKey != "" && firm != n.companyKey)
 	outcome := n.joinedAs(len(patch) > 0 || firm == "" && n.companyKey != "", x.Options.Duplicates)
 	if has[mapping.Company] == nil && n.companyKey != "" {
 		has[mapping.Company] = n.companyKey
 	}
-	more, err := membersOf(patch)
+	more, err := entry.Members(patch)
 	for name, value := range more {
 		inner, is := has[name].(map[string]any)
 		if part, too := value.(map[string]any); is && too {
@@ -115,7 +116,7 @@ func (b *batch) join(ctx context.Context, n *candidate, target string) (r result
 	if err != nil {
 		return r, err
 	}
-	has, err := membersOf(before)
+	has, err := entry.Members(before)
 	if err != nil {
 		return r, err
 	}
@@ -127,7 +128,7 @@ func (b *batch) join(ctx context.Context, n *candidate, target string) (r result
 			known = cmp.Or(b.made[key], b.companies[key])
 		}
 	}
-	patch, told := n.join(has, firm != "" && n.companyKey != "" && known != firm)
+	patch, told := n.Join(has, firm != "" && n.companyKey != "" && known != firm)
 	if firm == "" && n.companyKey != "" {
 		var company string
 		if company, made, err = b.companyFor(ctx, n); err != nil {

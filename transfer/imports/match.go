@@ -11,11 +11,12 @@ import (
 	"kartei/record/contact"
 	"kartei/record/search"
 	"kartei/store/db"
+	"kartei/transfer/imports/entry"
 )
 
 // Candidate is an entry with the record that it is about.
 type Candidate struct {
-	*entry
+	*entry.Entry
 	identity
 	// match is the contact that the entry is about, nil for a new one. firmMatch is the company
 	// that an entry is about which is a company itself.
@@ -36,12 +37,12 @@ type Candidate struct {
 }
 
 // NewCandidate returns an entry without the record that it is about. Find finds it.
-func NewCandidate(e *entry) Candidate {
-	x := Candidate{entry: e, identity: identityOf(e)}
-	if e.firm {
-		x.companyKey = nameKey(e.text("name"))
-	} else if e.company != "" {
-		x.companyKey = nameKey(e.company)
+func NewCandidate(e *entry.Entry) Candidate {
+	x := Candidate{Entry: e, identity: identityOf(e)}
+	if e.Firm {
+		x.companyKey = nameKey(e.Text("name"))
+	} else if e.Company != "" {
+		x.companyKey = nameKey(e.Company)
 	}
 	return x
 }
@@ -52,7 +53,7 @@ func NewCandidate(e *entry) Candidate {
 func Find(ctx context.Context, c *op.Call, list []*Candidate, known map[string]string) error {
 	var people []*Candidate
 	for _, x := range list {
-		if !x.firm {
+		if !x.Firm {
 			people = append(people, x)
 		}
 	}
@@ -60,7 +61,7 @@ func Find(ctx context.Context, c *op.Call, list []*Candidate, known map[string]s
 		return err
 	}
 	for _, x := range list {
-		x.private = x.text("visibility") == string(record.Private) ||
+		x.private = x.Text("visibility") == string(record.Private) ||
 			x.match != nil && x.match.Members.Visibility == record.Private
 	}
 	if err := findNamed(ctx, c, list, known); err != nil {
@@ -146,8 +147,8 @@ func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 		if x.email != "" {
 			emails = append(emails, x.email)
 		}
-		if id.Valid(id.Contact, x.itself) {
-			by.add("i"+x.itself, x.itself)
+		if id.Valid(id.Contact, x.Itself) {
+			by.add("i"+x.Itself, x.Itself)
 		}
 	}
 	if err := by.read(ctx, c, "contacts", "x", selectByExternal, "external_id", external); err != nil {
@@ -210,12 +211,12 @@ func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*Candidate
 	var queries []search.Query
 	for _, x := range list {
 		for _, member := range []string{"mobile", "phone"} {
-			key := search.NumberKey(x.text(member))
+			key := search.NumberKey(x.Text(member))
 			if _, known := f["n"+key]; known || key == "" {
 				continue
 			}
 			f["n"+key] = nil
-			for _, q := range search.Numbers(x.text(member)) {
+			for _, q := range search.Numbers(x.Text(member)) {
 				keys, queries = append(keys, "n"+key), append(queries, q)
 			}
 		}
@@ -242,8 +243,8 @@ func (x *Candidate) choose(
 	by contactIndex, contacts map[string]*record.Sight[*contact.Fields],
 ) (is *record.Sight[*contact.Fields], taken bool) {
 	keys, mine := x.keys(), x.identity
-	if x.itself != "" {
-		keys = append([]string{"i" + x.itself}, keys...)
+	if x.Itself != "" {
+		keys = append([]string{"i" + x.Itself}, keys...)
 	}
 	for _, key := range keys {
 		for _, id := range by[key] {
@@ -279,7 +280,7 @@ func identityIn(f *contact.Fields) *identity {
 
 // calls reports whether the entry and a contact have a number in common.
 func (x *Candidate) calls(f *contact.Fields) bool {
-	for _, mine := range []string{x.text("mobile"), x.text("phone")} {
+	for _, mine := range []string{x.Text("mobile"), x.Text("phone")} {
 		readings := search.Numbers(mine)
 		for _, theirs := range []*string{f.Mobile, f.Phone} {
 			if mine != "" && theirs != nil && search.IsNumberOf(mine, readings, *theirs) {

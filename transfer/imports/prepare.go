@@ -10,6 +10,7 @@ import (
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
+	"kartei/transfer/imports/entry"
 )
 
 // candidate is an entry on its way to a record.
@@ -46,7 +47,7 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 		if l.values == nil {
 			continue
 		}
-		if x.readCandidate(c, n); !n.group {
+		if x.readCandidate(c, n); !n.Group {
 			readable = append(readable, n)
 		}
 	}
@@ -62,7 +63,7 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 		return nil, err
 	}
 	for _, n := range readable {
-		if !n.firm && n.companyKey != "" && n.companyID == "" && !c.Actor.May("companies:write") {
+		if !n.Firm && n.companyKey != "" && n.companyID == "" && !c.Actor.May("companies:write") {
 			x.withoutCompany(n)
 		}
 	}
@@ -73,13 +74,13 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 // the API.
 func (x *work) readCandidate(c *op.Call, n *candidate) {
 	e := x.readerFor(c).Read(n.line.values, c.Now)
-	n.entry = e
-	if e.group {
+	n.Entry = e
+	if e.Group {
 		return
 	}
 	n.Candidate = NewCandidate(e)
 	n.wrong = x.decode(n)
-	if e.refused {
+	if e.Refused {
 		n.wrong = []fault.Field{{Code: fault.Required, Text: nameless}}
 	}
 }
@@ -87,31 +88,31 @@ func (x *work) readCandidate(c *op.Call, n *candidate) {
 var nameless = i18n.Text("This entry has no name, no company, no valid email address and no telephone number.")
 
 // readerFor returns the reader of the file's entries, for the person of a call.
-func (x *work) readerFor(c *op.Call) *Reader {
-	return &Reader{Plan: &x.Plan, Violations: x.violations, MayMake: c.Actor.May("companies:write")}
+func (x *work) readerFor(c *op.Call) *entry.Reader {
+	return &entry.Reader{Plan: &x.Plan, Violations: x.violations, MayMake: c.Actor.May("companies:write")}
 }
 
 // violations returns the rules of the API that an entry breaks.
-func (x *work) violations(e *entry) []fault.Field {
-	if e.firm {
-		return x.broken(e.body, "companies.create", new(company.Fields))
+func (x *work) violations(e *entry.Entry) []fault.Field {
+	if e.Firm {
+		return x.broken(e.Body, "companies.create", new(company.Fields))
 	}
-	return x.broken(e.body, "contacts.create", new(contact.Fields))
+	return x.broken(e.Body, "contacts.create", new(contact.Fields))
 }
 
 // decode sets the members of a new record.
 func (x *work) decode(n *candidate) []fault.Field {
-	if n.firm {
-		return x.broken(n.body, "companies.create", &n.firmFields)
+	if n.Firm {
+		return x.broken(n.Body, "companies.create", &n.firmFields)
 	}
-	return x.broken(n.body, "contacts.create", &n.fields)
+	return x.broken(n.Body, "contacts.create", &n.fields)
 }
 
 // withoutCompany puts the company of a contact into the note, because its person may not
 // create it.
 func (x *work) withoutCompany(n *candidate) {
 	n.companyKey = ""
-	x.decodeAgain(n, n.moveCompany(fault.FieldNotFound, noCompany))
+	x.decodeAgain(n, n.MoveCompany(fault.FieldNotFound, noCompany))
 }
 
 // decodeAgain sets the members of a new record after its note has changed.
@@ -163,7 +164,7 @@ func (x *work) withoutID(n *candidate) {
 		return
 	}
 	n.external, n.fields.ExternalID = "", nil
-	x.decodeAgain(n, n.moveExternalID(fault.Duplicate, otherHasID))
+	x.decodeAgain(n, n.MoveExternalID(fault.Duplicate, otherHasID))
 }
 
 var otherHasID = i18n.Text("Another contact of another name has this id already.")

@@ -15,6 +15,7 @@ import (
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
@@ -375,7 +376,7 @@ type Problem struct {
 	Heading string `json:"heading,omitempty"`
 	Value   string `json:"value,omitempty"`
 	// Fate is what became of the value: note, leftOut or altered.
-	Fate Fate `json:"fate,omitempty"`
+	Fate entry.Fate `json:"fate,omitempty"`
 	// RecordID is the record that the message is about.
 	RecordID string `json:"recordId,omitempty"`
 }
@@ -478,13 +479,13 @@ func (r *row) readProblems(l *Line, sealed string, in i18n.Language) error {
 	if sealed == "" {
 		return nil
 	}
-	var list []problem
+	var list []entry.Problem
 	if err := r.unseal(sealed, problemsPart(l.Number), &list); err != nil {
 		return fmt.Errorf("imports: the problems of line %d: %w", l.Number, err)
 	}
 	for _, p := range list {
 		l.Problems = append(l.Problems, Problem{
-			Field: p.Field, Code: p.Code, Message: p.in(in), Heading: p.Heading,
+			Field: p.Field, Code: p.Code, Message: p.In(in), Heading: p.Heading,
 			Value: p.Value, Fate: p.Fate, RecordID: p.Record,
 		})
 	}
@@ -492,7 +493,7 @@ func (r *row) readProblems(l *Line, sealed string, in i18n.Language) error {
 }
 
 // sealProblems returns what is told of an entry as it is stored.
-func (r *row) sealProblems(number int64, list []problem) string {
+func (r *row) sealProblems(number int64, list []entry.Problem) string {
 	if len(list) == 0 {
 		return ""
 	}

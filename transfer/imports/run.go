@@ -18,6 +18,7 @@ import (
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 	"kartei/transfer/process"
 )
@@ -93,12 +94,12 @@ type result struct {
 	former, revision int64
 	before           string
 	// told is what is told of values beside what the entry itself tells.
-	told []problem
+	told []entry.Problem
 }
 
 // importOne imports an entry.
 func (b *batch) importOne(ctx context.Context, n *candidate) error {
-	if n.entry == nil {
+	if n.Entry == nil {
 		outcome, told := b.unread(n.line)
 		b.Counts[outcome]++
 		b.Tx.Queue(keepLine, b.organization, b.id, n.number, outcome, b.sealProblems(n.number, told), nil)
@@ -109,9 +110,9 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		return err
 	}
 	b.Counts[r.outcome]++
-	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldAs(r.outcome))
-	if n.group {
-		told = n.told
+	told := slices.Concat(entry.ProblemsOf(r.wrong), r.told, n.toldAs(r.outcome))
+	if n.Group {
+		told = n.Told
 	}
 	problems := b.sealProblems(n.number, told)
 	if r.company != nil {
@@ -129,19 +130,19 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 // resolve decides what becomes of an entry, and does it.
 func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error) {
 	switch {
-	case n.group:
+	case n.Group:
 		return result{outcome: Skipped}, nil
-	case n.firm:
+	case n.Firm:
 		return b.resolveFirm(ctx, n)
 	}
 	var target string
 	var made bool
-	var told []problem
+	var told []entry.Problem
 	if n.match != nil {
 		if target, made = n.match.ID, n.made; made {
-			told = []problem{n.first.toldSame()}
+			told = []entry.Problem{n.first.toldSame()}
 		} else if b.Options.Duplicates == mapping.Skip {
-			told = []problem{n.toldThere(target)}
+			told = []entry.Problem{n.toldThere(target)}
 		}
 	} else {
 		was, double, idTaken := b.seen.find(&n.identity)
@@ -149,7 +150,7 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 			b.withoutID(n)
 		}
 		if double {
-			told = []problem{was.toldSame()}
+			told = []entry.Problem{was.toldSame()}
 		}
 	}
 	if len(n.wrong) > 0 {
@@ -198,7 +199,7 @@ func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, m
 		}
 	}
 	company = id.New(id.Company)
-	if err := createCompany(ctx, b.Call, n.company, company, n.private); err != nil {
+	if err := createCompany(ctx, b.Call, n.Company, company, n.private); err != nil {
 		return "", nil, err
 	}
 	b.made[n.cacheKey()], b.there[company] = company, true
@@ -257,7 +258,7 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	if err != nil {
 		return r, err
 	}
-	patch, err := n.patch(before, b.Options.Duplicates, n.companyID)
+	patch, err := n.Patch(before, b.Options.Duplicates, n.companyID)
 	if err != nil {
 		return r, err
 	}

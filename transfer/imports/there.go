@@ -6,6 +6,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/transfer/imports/entry"
 )
 
 // What is told of entries whose contacts are there already, or may be.
@@ -20,15 +21,15 @@ var commonWords = map[byte]i18n.Text{
 }
 
 // toldThere says which record an entry is already, and by what that is known.
-func (x *Candidate) toldThere(target string) problem {
+func (x *Candidate) toldThere(target string) entry.Problem {
 	is := i18n.Text("This contact is there already.")
-	if x.firm {
+	if x.Firm {
 		is = "This company is there already."
 	}
 	if by, known := commonWords[x.by]; known {
 		is = i18n.Join(" ", is, i18n.Format("Recognized by: %s.", by))
 	}
-	p := told(fault.Duplicate, is)
+	p := entry.NewProblem(fault.Duplicate, is)
 	p.Record = target
 	return p
 }
@@ -36,13 +37,13 @@ func (x *Candidate) toldThere(target string) problem {
 var aNamesake = i18n.Text("A contact of this name is there already, with other values or none in common. This is another one.")
 
 // toldNamesake is the hint that a new contact has the name of another one.
-func (x *Candidate) toldNamesake() []problem {
+func (x *Candidate) toldNamesake() []entry.Problem {
 	if x.namesake == "" {
 		return nil
 	}
-	p := told(fault.Duplicate, aNamesake)
+	p := entry.NewProblem(fault.Duplicate, aNamesake)
 	p.Record = x.namesake
-	return []problem{p}
+	return []entry.Problem{p}
 }
 
 // namesakes finds contacts that have the names of new ones. Of an entry without a first or a

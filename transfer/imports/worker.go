@@ -17,6 +17,7 @@ import (
 	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
@@ -350,7 +351,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]mapping.Column,
 			continue
 		}
 		if torn && e.Values != nil {
-			e.Values = append(e.Values, source.Value{Column: Torn})
+			e.Values = append(e.Values, source.Value{Column: entry.Torn})
 		}
 		if ready = append(ready, &line{
 			number: number, line: int64(e.Line), file: e.File, values: e.Values,

@@ -18,6 +18,7 @@ import (
 	"kartei/kit/i18n"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
 	"kartei/web/documents"
 	"kartei/web/people"
@@ -102,13 +103,13 @@ func (i *importInfo) undoable(v *shell.Request) bool {
 }
 
 // fateText says what became of a value, or what would.
-func fateText(v *shell.Request, fate imports.Fate) string {
+func fateText(v *shell.Request, fate entry.Fate) string {
 	switch fate {
-	case imports.InNote:
+	case entry.InNote:
 		return v.Words.Say("into the note")
-	case imports.LeftOut:
+	case entry.LeftOut:
 		return v.Words.Say("left out")
-	case imports.Altered:
+	case entry.Altered:
 		return v.Words.Say("taken in another form")
 	}
 	return ""
@@ -603,7 +604,7 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 			n := copy(headed[:len(heads)], l.Cells)
 			var notes []string
 			for _, p := range l.Problems {
-				if p.Fate == "" || p.Fate == imports.LeftOut {
+				if p.Fate == "" || p.Fate == entry.LeftOut {
 					notes = append(notes, shell.Joined(": ", targetLabel(v, p.Field), p.Message))
 				}
 			}

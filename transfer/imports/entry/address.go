@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ import (
 // How an address becomes a member.
 
 // addresses sets the preferred address. The others go into the note.
-func (e *entry) addresses() {
+func (e *Entry) addresses() {
 	type group struct {
 		places.Address
 		rank  int
@@ -41,7 +41,7 @@ func (e *entry) addresses() {
 				continue
 			}
 			g, text, line := at(i), record.Clean(i.text), record.Clean
-			if !e.exact {
+			if !e.Exact {
 				text, line = invisible.Tidy(text), source.JoinLines
 			}
 			set := func(into *string, text string) {
@@ -86,7 +86,7 @@ func (e *entry) addresses() {
 		g := groups[slot]
 		switch {
 		case g.Address.IsEmpty():
-		case n == 0 || e.body["address"] == nil:
+		case n == 0 || e.Body["address"] == nil:
 			e.setAddress(&g.Address, g.first)
 		default:
 			i := g.first
@@ -97,7 +97,7 @@ func (e *entry) addresses() {
 }
 
 // setAddress sets the address.
-func (e *entry) setAddress(a *places.Address, i item) {
+func (e *Entry) setAddress(a *places.Address, i item) {
 	into := map[string]any{}
 	set := func(name, text string) {
 		if text != "" {
@@ -107,7 +107,7 @@ func (e *entry) setAddress(a *places.Address, i item) {
 			e.items["=address."+name] = []item{part}
 		}
 	}
-	if e.exact {
+	if e.Exact {
 		set("street", a.Street)
 	} else {
 		a.Tidy()
@@ -154,17 +154,17 @@ func (e *entry) setAddress(a *places.Address, i item) {
 	}
 	set("region", a.Region)
 	if len(into) > 0 {
-		e.body["address"] = into
+		e.Body["address"] = into
 	}
 }
 
 // withoutName returns an address without the lines above it that name the entry.
-func (e *entry) withoutName(text string) string {
-	if e.exact || !strings.Contains(text, "\n") {
+func (e *Entry) withoutName(text string) string {
+	if e.Exact || !strings.Contains(text, "\n") {
 		return text
 	}
 	own := strings.Join([]string{
-		e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company,
+		e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.Text("name"), e.Company,
 	}, " ")
 	lines := strings.Split(text, "\n")
 	n, salutation, named := 0, "", false
@@ -182,8 +182,8 @@ func (e *entry) withoutName(text string) string {
 	if !named {
 		return text
 	}
-	if salutation != "" && !e.firm && e.body["salutation"] == nil {
-		e.body["salutation"] = salutation
+	if salutation != "" && !e.Firm && e.Body["salutation"] == nil {
+		e.Body["salutation"] = salutation
 	}
 	return strings.Join(lines[n:], "\n")
 }

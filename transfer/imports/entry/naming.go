@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 // titles, and whether it is a person or a company.
 
 // namePerson sets the members of a person's name, and what belongs to it.
-func (e *entry) namePerson() {
+func (e *Entry) namePerson() {
 	parts, prefix := map[string]string{}, ""
 	for _, member := range []string{"lastName", "firstName", "middleName"} {
 		taken := false
@@ -43,9 +43,9 @@ func (e *entry) namePerson() {
 		e.salute(i)
 	}
 	for _, i := range spokenTitles {
-		switch known := names.Salutation(i.text); e.body["salutation"] {
+		switch known := names.Salutation(i.text); e.Body["salutation"] {
 		case nil:
-			e.body["salutation"] = known
+			e.Body["salutation"] = known
 		case known:
 		default:
 			e.move("title", e.say("title"), i, noPlace, onlyOne)
@@ -55,16 +55,16 @@ func (e *entry) namePerson() {
 	e.suffixes()
 	for n, i := range e.meaning(mapping.Company) {
 		if n > 0 {
-			if !strings.EqualFold(i.text, e.company) {
+			if !strings.EqualFold(i.text, e.Company) {
 				e.move(mapping.Company, e.say("firm"), i, noPlace, onlyOne)
 			}
 			continue
 		}
-		if e.company = e.oneLine(i.text); record.NameKey(&e.company) == "" {
-			e.company = ""
+		if e.Company = e.oneLine(i.text); record.NameKey(&e.Company) == "" {
+			e.Company = ""
 			e.move(mapping.Company, e.say("firm"), i, fault.InvalidFormat, "This name has no letters and no digits.")
-		} else if len([]rune(e.company)) > 200 {
-			e.company = ""
+		} else if len([]rune(e.Company)) > 200 {
+			e.Company = ""
 			e.move(mapping.Company, e.say("firm"), i, fault.TooLong, "The name of a company has at most 200 characters.")
 		}
 	}
@@ -73,11 +73,11 @@ func (e *entry) namePerson() {
 
 // titles sets the title, and returns the titles that are salutations: English Outlook means
 // Mr by it.
-func (e *entry) titles() (spoken []item) {
+func (e *Entry) titles() (spoken []item) {
 	taken := false
 	for _, i := range e.meaning("title") {
 		switch {
-		case names.Salutation(i.text) != "" && !e.exact:
+		case names.Salutation(i.text) != "" && !e.Exact:
 			spoken = append(spoken, i)
 		case taken:
 			e.move("title", e.say("title"), i, noPlace, onlyOne)
@@ -90,19 +90,19 @@ func (e *entry) titles() (spoken []item) {
 }
 
 // jobs sets the job.
-func (e *entry) jobs() {
+func (e *Entry) jobs() {
 	for n, i := range e.meaning("jobTitle") {
 		switch {
-		case n == 0 && !e.firm:
+		case n == 0 && !e.Firm:
 			e.set("jobTitle", i, i.text)
-		case e.firm || !strings.EqualFold(i.text, e.text("jobTitle")):
+		case e.Firm || !strings.EqualFold(i.text, e.Text("jobTitle")):
 			e.move("jobTitle", e.labelled("jobTitle", i.kind), i, noPlace, onlyOne)
 		}
 	}
 }
 
 // name sets a part of the name, if there is one.
-func (e *entry) name(member, text string) {
+func (e *Entry) name(member, text string) {
 	if text != "" {
 		i := item{member: member, text: text}
 		if list := e.has(member); len(list) > 0 {
@@ -114,13 +114,13 @@ func (e *entry) name(member, text string) {
 
 // wholeName divides a whole name, unless its parts are there. Of a name that says more
 // than its parts nothing is lost.
-func (e *entry) wholeName() {
+func (e *Entry) wholeName() {
 	for _, i := range e.meaning(mapping.Name) {
-		if e.exact {
+		if e.Exact {
 			return
 		}
 		text := record.Clean(invisible.Tidy(source.JoinLines(i.text)))
-		if e.text("lastName") == "" && e.text("firstName") == "" {
+		if e.Text("lastName") == "" && e.Text("firstName") == "" {
 			if e.saysAddress(text) {
 				continue
 			}
@@ -128,7 +128,7 @@ func (e *entry) wholeName() {
 			continue
 		}
 		all := []string{
-			e.text("title"), e.text("firstName"), e.text("lastName"), e.first(mapping.Company), e.first("suffix"),
+			e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Company), e.first("suffix"),
 			e.first("title"), e.first("email"),
 		}
 		if !names.Covers(strings.Join(all, " "), text) {
@@ -138,19 +138,19 @@ func (e *entry) wholeName() {
 }
 
 // takeName sets the parts of a whole name. What is not sure of them is told.
-func (e *entry) takeName(i item, text string) {
+func (e *Entry) takeName(i item, text string) {
 	p := names.Divide(text, i.slot == source.LastFirst)
 	e.name("lastName", p.Last)
 	e.name("firstName", p.First)
-	if p.Title != "" && e.text("title") == "" {
+	if p.Title != "" && e.Text("title") == "" {
 		e.set("title", i, p.Title)
-	} else if p.Title != "" && !names.Covers(e.text("title"), p.Title) {
+	} else if p.Title != "" && !names.Covers(e.Text("title"), p.Title) {
 		title := i
 		title.text = p.Title
 		e.move("title", e.say("title"), title, noPlace, onlyOne)
 	}
-	if p.Salutation != "" && e.body["salutation"] == nil {
-		e.body["salutation"] = p.Salutation
+	if p.Salutation != "" && e.Body["salutation"] == nil {
+		e.Body["salutation"] = p.Salutation
 	}
 	rest := i
 	if rest.text = p.Maiden; p.Maiden != "" {
@@ -171,10 +171,10 @@ func (e *entry) takeName(i item, text string) {
 // secondNames decides what Name 2 is: the first name behind a last name, or the rest of the
 // name of a company. Else it stays what stands behind a name. A Name 1 of several words is
 // a whole name.
-func (e *entry) secondNames() {
+func (e *Entry) secondNames() {
 	list := e.has("lastName")
 	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.Name1 })
-	if at < 0 || e.exact || e.firm {
+	if at < 0 || e.Exact || e.Firm {
 		return
 	}
 	name, given := e.oneLine(list[at].text), len(e.has("firstName")) > 0
@@ -206,8 +206,8 @@ func (e *entry) secondNames() {
 
 // isCompany reports whether an entry is a company: its salutation says so, its name does, or
 // it has the name of a company alone.
-func (e *entry) isCompany() bool {
-	if e.exact {
+func (e *Entry) isCompany() bool {
+	if e.Exact {
 		return false
 	}
 	first := func(member string) (item, bool) {
@@ -245,7 +245,7 @@ func (e *entry) isCompany() bool {
 
 // saysAddress reports whether a name is the email, the number or the company of the
 // entry: programs write it in place of a name.
-func (e *entry) saysAddress(text string) bool {
+func (e *Entry) saysAddress(text string) bool {
 	for _, member := range []string{"email", "phone", "mobile", mapping.Company} {
 		if slices.ContainsFunc(e.has(member), func(i item) bool {
 			return strings.EqualFold(strings.TrimSpace(i.text), text)
@@ -258,19 +258,19 @@ func (e *entry) saysAddress(text string) bool {
 
 // suffixes sets what stands behind a name: what tells a parent from a child belongs to the
 // last name, a degree to the title. Anything else goes into the note.
-func (e *entry) suffixes() {
+func (e *Entry) suffixes() {
 	for _, i := range e.meaning("suffix") {
 		text := record.Clean(source.JoinLines(i.text))
 		switch {
-		case e.exact, names.IsDegree(text):
-			if !strings.Contains(e.text("title"), text) {
-				e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
+		case e.Exact, names.IsDegree(text):
+			if !strings.Contains(e.Text("title"), text) {
+				e.set("title", i, strings.TrimPrefix(e.Text("title")+", "+text, ", "))
 			}
-		case names.IsGeneration(text) && e.text("lastName") != "":
-			e.name("lastName", e.text("lastName")+" "+text)
-		case names.IsPrefix(text) && e.text("lastName") != "":
-			e.name("lastName", names.WithPrefix(text, e.text("lastName")))
-		case !names.Covers(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName"), text):
+		case names.IsGeneration(text) && e.Text("lastName") != "":
+			e.name("lastName", e.Text("lastName")+" "+text)
+		case names.IsPrefix(text) && e.Text("lastName") != "":
+			e.name("lastName", names.WithPrefix(text, e.Text("lastName")))
+		case !names.Covers(e.Text("title")+" "+e.Text("firstName")+" "+e.Text("lastName"), text):
 			e.move("suffix", e.say("suffix"), i, noPlace, noField)
 		}
 	}
@@ -281,7 +281,7 @@ func (e *entry) suffixes() {
 var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|keine?|herrn?\s*/\s*frau|frau\s*/\s*herrn?|herrn? (oder|bzw\.?) frau|(sehr geehrte )?damen und herren,?|unbekannt|unknown|leer)$`)
 
 // salute reads the salutation. A title beside it is the title.
-func (e *entry) salute(i item) {
+func (e *Entry) salute(i item) {
 	text := strings.Trim(invisible.Remove(source.JoinLines(i.text)), " ,!")
 	if known := names.Salutation(text); known != "" {
 		e.saluteAs(i, known)
@@ -295,13 +295,13 @@ func (e *entry) salute(i item) {
 	first, rest, _ := strings.Cut(text, " ")
 	known := names.Salutation(first)
 	title, name := names.CutTitle(rest)
-	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(mapping.Name)}, " ")
+	all := strings.Join([]string{e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Name)}, " ")
 	switch {
 	case known != "" && title != "" && name == "", known != "" && name != "" && names.Covers(all, name):
 		// Frau Dr., Herr Dr. Müller
 		e.saluteAs(i, known)
 		e.titleOf(i, title)
-	case names.IsTitle(text) && e.text("title") == "":
+	case names.IsTitle(text) && e.Text("title") == "":
 		e.set("title", i, text)
 		e.tell(Altered, "title", i, fault.NotInEnum, "This is a title and no salutation.")
 	case names.Covers(all, text): // Liebe Anna
@@ -312,10 +312,10 @@ func (e *entry) salute(i item) {
 }
 
 // saluteAs sets the salutation, unless another one is there.
-func (e *entry) saluteAs(i item, known string) {
-	switch e.body["salutation"] {
+func (e *Entry) saluteAs(i item, known string) {
+	switch e.Body["salutation"] {
 	case nil:
-		e.body["salutation"] = known
+		e.Body["salutation"] = known
 	case known:
 	default:
 		e.move("salutation", e.say(cmp.Or(i.kind, "salutation")), i, noPlace, onlyOne)
@@ -323,10 +323,10 @@ func (e *entry) saluteAs(i item, known string) {
 }
 
 // titleOf sets a title that stands in another member, unless it is there.
-func (e *entry) titleOf(i item, title string) {
+func (e *Entry) titleOf(i item, title string) {
 	switch {
-	case title == "" || names.Covers(e.text("title"), title):
-	case e.text("title") == "":
+	case title == "" || names.Covers(e.Text("title"), title):
+	case e.Text("title") == "":
 		e.set("title", i, title)
 	default:
 		i.text = title
@@ -337,21 +337,21 @@ func (e *entry) titleOf(i item, title string) {
 var noSalutation = i18n.Text("There is no such salutation. Possible are Ms, Mr and Mx.")
 
 // nameFirm sets the name of an entry that is a company itself.
-func (e *entry) nameFirm() {
+func (e *Entry) nameFirm() {
 	name, from := "", ""
 	for _, member := range []string{mapping.Company, mapping.Name, "lastName"} {
 		for _, i := range e.meaning(member) {
 			text := e.oneLine(i.text)
 			said := text
-			if !e.exact {
+			if !e.Exact {
 				text = names.WithoutFirm(text)
 			}
 			switch {
 			case i.slot == source.Nobility || i.slot == source.Prefix || member == mapping.Name && e.saysAddress(text):
-			case name == "" && e.exact:
+			case name == "" && e.Exact:
 				name, from = text, member
 				e.set("name", i, text)
-			case e.exact:
+			case e.Exact:
 			case name == "":
 				if first := e.first("firstName"); member == "lastName" && first != "" {
 					text = strings.TrimSpace(first + " " + text)
@@ -388,39 +388,39 @@ func (e *entry) nameFirm() {
 
 // nameless gives an entry without a name one that it has in another place: its company
 // becomes a company, and a number is a name. It reports whether there is none.
-func (e *entry) nameless(mayMake bool) bool {
-	if e.firm {
-		if e.text("name") == "" {
-			if name := cmp.Or(e.text("email"), e.text("phone")); name != "" {
-				e.body["name"] = name
+func (e *Entry) nameless(mayMake bool) bool {
+	if e.Firm {
+		if e.Text("name") == "" {
+			if name := cmp.Or(e.Text("email"), e.Text("phone")); name != "" {
+				e.Body["name"] = name
 				e.tell(Altered, "name", item{
 					text: name,
 				}, noPlace, "The company has no name. It is called like its email address or number.")
 			}
 		}
-		return e.text("name") == ""
+		return e.Text("name") == ""
 	}
-	if e.text("lastName") != "" || e.text("firstName") != "" || e.text("email") != "" {
+	if e.Text("lastName") != "" || e.Text("firstName") != "" || e.Text("email") != "" {
 		return false
 	}
 	nickname := ""
 	if i := slices.IndexFunc(e.has(source.Other), func(i item) bool { return i.kind == "nickname" }); i >= 0 {
 		nickname = e.oneLine(e.has(source.Other)[i].text)
 	}
-	switch number := cmp.Or(e.text("mobile"), e.text("phone")); {
-	case nickname != "" && e.company == "":
-		e.body["lastName"] = nickname
+	switch number := cmp.Or(e.Text("mobile"), e.Text("phone")); {
+	case nickname != "" && e.Company == "":
+		e.Body["lastName"] = nickname
 		e.tell(Altered, "lastName", item{
 			text: nickname,
 		}, noPlace, "The entry has no name. It is called by its nickname.")
-	case e.company != "" && mayMake:
+	case e.Company != "" && mayMake:
 		e.late = true
-	case e.company != "":
-		e.body["lastName"] = e.company
-		e.tell(Altered, mapping.Company, e.itemOf(mapping.Company, e.company), noPlace, noFirms)
-		e.company = ""
+	case e.Company != "":
+		e.Body["lastName"] = e.Company
+		e.tell(Altered, mapping.Company, e.itemOf(mapping.Company, e.Company), noPlace, noFirms)
+		e.Company = ""
 	case number != "":
-		e.body["lastName"] = number
+		e.Body["lastName"] = number
 		e.tell(Altered, "lastName", item{
 			text: number,
 		}, noPlace, "The entry has no name. It is called like its number.")
@@ -433,17 +433,17 @@ func (e *entry) nameless(mayMake bool) bool {
 var noFirms = i18n.Text("You lack the right to create companies. The entry is a contact, and the name of the company is its last name.")
 
 // becomePerson makes a contact of a company, for whom may create no companies.
-func (e *entry) becomePerson() {
-	name := e.text("name")
-	e.firm = false
-	delete(e.body, "name")
+func (e *Entry) becomePerson() {
+	name := e.Text("name")
+	e.Firm = false
+	delete(e.Body, "name")
 	if name != "" {
-		e.body["lastName"] = name
+		e.Body["lastName"] = name
 		e.tell(Altered, mapping.Name, e.itemOf(mapping.Name, name), noPlace, noFirms)
 	}
 	for _, member := range []string{"website", "legalForm", "vatId", "registerNumber"} {
-		if value := e.text(member); value != "" {
-			delete(e.body, member)
+		if value := e.Text(member); value != "" {
+			delete(e.Body, member)
 			e.move(member, e.say(member), item{text: value}, noPlace, noField)
 		}
 	}

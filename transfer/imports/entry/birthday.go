@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 )
 
 // born reads the birthday.
-func (e *entry) born(p *mapping.Plan, today string) {
+func (e *Entry) born(p *mapping.Plan, today string) {
 	year, _ := strconv.Atoi(today[:4]) // it is a day
 	if y, m, d := e.first("birthday.year"), e.first("birthday.month"), e.first("birthday.day"); y+m+d != "" {
 		i := item{
@@ -32,25 +32,25 @@ func (e *entry) born(p *mapping.Plan, today string) {
 			}
 		}
 		day, known, guessed := days.Read(i.text, order, p.Options.MonthFirst, year)
-		if len(i.text) == 8 && e.exact {
+		if len(i.text) == 8 && e.Exact {
 			day, known = i.text[:4]+"-"+i.text[4:6]+"-"+i.text[6:], true
-		} else if e.exact {
+		} else if e.Exact {
 			day, known = i.text, true
 		} else if len(day) > 4 && day[:4] == "1604" { // Apple's for no year
 			known = false
 		}
 		switch {
-		case known && day > today && !e.exact:
+		case known && day > today && !e.Exact:
 			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, "This day has not been yet.")
 		case !known:
 			i.text = days.Words(i.text)
 			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat,
 				"This is no date. Possible is for example 1984-05-17.")
 		case day == "":
-		case e.firm || n > 0 && e.text("birthday") != day:
+		case e.Firm || n > 0 && e.Text("birthday") != day:
 			e.move("birthday", e.say("birthday"), i, noPlace, noField)
 		default:
-			if guessed && !e.exact {
+			if guessed && !e.Exact {
 				e.tell(Altered, "birthday", i, fault.InvalidFormat, takenAs(day))
 			}
 			e.set("birthday", i, day)

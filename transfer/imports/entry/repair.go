@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"regexp"
@@ -46,8 +46,8 @@ func nothingOf(member string) *regexp.Regexp {
 }
 
 // means reports whether an item says something. Otherwise it is told.
-func (e *entry) means(i item) bool {
-	if e.exact {
+func (e *Entry) means(i item) bool {
+	if e.Exact {
 		return true
 	}
 	if nothingOf(i.member).MatchString(i.text) {
@@ -58,7 +58,7 @@ func (e *entry) means(i item) bool {
 }
 
 // meaning returns the items of a member that say something.
-func (e *entry) meaning(member string) (list []item) {
+func (e *Entry) meaning(member string) (list []item) {
 	for _, i := range e.has(member) {
 		if e.means(i) {
 			list = append(list, i)
@@ -68,8 +68,8 @@ func (e *entry) meaning(member string) (list []item) {
 }
 
 // oneLine returns a text as a member has it that is one line.
-func (e *entry) oneLine(text string) string {
-	if !e.exact {
+func (e *Entry) oneLine(text string) string {
+	if !e.Exact {
 		text = invisible.Tidy(source.JoinLines(text))
 	}
 	return record.Clean(text)
@@ -77,13 +77,13 @@ func (e *entry) oneLine(text string) string {
 
 // giveUp removes a value that breaks a rule of the API from the body, and keeps it in the note if
 // it can. It reports whether it removed a value.
-func (e *entry) giveUp(f fault.Field) bool {
+func (e *Entry) giveUp(f fault.Field) bool {
 	path := strings.TrimPrefix(f.Name, "body.")
 	name, _, _ := strings.Cut(path, "[")
 	var value string
-	in, member := e.body, name
+	in, member := e.Body, name
 	if part, is := strings.CutPrefix(name, "address."); is {
-		in, _ = e.body["address"].(map[string]any)
+		in, _ = e.Body["address"].(map[string]any)
 		member = part
 	}
 	switch v := in[member].(type) {
@@ -101,18 +101,18 @@ func (e *entry) giveUp(f fault.Field) bool {
 	}
 	p := problemOf(f)
 	if member == "externalId" { // it says nothing to people
-		e.tell(LeftOut, name, i, f.Code, i18n.InEach(p.in))
+		e.tell(LeftOut, name, i, f.Code, i18n.InEach(p.In))
 		return true
 	}
 	if i.text == "" {
 		i.text = value
 	}
-	e.move(name, e.say(member), i, f.Code, i18n.InEach(p.in))
+	e.move(name, e.say(member), i, f.Code, i18n.InEach(p.In))
 	return true
 }
 
 // itemOf returns a value as it is told.
-func (e *entry) itemOf(member, text string) item {
+func (e *Entry) itemOf(member, text string) item {
 	i := item{text: text}
 	for _, name := range []string{"=" + member, member} {
 		if list := e.has(name); len(list) > 0 {
@@ -124,9 +124,9 @@ func (e *entry) itemOf(member, text string) item {
 }
 
 // finish sets the note with its lines.
-func (e *entry) finish() {
+func (e *Entry) finish() {
 	if len(e.lines) > 0 {
-		e.body["note"] = strings.TrimPrefix(e.text("note")+"\n"+strings.Join(e.lines, "\n"), "\n")
+		e.Body["note"] = strings.TrimPrefix(e.Text("note")+"\n"+strings.Join(e.lines, "\n"), "\n")
 	}
 }
 
@@ -135,28 +135,28 @@ func hasLine(note, line string) bool {
 	return slices.Contains(strings.Split(note, "\n"), line)
 }
 
-// moveCompany puts the company of a contact into the note. It reports whether the note changed.
-func (e *entry) moveCompany(code fault.FieldCode, why i18n.Text) (changed bool) {
-	i := item{text: e.company}
+// MoveCompany puts the company of a contact into the note. It reports whether the note changed.
+func (e *Entry) MoveCompany(code fault.FieldCode, why i18n.Text) (changed bool) {
+	i := item{text: e.Company}
 	if list := e.has(mapping.Company); len(list) > 0 {
 		i = list[0]
 	}
-	e.company = ""
+	e.Company = ""
 	return e.moveLate(mapping.Company, "firm", i, code, why)
 }
 
-// moveExternalID puts the external id into the note. It reports whether the note changed.
-func (e *entry) moveExternalID(code fault.FieldCode, why i18n.Text) (changed bool) {
-	i := item{text: e.text("externalId")}
+// MoveExternalID puts the external id into the note. It reports whether the note changed.
+func (e *Entry) MoveExternalID(code fault.FieldCode, why i18n.Text) (changed bool) {
+	i := item{text: e.Text("externalId")}
 	if list := e.has("=externalId"); len(list) > 0 {
 		i = list[0]
 	}
-	delete(e.body, "externalId")
+	delete(e.Body, "externalId")
 	return e.moveLate("externalId", "externalId", i, code, why)
 }
 
 // moveLate puts a value of an entry that is read into the note, which has its other lines already.
-func (e *entry) moveLate(member, word string, i item, code fault.FieldCode, why i18n.Text) (changed bool) {
+func (e *Entry) moveLate(member, word string, i item, code fault.FieldCode, why i18n.Text) (changed bool) {
 	before := len(e.lines)
 	e.move(member, e.say(word), i, code, why)
 	all := e.lines

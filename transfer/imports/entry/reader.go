@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"slices"
@@ -25,13 +25,13 @@ var (
 type Reader struct {
 	*mapping.Plan
 	// Violations returns the rules of the API that an entry breaks.
-	Violations func(*entry) []fault.Field
+	Violations func(*Entry) []fault.Field
 	// MayMake says that the person of the import may create companies.
 	MayMake bool
 }
 
 // Read returns what values say, and gives up those that break a rule of the API until none does.
-func (r *Reader) Read(values []source.Value, now clock.Micros) *entry {
+func (r *Reader) Read(values []source.Value, now clock.Micros) *Entry {
 	e := r.readAs(values, now, false)
 	if e.late { // read again, so that it has the members of a company
 		e = r.readAs(values, now, true)
@@ -41,13 +41,13 @@ func (r *Reader) Read(values []source.Value, now clock.Micros) *entry {
 }
 
 // readAs reads values as Read does, of a person or of a company.
-func (r *Reader) readAs(values []source.Value, now clock.Micros, firm bool) *entry {
+func (r *Reader) readAs(values []source.Value, now clock.Micros, firm bool) *Entry {
 	torn := len(values) > 0 && values[len(values)-1].Column == Torn
 	if torn {
 		values = values[:len(values)-1]
 	}
 	e := r.collect(values, now, firm)
-	if e.group {
+	if e.Group {
 		return e
 	}
 	if torn {
@@ -57,11 +57,11 @@ func (r *Reader) readAs(values []source.Value, now clock.Micros, firm bool) *ent
 		}
 		e.remark(fault.InvalidFormat, why)
 	}
-	if e.firm && !r.MayMake {
+	if e.Firm && !r.MayMake {
 		e.becomePerson()
 	}
-	for range len(e.body) + 1 {
-		if e.refused = e.nameless(r.MayMake); e.refused || e.late {
+	for range len(e.Body) + 1 {
+		if e.Refused = e.nameless(r.MayMake); e.Refused || e.late {
 			break
 		}
 		gaveUp := false
@@ -77,8 +77,8 @@ func (r *Reader) readAs(values []source.Value, now clock.Micros, firm bool) *ent
 
 // collect returns what the values of an entry say, before any is given up. firm says that it is
 // a company.
-func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *entry {
-	e := &entry{body: map[string]any{}, firm: firm, language: r.Language, items: map[string][]item{}}
+func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *Entry {
+	e := &Entry{Body: map[string]any{}, Firm: firm, language: r.Language, items: map[string][]item{}}
 	columns := r.ByNumber()
 	labels := map[string]string{}
 	for _, v := range values {
@@ -89,7 +89,7 @@ func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *en
 	}
 	for _, v := range values {
 		column := columns[v.Column]
-		e.exact = e.exact || column != nil && (column.Target == mapping.ID || column.Target == "externalId") &&
+		e.Exact = e.Exact || column != nil && (column.Target == mapping.ID || column.Target == "externalId") &&
 			(id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
 	}
 	for _, v := range values {

@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"regexp"
@@ -42,8 +42,8 @@ var (
 var lost = i18n.Text("A spreadsheet has thrown away the last digits of this number.")
 
 // isLost reports whether a spreadsheet threw away the digits of an item. Then it is told.
-func (e *entry) isLost(i item) bool {
-	if e.exact || i.card || !lostDigits.MatchString(i.text) {
+func (e *Entry) isLost(i item) bool {
+	if e.Exact || i.card || !lostDigits.MatchString(i.text) {
 		return false
 	}
 	e.tell(LeftOut, i.member, i, fault.InvalidFormat, lost)
@@ -52,11 +52,11 @@ func (e *entry) isLost(i item) bool {
 
 // callable returns the items of members that may be telephone numbers. Others go into the
 // note.
-func (e *entry) callable(members ...string) (list []item) {
+func (e *Entry) callable(members ...string) (list []item) {
 	for _, member := range members {
 		for _, i := range e.meaning(member) {
 			switch {
-			case e.exact:
+			case e.Exact:
 				list = append(list, i)
 			case e.isLost(i):
 			case strings.ContainsAny(i.text, "0123456789") && !aDay.MatchString(i.text) && !strings.Contains(i.text, "@"):
@@ -78,7 +78,7 @@ const leastLost = 10
 
 // withZero repairs a number whose zero or plus sign a spreadsheet took, if only one of them
 // makes it the number of a mobile telephone.
-func (e *entry) withZero(i item, text string) string {
+func (e *Entry) withZero(i item, text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
 			return r
@@ -121,10 +121,10 @@ func where(number, home string) (country string, mobile bool) {
 }
 
 // joinVatID joins the country and the number of a VAT id of two columns.
-func (e *entry) joinVatID() {
+func (e *Entry) joinVatID() {
 	list := e.has("vatId")
 	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.CountryCode })
-	if at < 0 || e.exact {
+	if at < 0 || e.Exact {
 		return
 	}
 	code := strings.ToUpper(strings.TrimSpace(list[at].text))

@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"encoding/json"
@@ -16,18 +16,18 @@ import (
 
 // What an entry changes of a record that is there.
 
-// patch returns what an entry changes of a record, by the way that was chosen for
+// Patch returns what an entry changes of a record, by the way that was chosen for
 // duplicates. before are the members of the record.
-func (e *entry) patch(before any, how mapping.Duplicates, companyID string) (map[string]any, error) {
-	has, err := membersOf(before)
+func (e *Entry) Patch(before any, how mapping.Duplicates, companyID string) (map[string]any, error) {
+	has, err := Members(before)
 	if err != nil {
 		return nil, err
 	}
 	body := map[string]any{}
-	for name, value := range e.body {
+	for name, value := range e.Body {
 		body[name] = value
 	}
-	if companyID != "" && !e.firm {
+	if companyID != "" && !e.Firm {
 		body["companyId"] = companyID
 	}
 	delete(body, "visibility") // who sees a record that is there is no matter of a file
@@ -38,7 +38,7 @@ func (e *entry) patch(before any, how mapping.Duplicates, companyID string) (map
 
 // patchNote keeps the lines of the note for values that no member takes: those that a
 // record lacks are added to its note, as far as it has room.
-func (e *entry) patchNote(patch, has map[string]any) {
+func (e *Entry) patchNote(patch, has map[string]any) {
 	note, kept := has["note"].(string)
 	if _, changes := patch["note"]; changes || !kept {
 		return
@@ -83,8 +83,8 @@ func changed(body, has map[string]any, how mapping.Duplicates) map[string]any {
 	return patch
 }
 
-// membersOf returns members as a body has them.
-func membersOf(fields any) (has map[string]any, err error) {
+// Members returns members as a body has them.
+func Members(fields any) (has map[string]any, err error) {
 	raw, err := json.Marshal(fields)
 	if err == nil {
 		err = json.Unmarshal(raw, &has)
@@ -95,7 +95,7 @@ func membersOf(fields any) (has map[string]any, err error) {
 // joinedEntry is an entry on its way to a contact that an earlier entry of the file
 // made.
 type joinedEntry struct {
-	entry
+	Entry
 	note string
 }
 
@@ -106,13 +106,13 @@ func (j *joinedEntry) line(member string, i item) {
 	}
 }
 
-// join returns what an entry changes of a contact that an earlier one made, and what is told
+// Join returns what an entry changes of a contact that an earlier one made, and what is told
 // of what it says otherwise. otherFirm says that it has another company.
-func (e *entry) join(has map[string]any, otherFirm bool) (map[string]any, []problem) {
-	j := joinedEntry{entry: *e}
+func (e *Entry) Join(has map[string]any, otherFirm bool) (map[string]any, []Problem) {
+	j := joinedEntry{Entry: *e}
 	j.note, _ = has["note"].(string)
-	j.lines, j.told, j.noteSize = nil, nil, utf8.RuneCountInString(j.note)
-	body := maps.Clone(e.body)
+	j.lines, j.Told, j.noteSize = nil, nil, utf8.RuneCountInString(j.note)
+	body := maps.Clone(e.Body)
 	delete(body, "visibility")
 	delete(body, "note")
 	for _, name := range slices.Sorted(maps.Keys(body)) {
@@ -132,9 +132,9 @@ func (e *entry) join(has map[string]any, otherFirm bool) (map[string]any, []prob
 		}
 	}
 	if otherFirm {
-		j.move(mapping.Company, j.say("firm"), e.itemOf(mapping.Company, e.company), noPlace, onlyOne)
+		j.move(mapping.Company, j.say("firm"), e.itemOf(mapping.Company, e.Company), noPlace, onlyOne)
 	}
-	for line := range strings.Lines(e.text("note")) {
+	for line := range strings.Lines(e.Text("note")) {
 		if line = strings.TrimSuffix(line, "\n"); line != "" && !hasLine(j.note, line) && !j.addLine(line) {
 			j.tell(LeftOut, "note", e.itemOf("note", line), fault.TooLong, noteFull)
 		}
@@ -143,7 +143,7 @@ func (e *entry) join(has map[string]any, otherFirm bool) (map[string]any, []prob
 	if len(j.lines) > 0 {
 		patch["note"] = strings.TrimPrefix(j.note+"\n"+strings.Join(j.lines, "\n"), "\n")
 	}
-	return patch, j.told
+	return patch, j.Told
 }
 
 var noteFull = i18n.Text("A note has at most 10,000 characters.")
