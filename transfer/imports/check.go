@@ -13,6 +13,7 @@ import (
 	"kartei/store/job"
 	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/match"
 	"kartei/transfer/process"
 )
 
@@ -23,7 +24,7 @@ const markLine = `update import_lines set state = $4, problems = $5, record_id =
 // goes on.
 func (x *work) check(ctx context.Context) error {
 	x.companies, x.joined = map[string]string{}, map[int64]map[string]any{}
-	before := sightingIndex{}
+	before := match.Index{}
 	if err := x.recall(ctx, before); err != nil {
 		return err
 	}
@@ -50,12 +51,12 @@ func (x *work) check(ctx context.Context) error {
 }
 
 // judgeAll says what would become of some entries.
-func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before sightingIndex) ([]mark, error) {
+func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before match.Index) ([]mark, error) {
 	all, err := x.prepare(ctx, c, list)
 	if err != nil {
 		return nil, err
 	}
-	used, err := taken(ctx, c, matched(all))
+	used, err := match.Taken(ctx, c, matched(all))
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +66,23 @@ func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before si
 		if err != nil {
 			return nil, err
 		}
-		m.differs = m.outcome != n.state || len(m.told) > 0 || n.problems != "" || text(m.record) != text(n.line.record)
+		m.differs = m.outcome != n.state || len(m.told) > 0 || n.problems != "" || !sameText(m.record, n.line.record)
 		m.problems = x.sealProblems(m.number, m.told)
 		marks[i] = m
 	}
 	return marks, nil
 }
 
+// sameText reports whether two texts are the same, or both missing.
+func sameText(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
 // recall reads what the entries before have in common with others.
-func (x *work) recall(ctx context.Context, before sightingIndex) error {
+func (x *work) recall(ctx context.Context, before match.Index) error {
 	for after := int64(0); after < x.After; {
 		err := x.Read(ctx, func(c *op.Call) error {
 			reader := x.readerFor(c)
@@ -82,17 +91,17 @@ func (x *work) recall(ctx context.Context, before sightingIndex) error {
 				after = l.number
 				if l.values != nil {
 					e := reader.Read(l.values, clock.Now(x.Clock))
-					i := identityOf(e)
-					was, double, idTaken := before.find(&i)
+					i := match.IdentityOf(e)
+					was, double, idTaken := before.Find(&i)
 					if idTaken && !e.Firm && l.record == nil {
-						i.external = ""
+						i.External = ""
 					}
 					number := l.number
 					if double {
-						number = was.number
+						number = was.Number
 					}
-					before.add(&i, sighting{
-						line: l.line, file: l.file, number: number, made: l.record == nil && (!double || was.made),
+					before.Add(&i, match.Sighting{
+						Line: l.line, File: l.file, Number: number, Made: l.record == nil && (!double || was.Made),
 					})
 				}
 			}
@@ -121,7 +130,7 @@ type mark struct {
 
 // judge says what would become of an entry.
 func (x *work) judge(
-	ctx context.Context, c *op.Call, n *candidate, before sightingIndex, used map[string]bool,
+	ctx context.Context, c *op.Call, n *candidate, before match.Index, used map[string]bool,
 ) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	switch {
@@ -132,16 +141,16 @@ func (x *work) judge(
 		m.outcome, m.told = Skipped, n.Told
 		return m, nil
 	}
-	was, double, idTaken := before.find(&n.identity)
-	if idTaken && !n.Firm && n.match == nil {
+	was, double, idTaken := before.Find(&n.Identity)
+	if idTaken && !n.Firm && n.Match == nil {
 		x.withoutID(n)
 	}
 	number := n.number
 	if double {
-		number = was.number
+		number = was.Number
 	}
-	before.add(&n.identity, sighting{
-		line: n.line.line, file: n.line.file, number: number, made: n.match == nil && (!double || was.made),
+	before.Add(&n.Identity, match.Sighting{
+		Line: n.line.line, File: n.line.file, Number: number, Made: n.Match == nil && (!double || was.Made),
 	})
 	if n.Firm {
 		m, err = x.judgeFirm(ctx, c, n, double, &was)
@@ -151,10 +160,10 @@ func (x *work) judge(
 	}
 	wrong := n.wrong
 	switch {
-	case n.match != nil:
-		m.record, m.outcome = &n.match.ID, Skipped
+	case n.Match != nil:
+		m.record, m.outcome = &n.Match.ID, Skipped
 		if x.Options.Duplicates == mapping.Skip {
-			m.told = []entry.Problem{n.toldThere(n.match.ID)}
+			m.told = []entry.Problem{n.ToldThere(n.Match.ID)}
 		} else {
 			var more []fault.Field
 			m.outcome, more, err = x.judgeUpdate(n)
@@ -167,15 +176,15 @@ func (x *work) judge(
 		}
 		if len(wrong) == 0 {
 			var told []entry.Problem
-			if was.made {
-				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.number)
+			if was.Made {
+				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.Number)
 			}
-			m.told = append([]entry.Problem{was.toldSame()}, told...)
+			m.told = append([]entry.Problem{was.ToldSame()}, told...)
 		}
 	case len(wrong) == 0:
 		f := n.fields
 		f.ExternalID = nil // asked for all entries at once
-		if wrong, err = violations(contact.Contacts.Check(ctx, c, &f)); used[n.external] {
+		if wrong, err = violations(contact.Contacts.Check(ctx, c, &f)); used[n.External] {
 			wrong = append(wrong, fault.Field{Name: "externalId", Code: fault.Duplicate})
 		}
 	}
@@ -196,7 +205,7 @@ func (x *candidate) toldAs(outcome Outcome) []entry.Problem {
 	case Refused:
 		return x.Entry.RuleProblems()
 	case Created:
-		return append(x.toldNamesake(), x.Told...)
+		return append(x.ToldNamesake(), x.Told...)
 	}
 	return x.Told
 }
@@ -220,11 +229,11 @@ var (
 
 // judgeUpdate says what would become of a contact that is there.
 func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
-	patch, err := n.Patch(n.match.Members, x.Options.Duplicates, n.companyID)
+	patch, err := n.Patch(n.Match.Members, x.Options.Duplicates, n.CompanyID)
 	if err != nil {
 		return "", nil, err
 	}
-	if len(patch) == 0 && (n.companyKey == "" || n.companyID != "") {
+	if len(patch) == 0 && (n.CompanyKey == "" || n.CompanyID != "") {
 		return Unchanged, nil, nil
 	}
 	return Updated, x.broken(patch, "contacts.update", new(op.Patch[contact.Fields])), nil

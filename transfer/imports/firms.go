@@ -8,6 +8,7 @@ import (
 	"kartei/record/company"
 	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/match"
 )
 
 // Entries that are companies themselves: cards of organizations, and the rows of a table
@@ -16,21 +17,21 @@ import (
 // resolveFirm decides what becomes of an entry that is a company, and does it.
 func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err error) {
 	target := ""
-	was, double, _ := b.seen.find(&n.identity)
-	if n.firmMatch != nil {
-		target = n.firmMatch.ID
+	was, double, _ := b.seen.Find(&n.Identity)
+	if n.FirmMatch != nil {
+		target = n.FirmMatch.ID
 	} else if double {
-		target = was.record
+		target = was.Record
 	}
 	switch {
 	case len(n.wrong) > 0:
 		return result{outcome: Refused, wrong: n.wrong}, nil
 	case target != "" && b.Options.Duplicates == mapping.Skip:
-		told := n.toldThere(target)
-		if n.firmMatch == nil {
-			told = was.toldSame()
-		} else if n.first.line != 0 {
-			told = n.first.toldSame()
+		told := n.ToldThere(target)
+		if n.FirmMatch == nil {
+			told = was.ToldSame()
+		} else if n.first.Line != 0 {
+			told = n.first.ToldSame()
 		}
 		return result{outcome: Skipped, record: &target, told: []entry.Problem{told}}, nil
 	case target != "":
@@ -40,7 +41,7 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 	}
 	if err == nil && r.record != nil {
 		b.noteSighting(n, *r.record, false)
-		b.made[n.cacheKey()] = *r.record
+		b.made[n.CacheKey()] = *r.record
 	}
 	return r, err
 }
@@ -80,18 +81,18 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 
 // judgeFirm says what would become of an entry that is a company.
 func (x *work) judgeFirm(
-	ctx context.Context, c *op.Call, n *candidate, double bool, was *sighting,
+	ctx context.Context, c *op.Call, n *candidate, double bool, was *match.Sighting,
 ) (m mark, err error) {
 	m.outcome = Created
 	wrong := n.wrong
 	switch {
 	case len(wrong) > 0:
-	case n.firmMatch != nil && x.Options.Duplicates == mapping.Skip:
-		m.outcome, m.told = Skipped, []entry.Problem{n.toldThere(n.firmMatch.ID)}
-	case n.firmMatch == nil && double && x.Options.Duplicates == mapping.Skip:
-		m.outcome, m.told = Skipped, []entry.Problem{was.toldSame()}
-	case n.firmMatch != nil:
-		patch, err := n.Patch(n.firmMatch.Members, x.Options.Duplicates, "")
+	case n.FirmMatch != nil && x.Options.Duplicates == mapping.Skip:
+		m.outcome, m.told = Skipped, []entry.Problem{n.ToldThere(n.FirmMatch.ID)}
+	case n.FirmMatch == nil && double && x.Options.Duplicates == mapping.Skip:
+		m.outcome, m.told = Skipped, []entry.Problem{was.ToldSame()}
+	case n.FirmMatch != nil:
+		patch, err := n.Patch(n.FirmMatch.Members, x.Options.Duplicates, "")
 		if err != nil {
 			return m, err
 		}
@@ -105,8 +106,8 @@ func (x *work) judgeFirm(
 		f := n.firmFields
 		wrong, err = violations(company.Companies.Check(ctx, c, &f))
 	}
-	if n.firmMatch != nil {
-		m.record = &n.firmMatch.ID
+	if n.FirmMatch != nil {
+		m.record = &n.FirmMatch.ID
 	}
 	if len(wrong) > 0 {
 		m.outcome, m.told = Refused, entry.ProblemsOf(wrong)

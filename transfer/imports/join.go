@@ -12,6 +12,7 @@ import (
 	"kartei/store/db"
 	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/match"
 )
 
 // Of several entries of one file about a contact that the file brought, the later ones fill
@@ -26,7 +27,7 @@ const selectMade = `select record_id, number, line, file from import_lines where
 func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error {
 	var ids []string
 	for _, n := range list {
-		if id := n.there(); id != "" {
+		if id := n.There(); id != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -38,27 +39,27 @@ func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error 
 		return err
 	}
 	defer rows.Close()
-	all := map[string]sighting{}
+	all := map[string]match.Sighting{}
 	for rows.Next() {
 		var id, file string
-		var s sighting
-		if err := rows.Scan(&id, &s.number, &s.line, &file); err != nil {
+		var s match.Sighting
+		if err := rows.Scan(&id, &s.Number, &s.Line, &file); err != nil {
 			return err
 		}
-		if s.file, err = x.openFile(s.number, file); err != nil {
+		if s.File, err = x.openFile(s.Number, file); err != nil {
 			return err
 		}
 		all[id] = s
 	}
 	for _, n := range list {
-		first, made := all[n.there()]
+		first, made := all[n.There()]
 		switch {
 		case !made:
-		case n.match == nil && !n.Firm:
-			n.namesake = ""
+		case n.Match == nil && !n.Firm:
+			n.Namesake = ""
 		default:
-			n.made, n.first = n.match != nil, first
-			n.first.firmKey = n.firmKey
+			n.made, n.first = n.Match != nil, first
+			n.first.FirmKey = n.FirmKey
 		}
 	}
 	return rows.Err()
@@ -82,10 +83,10 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 		x.joined[first] = has
 	}
 	firm, _ := has[mapping.Company].(string)
-	patch, told := n.Join(has, firm != "" && n.companyKey != "" && firm != n.companyKey)
-	outcome := n.joinedAs(len(patch) > 0 || firm == "" && n.companyKey != "", x.Options.Duplicates)
-	if has[mapping.Company] == nil && n.companyKey != "" {
-		has[mapping.Company] = n.companyKey
+	patch, told := n.Join(has, firm != "" && n.CompanyKey != "" && firm != n.CompanyKey)
+	outcome := n.joinedAs(len(patch) > 0 || firm == "" && n.CompanyKey != "", x.Options.Duplicates)
+	if has[mapping.Company] == nil && n.CompanyKey != "" {
+		has[mapping.Company] = n.CompanyKey
 	}
 	more, err := entry.Members(patch)
 	for name, value := range more {
@@ -120,16 +121,19 @@ func (b *batch) join(ctx context.Context, n *candidate, target string) (r result
 	if err != nil {
 		return r, err
 	}
-	n.private = n.private || before.Visibility == record.Private
-	firm, made := text(before.CompanyID), (*string)(nil)
-	known := n.companyID
-	for _, key := range []string{n.companyKey, n.cacheKey()} {
-		if known == "" && n.companyKey != "" {
+	n.Private = n.Private || before.Visibility == record.Private
+	firm, made := "", (*string)(nil)
+	if before.CompanyID != nil {
+		firm = *before.CompanyID
+	}
+	known := n.CompanyID
+	for _, key := range []string{n.CompanyKey, n.CacheKey()} {
+		if known == "" && n.CompanyKey != "" {
 			known = cmp.Or(b.made[key], b.companies[key])
 		}
 	}
-	patch, told := n.Join(has, firm != "" && n.companyKey != "" && known != firm)
-	if firm == "" && n.companyKey != "" {
+	patch, told := n.Join(has, firm != "" && n.CompanyKey != "" && known != firm)
+	if firm == "" && n.CompanyKey != "" {
 		var company string
 		if company, made, err = b.companyFor(ctx, n); err != nil {
 			return r, err

@@ -11,26 +11,27 @@ import (
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/match"
 )
 
 // candidate is an entry on its way to a record.
 type candidate struct {
 	*line
-	Candidate
+	match.Candidate
 	// fields are the members of a new contact, firmFields the members of a new company.
 	fields     contact.Fields
 	firmFields company.Fields
 	// made says that the import itself created the contact that the entry is about, and first is
 	// the entry of which it did.
 	made  bool
-	first sighting
+	first match.Sighting
 	// wrong is why the entry is refused.
 	wrong []fault.Field
 }
 
 // matched returns the parts of candidates that are matched with records.
-func matched(list []*candidate) []*Candidate {
-	all := make([]*Candidate, len(list))
+func matched(list []*candidate) []*match.Candidate {
+	all := make([]*match.Candidate, len(list))
 	for i, n := range list {
 		all[i] = &n.Candidate
 	}
@@ -51,11 +52,11 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 			readable = append(readable, n)
 		}
 	}
-	if err := Find(ctx, c, matched(readable), x.companies); err != nil {
+	if err := match.Find(ctx, c, matched(readable), x.companies); err != nil {
 		return nil, err
 	}
 	for _, n := range readable {
-		if n.idTaken {
+		if n.IDTaken {
 			x.withoutID(n)
 		}
 	}
@@ -63,7 +64,7 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 		return nil, err
 	}
 	for _, n := range readable {
-		if !n.Firm && n.companyKey != "" && n.companyID == "" && !c.Actor.May("companies:write") {
+		if !n.Firm && n.CompanyKey != "" && n.CompanyID == "" && !c.Actor.May("companies:write") {
 			x.withoutCompany(n)
 		}
 	}
@@ -78,7 +79,7 @@ func (x *work) readCandidate(c *op.Call, n *candidate) {
 	if e.Group {
 		return
 	}
-	n.Candidate = NewCandidate(e)
+	n.Candidate = match.NewCandidate(e)
 	n.wrong = x.decode(n)
 	if e.Refused {
 		n.wrong = []fault.Field{{Code: fault.Required, Text: nameless}}
@@ -111,7 +112,7 @@ func (x *work) decode(n *candidate) []fault.Field {
 // withoutCompany puts the company of a contact into the note, because its person may not
 // create it.
 func (x *work) withoutCompany(n *candidate) {
-	n.companyKey = ""
+	n.CompanyKey = ""
 	x.decodeAgain(n, n.MoveCompany(fault.FieldNotFound, noCompany))
 }
 
@@ -160,10 +161,10 @@ func createCompany(ctx context.Context, c *op.Call, name, newID string, private 
 
 // withoutID puts an external id into the note that another contact has.
 func (x *work) withoutID(n *candidate) {
-	if n.external == "" {
+	if n.External == "" {
 		return
 	}
-	n.external, n.fields.ExternalID = "", nil
+	n.External, n.fields.ExternalID = "", nil
 	x.decodeAgain(n, n.MoveExternalID(fault.Duplicate, otherHasID))
 }
 

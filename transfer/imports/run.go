@@ -20,6 +20,7 @@ import (
 	"kartei/store/job"
 	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/match"
 	"kartei/transfer/process"
 )
 
@@ -47,7 +48,7 @@ func (x *work) importAll(ctx context.Context) error {
 				return err
 			}
 			x.made, x.After = map[string]string{}, list[len(list)-1].number
-			b := &batch{work: x, Call: c, there: map[string]bool{}, seen: sightingIndex{}}
+			b := &batch{work: x, Call: c, there: map[string]bool{}, seen: match.Index{}}
 			for _, n := range list {
 				if err := b.importOne(ctx, n); err != nil {
 					return err
@@ -70,7 +71,7 @@ type batch struct {
 	there map[string]bool
 	// used are the contacts that something refers to, while an import is undone.
 	used map[string]bool
-	seen sightingIndex
+	seen match.Index
 }
 
 // mayName stops a run whose person may not name companies any more, if the file has
@@ -138,19 +139,19 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	var target string
 	var made bool
 	var told []entry.Problem
-	if n.match != nil {
-		if target, made = n.match.ID, n.made; made {
-			told = []entry.Problem{n.first.toldSame()}
+	if n.Match != nil {
+		if target, made = n.Match.ID, n.made; made {
+			told = []entry.Problem{n.first.ToldSame()}
 		} else if b.Options.Duplicates == mapping.Skip {
-			told = []entry.Problem{n.toldThere(target)}
+			told = []entry.Problem{n.ToldThere(target)}
 		}
 	} else {
-		was, double, idTaken := b.seen.find(&n.identity)
-		if target, made = was.record, was.made; idTaken {
+		was, double, idTaken := b.seen.Find(&n.Identity)
+		if target, made = was.Record, was.Made; idTaken {
 			b.withoutID(n)
 		}
 		if double {
-			told = []entry.Problem{was.toldSame()}
+			told = []entry.Problem{was.ToldSame()}
 		}
 	}
 	if len(n.wrong) > 0 {
@@ -182,27 +183,27 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 
 // noteSighting notes an entry for those behind it. made says that it made the record.
 func (b *batch) noteSighting(n *candidate, record string, made bool) {
-	b.seen.add(&n.identity, sighting{
-		line: n.line.line, file: n.line.file, number: n.number, record: record, made: made,
+	b.seen.Add(&n.Identity, match.Sighting{
+		Line: n.line.line, File: n.line.file, Number: n.number, Record: record, Made: made,
 	})
 }
 
 // companyFor returns the company of an entry, and creates it if there is none. made is
 // nil if there was.
 func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, made *string, err error) {
-	if n.companyKey == "" || n.companyID != "" {
-		return n.companyID, nil, nil
+	if n.CompanyKey == "" || n.CompanyID != "" {
+		return n.CompanyID, nil, nil
 	}
-	for _, key := range []string{n.companyKey, n.cacheKey()} {
+	for _, key := range []string{n.CompanyKey, n.CacheKey()} {
 		if known := cmp.Or(b.made[key], b.companies[key]); known != "" {
 			return known, nil, nil
 		}
 	}
 	company = id.New(id.Company)
-	if err := createCompany(ctx, b.Call, n.Company, company, n.private); err != nil {
+	if err := createCompany(ctx, b.Call, n.Company, company, n.Private); err != nil {
 		return "", nil, err
 	}
-	b.made[n.cacheKey()], b.there[company] = company, true
+	b.made[n.CacheKey()], b.there[company] = company, true
 	return company, &company, nil
 }
 
@@ -258,16 +259,16 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	if err != nil {
 		return r, err
 	}
-	patch, err := n.Patch(before, b.Options.Duplicates, n.companyID)
+	patch, err := n.Patch(before, b.Options.Duplicates, n.CompanyID)
 	if err != nil {
 		return r, err
 	}
 	if wrong := b.broken(patch, "contacts.update", new(op.Patch[contact.Fields])); len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, nil
 	}
-	n.private = n.private || before.Visibility == record.Private
-	company, made := n.companyID, (*string)(nil)
-	if n.companyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == mapping.Replace) {
+	n.Private = n.Private || before.Visibility == record.Private
+	company, made := n.CompanyID, (*string)(nil)
+	if n.CompanyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == mapping.Replace) {
 		if company, made, err = b.companyFor(ctx, n); err != nil {
 			return r, err
 		}

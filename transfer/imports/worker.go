@@ -73,7 +73,7 @@ type work struct {
 	process.Run
 	*row
 	worker *Worker
-	// companies are the companies of names that were found, by candidate.cacheKey. made are
+	// companies are the companies of names that were found, by candidate.CacheKey. made are
 	// those that the last transaction created.
 	companies, made map[string]string
 	// joined are the members of entries with others about the same contact, by number, in

@@ -4,7 +4,7 @@
 // bytes.go makes one kind of text of the bytes, encoding.go decides the encoding of each value,
 // cards.go and table.go find the entries. dialect.go and dialects.tsv say what headings mean,
 // headings.go and headings.txt what their words do, guess.go what values mean where headings are
-// silent. What becomes of an entry is a matter of package imports.
+// silent. What an entry says is a matter of package entry.
 package source
 
 import (

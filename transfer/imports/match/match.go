@@ -1,4 +1,5 @@
-package imports
+// Package match owns which record an entry of a file is about.
+package match
 
 import (
 	"context"
@@ -17,32 +18,32 @@ import (
 // Candidate is an entry with the record that it is about.
 type Candidate struct {
 	*entry.Entry
-	identity
-	// match is the contact that the entry is about, nil for a new one. firmMatch is the company
+	Identity
+	// Match is the contact that the entry is about, nil for a new one. FirmMatch is the company
 	// that an entry is about which is a company itself.
-	match     *record.Sight[*contact.Fields]
-	firmMatch *record.Sight[*company.Fields]
-	// by is what the entry and match or firmMatch have in common, as a kind of key.
+	Match     *record.Sight[*contact.Fields]
+	FirmMatch *record.Sight[*company.Fields]
+	// by is what the entry and Match or FirmMatch have in common, as a kind of key.
 	by byte
-	// namesake is another contact of the name, empty for none.
-	namesake string
-	// idTaken says that another contact has the external id of the entry.
-	idTaken bool
-	// companyKey is the key of its company's name, and companyID the company, if there
+	// Namesake is another contact of the name, empty for none.
+	Namesake string
+	// IDTaken says that another contact has the external id of the entry.
+	IDTaken bool
+	// CompanyKey is the key of its company's name, and CompanyID the company, if there
 	// is one.
-	companyKey, companyID string
-	// private says that the record is private, or will be. Then so is a company that is
+	CompanyKey, CompanyID string
+	// Private says that the record is private, or will be. Then so is a company that is
 	// created for it: its name tells others whom the contact works for.
-	private bool
+	Private bool
 }
 
 // NewCandidate returns an entry without the record that it is about. Find finds it.
 func NewCandidate(e *entry.Entry) Candidate {
-	x := Candidate{Entry: e, identity: identityOf(e)}
+	x := Candidate{Entry: e, Identity: IdentityOf(e)}
 	if e.Firm {
-		x.companyKey = nameKey(e.Text("name"))
+		x.CompanyKey = nameKey(e.Text("name"))
 	} else if e.Company != "" {
-		x.companyKey = nameKey(e.Company)
+		x.CompanyKey = nameKey(e.Company)
 	}
 	return x
 }
@@ -61,14 +62,14 @@ func Find(ctx context.Context, c *op.Call, list []*Candidate, known map[string]s
 		return err
 	}
 	for _, x := range list {
-		x.private = x.Text("visibility") == string(record.Private) ||
-			x.match != nil && x.match.Members.Visibility == record.Private
+		x.Private = x.Text("visibility") == string(record.Private) ||
+			x.Match != nil && x.Match.Members.Visibility == record.Private
 	}
 	if err := findNamed(ctx, c, list, known); err != nil {
 		return err
 	}
 	for _, x := range list {
-		x.companyID = known[x.cacheKey()]
+		x.CompanyID = known[x.CacheKey()]
 	}
 	if err := findByFirmID(ctx, c, people); err != nil {
 		return err
@@ -76,27 +77,27 @@ func Find(ctx context.Context, c *op.Call, list []*Candidate, known map[string]s
 	return findFirms(ctx, c, list)
 }
 
-// there returns the record that an entry is about, or else a contact of its name.
-func (x *Candidate) there() string {
+// There returns the record that an entry is about, or else a contact of its name.
+func (x *Candidate) There() string {
 	switch {
-	case x.match != nil:
-		return x.match.ID
-	case x.firmMatch != nil:
-		return x.firmMatch.ID
+	case x.Match != nil:
+		return x.Match.ID
+	case x.FirmMatch != nil:
+		return x.FirmMatch.ID
 	}
-	return x.namesake
+	return x.Namesake
 }
 
 // privatePrefix begins the keys of companies for private contacts. No name has a line end.
 const privatePrefix = "private\n"
 
-// cacheKey is the key of the company's name among the companies that the record may refer
+// CacheKey is the key of the company's name among the companies that the record may refer
 // to: a private one may refer to the private ones of its person.
-func (x *Candidate) cacheKey() string {
-	if x.private && x.companyKey != "" {
-		return privatePrefix + x.companyKey
+func (x *Candidate) CacheKey() string {
+	if x.Private && x.CompanyKey != "" {
+		return privatePrefix + x.CompanyKey
 	}
-	return x.companyKey
+	return x.CompanyKey
 }
 
 const (
@@ -105,13 +106,13 @@ const (
 	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
 )
 
-// taken returns which external ids contacts have, also those that the caller does not
+// Taken returns which external ids contacts have, also those that the caller does not
 // see.
-func taken(ctx context.Context, c *op.Call, list []*Candidate) (map[string]bool, error) {
+func Taken(ctx context.Context, c *op.Call, list []*Candidate) (map[string]bool, error) {
 	var external []string
 	for _, x := range list {
-		if x.external != "" {
-			external = append(external, x.external)
+		if x.External != "" {
+			external = append(external, x.External)
 		}
 	}
 	all := map[string]bool{}
@@ -141,8 +142,8 @@ func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 	by := contactIndex{}
 	var external, emails, names []string
 	for _, x := range list {
-		if x.external != "" {
-			external = append(external, x.external)
+		if x.External != "" {
+			external = append(external, x.External)
 		}
 		if x.email != "" {
 			emails = append(emails, x.email)
@@ -173,7 +174,7 @@ func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 		contacts[looked[i].ID] = &looked[i]
 	}
 	for _, x := range list {
-		x.match, x.idTaken = x.choose(by, contacts)
+		x.Match, x.IDTaken = x.choose(by, contacts)
 	}
 	return namesakes(ctx, c, list)
 }
@@ -242,7 +243,7 @@ func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*Candidate
 func (x *Candidate) choose(
 	by contactIndex, contacts map[string]*record.Sight[*contact.Fields],
 ) (is *record.Sight[*contact.Fields], taken bool) {
-	keys, mine := x.keys(), x.identity
+	keys, mine := x.keys(), x.Identity
 	if x.Itself != "" {
 		keys = append([]string{"i" + x.Itself}, keys...)
 	}
@@ -258,7 +259,7 @@ func (x *Candidate) choose(
 				x.by = key[0]
 				return c, taken
 			case key[0] == 'x':
-				taken, mine.external = true, ""
+				taken, mine.External = true, ""
 			case !mine.fits(was):
 			case key[0] == 'n' && !x.calls(c.Members):
 			default:
@@ -271,9 +272,9 @@ func (x *Candidate) choose(
 }
 
 // identityIn returns the identity of a contact, as far as names and external ids go.
-func identityIn(f *contact.Fields) *identity {
-	return &identity{
-		first: nameKey(text(f.FirstName)), last: nameKey(text(f.LastName)), external: text(f.ExternalID),
+func identityIn(f *contact.Fields) *Identity {
+	return &Identity{
+		first: nameKey(text(f.FirstName)), last: nameKey(text(f.LastName)), External: text(f.ExternalID),
 		salutation: text(f.Salutation), birthday: text(f.Birthday),
 	}
 }

@@ -1,4 +1,4 @@
-package imports
+package match
 
 import (
 	"context"
@@ -20,8 +20,8 @@ var commonWords = map[byte]i18n.Text{
 	'f': "name of the company",
 }
 
-// toldThere says which record an entry is already, and by what that is known.
-func (x *Candidate) toldThere(target string) entry.Problem {
+// ToldThere says which record an entry is already, and by what that is known.
+func (x *Candidate) ToldThere(target string) entry.Problem {
 	is := i18n.Text("This contact is there already.")
 	if x.Firm {
 		is = "This company is there already."
@@ -36,13 +36,13 @@ func (x *Candidate) toldThere(target string) entry.Problem {
 
 var aNamesake = i18n.Text("A contact of this name is there already, with other values or none in common. This is another one.")
 
-// toldNamesake is the hint that a new contact has the name of another one.
-func (x *Candidate) toldNamesake() []entry.Problem {
-	if x.namesake == "" {
+// ToldNamesake is the hint that a new contact has the name of another one.
+func (x *Candidate) ToldNamesake() []entry.Problem {
+	if x.Namesake == "" {
 		return nil
 	}
 	p := entry.NewProblem(fault.Duplicate, aNamesake)
-	p.Record = x.namesake
+	p.Record = x.Namesake
 	return []entry.Problem{p}
 }
 
@@ -52,14 +52,14 @@ func namesakes(ctx context.Context, c *op.Call, list []*Candidate) error {
 	of := map[string][]*Candidate{}
 	var keys []string
 	for _, x := range list {
-		if x.match == nil && x.identity.first != "" && x.identity.last != "" {
-			key := x.identity.last + "\t" + x.identity.first
+		if x.Match == nil && x.Identity.first != "" && x.Identity.last != "" {
+			key := x.Identity.last + "\t" + x.Identity.first
 			of[key], keys = append(of[key], x), append(keys, key)
 		}
 	}
 	return firstNamed(ctx, c, "contacts", visibleTo(c), keys, func(key, id string) {
 		for _, x := range of[key] {
-			x.namesake = id
+			x.Namesake = id
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package imports
+package match
 
 import (
 	"crypto/sha256"
@@ -18,35 +18,35 @@ import (
 // have the same email address or number and nothing tells them apart: the people of an
 // office, or of a family, share numbers and addresses.
 
-// identity is what tells an entry from others.
-type identity struct {
+// Identity is what tells an entry from others.
+type Identity struct {
 	first, last     string
-	external, email string
+	External, email string
 	// salutation and birthday tell people of one name apart.
 	salutation, birthday string
 	numbers              []string
 	// exact says that Kartei wrote the entry: its external id counts whatever its names are.
 	exact bool
-	// own is the id that an export of Kartei gives the entry, firmKey the key of the name of
+	// own is the id that an export of Kartei gives the entry, FirmKey the key of the name of
 	// a company.
-	own, firmKey string
+	own, FirmKey string
 	// city and domain, which is the domain of the email, tell companies of one name apart.
 	city, domain string
 }
 
-// identityOf returns the identity of an entry.
-func identityOf(e *entry.Entry) identity {
+// IdentityOf returns the identity of an entry.
+func IdentityOf(e *entry.Entry) Identity {
 	if e.Firm {
 		place, _ := e.Body["address"].(map[string]any)
 		city, _ := place["city"].(string)
-		return identity{
-			external: e.Text("externalId"), own: e.Itself, firmKey: nameKey(e.Text("name")), city: nameKey(city),
+		return Identity{
+			External: e.Text("externalId"), own: e.Itself, FirmKey: nameKey(e.Text("name")), city: nameKey(city),
 			domain: domainOf(e.Text("email")),
 		}
 	}
-	i := identity{
+	i := Identity{
 		own: e.Itself, first: nameKey(e.Text("firstName")), last: nameKey(e.Text("lastName")),
-		external: e.Text("externalId"), email: foldEmail(e.Text("email")),
+		External: e.Text("externalId"), email: foldEmail(e.Text("email")),
 	}
 	i.salutation, i.birthday, i.exact = e.Text("salutation"), e.Text("birthday"), e.Exact
 	for _, member := range []string{"mobile", "phone"} {
@@ -79,17 +79,17 @@ func domainOf(email string) string {
 }
 
 // fits reports whether nothing tells two identities apart.
-func (i *identity) fits(was *identity) bool {
-	return !other(i.first, was.first) && !other(i.last, was.last) && !other(i.external, was.external) &&
+func (i *Identity) fits(was *Identity) bool {
+	return !other(i.first, was.first) && !other(i.last, was.last) && !other(i.External, was.External) &&
 		!other(i.salutation, was.salutation) && !other(i.birthday, was.birthday) &&
 		!other(i.city, was.city) && !other(i.domain, was.domain)
 }
 
 // sharesID reports whether two identities with the same external id can be the same one.
 // Whoever has no first name is told from others by the salutation and the birthday too.
-func (i *identity) sharesID(was *identity) bool {
+func (i *Identity) sharesID(was *Identity) bool {
 	switch {
-	case i.exact || i.firmKey != "" || was.firmKey != "":
+	case i.exact || i.FirmKey != "" || was.FirmKey != "":
 		return true
 	case !namesFit(i.first, was.first) || !namesFit(i.last, was.last):
 		return false
@@ -114,9 +114,9 @@ func namesFit(a, b string) bool {
 
 // keys returns the keys under which an identity is found. The same contact has at least
 // one of them in common.
-func (i *identity) keys() (list []string) {
-	if i.external != "" {
-		list = append(list, "x"+i.external)
+func (i *Identity) keys() (list []string) {
+	if i.External != "" {
+		list = append(list, "x"+i.External)
 	}
 	if i.email != "" {
 		list = append(list, "e"+i.email)
@@ -124,11 +124,11 @@ func (i *identity) keys() (list []string) {
 	for _, n := range i.numbers {
 		list = append(list, "n"+n)
 	}
-	if i.firmKey == "" {
+	if i.FirmKey == "" {
 		return list
 	}
-	if list = append(list, "f"+i.firmKey); i.external != "" { // companies and contacts have external ids of their own
-		list[0] = "X" + i.external
+	if list = append(list, "f"+i.FirmKey); i.External != "" { // companies and contacts have external ids of their own
+		list[0] = "X" + i.External
 	}
 	return list
 }
@@ -144,67 +144,67 @@ func sumOf(text string) (s sum) {
 	return s
 }
 
-// sightingIndex has the entries that came before, by what they have in common with
+// Index has the entries that came before, by what they have in common with
 // others.
-type sightingIndex map[sum][]sighting
+type Index map[sum][]Sighting
 
-// sighting is an entry that came before. Its identity has no keys but the external id.
-type sighting struct {
-	identity
-	// line is the line of the entry, file the name of its file, number the number of the first
+// Sighting is an entry that came before. Its identity has no keys but the external id.
+type Sighting struct {
+	Identity
+	// Line is the line of the entry, File the name of its file, Number the number of the first
 	// entry about the contact.
-	line, number int64
-	file         string
-	// record is the contact of the entry, within one transaction.
-	record string
-	// made says that an entry of the file made the contact. In a dry run, number is the
+	Line, Number int64
+	File         string
+	// Record is the contact of the entry, within one transaction.
+	Record string
+	// Made says that an entry of the file made the contact. In a dry run, Number is the
 	// number of that entry.
-	made bool
+	Made bool
 }
 
-// sightings bounds the entries with the same number that are compared.
-const sightings = 50
+// maxSightings bounds the entries with the same number that are compared.
+const maxSightings = 50
 
-// find returns an earlier entry about the same contact. taken says that one of another
+// Find returns an earlier entry about the same contact. taken says that one of another
 // contact has the external id.
-func (s sightingIndex) find(i *identity) (was sighting, double, taken bool) {
+func (s Index) Find(i *Identity) (was Sighting, double, taken bool) {
 	mine := *i
 	for _, key := range i.keys() {
 		for _, was := range s[sumOf(key)] {
 			byID := key[0] == 'x' || key[0] == 'X'
 			switch {
 			case other(i.own, was.own): // two records of an export
-			case byID && i.sharesID(&was.identity), !byID && mine.fits(&was.identity):
+			case byID && i.sharesID(&was.Identity), !byID && mine.fits(&was.Identity):
 				return was, true, taken
 			case byID:
-				taken, mine.external = true, ""
+				taken, mine.External = true, ""
 			}
 		}
 	}
-	return sighting{}, false, taken
+	return Sighting{}, false, taken
 }
 
-// add notes an entry with an identity.
-func (s sightingIndex) add(i *identity, was sighting) {
-	was.identity = *i
+// Add notes an entry with an identity.
+func (s Index) Add(i *Identity, was Sighting) {
+	was.Identity = *i
 	was.email, was.numbers = "", nil
 	for _, key := range i.keys() {
-		if k := sumOf(key); len(s[k]) < sightings {
+		if k := sumOf(key); len(s[k]) < maxSightings {
 			s[k] = append(s[k], was)
 		}
 	}
 }
 
-// toldSame says which entry was about the same record.
-func (s *sighting) toldSame() entry.Problem {
+// ToldSame says which entry was about the same record.
+func (s *Sighting) ToldSame() entry.Problem {
 	here, there := i18n.Text("The same contact as on line %d of the file."),
 		i18n.Text("The same contact as on line %d of the file “%s”.")
-	if s.firmKey != "" {
+	if s.FirmKey != "" {
 		here, there = "The same company as on line %d of the file.",
 			"The same company as on line %d of the file “%s”."
 	}
-	if s.file != "" {
-		return entry.NewProblem(fault.Duplicate, i18n.Format(there, s.line, s.file))
+	if s.File != "" {
+		return entry.NewProblem(fault.Duplicate, i18n.Format(there, s.Line, s.File))
 	}
-	return entry.NewProblem(fault.Duplicate, i18n.Format(here, s.line))
+	return entry.NewProblem(fault.Duplicate, i18n.Format(here, s.Line))
 }

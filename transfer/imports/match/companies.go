@@ -1,4 +1,4 @@
-package imports
+package match
 
 import (
 	"context"
@@ -17,8 +17,8 @@ const selectFirmsByExternal = `select id, external_id from companies where organ
 func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var external, ids []string
 	for _, n := range list {
-		if n.Firm && n.external != "" {
-			external = append(external, n.external)
+		if n.Firm && n.External != "" {
+			external = append(external, n.External)
 		}
 	}
 	by := contactIndex{}
@@ -47,19 +47,19 @@ func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 		}
 		for _, id := range n.firmIDs(by) {
 			is := companies[id]
-			if is == nil || id != n.Itself && !slices.Contains(by["x"+n.external], id) && !n.fits(firmIdentity(is.Members)) {
+			if is == nil || id != n.Itself && !slices.Contains(by["x"+n.External], id) && !n.fits(firmIdentity(is.Members)) {
 				continue
 			}
-			n.firmMatch, n.by = is, 'f'
+			n.FirmMatch, n.by = is, 'f'
 			if id == n.Itself {
 				n.by = 'i'
-			} else if slices.Contains(by["x"+n.external], id) {
+			} else if slices.Contains(by["x"+n.External], id) {
 				n.by = 'x'
 			}
 			break
 		}
-		if n.companyID = ""; n.firmMatch != nil {
-			n.companyID = n.firmMatch.ID
+		if n.CompanyID = ""; n.FirmMatch != nil {
+			n.CompanyID = n.FirmMatch.ID
 		}
 	}
 	return nil
@@ -70,7 +70,7 @@ func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 func findByFirmID(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var ids []string
 	for _, n := range list {
-		if n.FirmID != "" && n.companyKey != "" {
+		if n.FirmID != "" && n.CompanyKey != "" {
 			ids = append(ids, n.FirmID)
 		}
 	}
@@ -84,8 +84,8 @@ func findByFirmID(ctx context.Context, c *op.Call, list []*Candidate) error {
 	for _, n := range list {
 		for i := range looked {
 			is := looked[i].Members
-			if looked[i].ID == n.FirmID && nameKey(is.Name) == n.companyKey && (n.private || is.Visibility != record.Private) {
-				n.companyID = n.FirmID
+			if looked[i].ID == n.FirmID && nameKey(is.Name) == n.CompanyKey && (n.Private || is.Visibility != record.Private) {
+				n.CompanyID = n.FirmID
 			}
 		}
 	}
@@ -97,15 +97,15 @@ func (x *Candidate) firmIDs(by contactIndex) (ids []string) {
 	if id.Valid(id.Company, x.Itself) {
 		ids = append(ids, x.Itself)
 	}
-	if x.external != "" {
-		ids = append(ids, by["x"+x.external]...)
+	if x.External != "" {
+		ids = append(ids, by["x"+x.External]...)
 	}
-	return append(ids, by["f"+x.companyKey]...)
+	return append(ids, by["f"+x.CompanyKey]...)
 }
 
 // firmIdentity returns the identity of a company.
-func firmIdentity(f *company.Fields) *identity {
-	i := &identity{external: text(f.ExternalID), domain: domainOf(text(f.Email))}
+func firmIdentity(f *company.Fields) *Identity {
+	i := &Identity{External: text(f.ExternalID), domain: domainOf(text(f.Email))}
 	if f.Address != nil {
 		i.city = nameKey(text(f.Address.City))
 	}
@@ -116,8 +116,8 @@ func firmIdentity(f *company.Fields) *identity {
 func (f contactIndex) namesakes(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var keys []string
 	for _, n := range list {
-		if n.Firm && n.companyKey != "" {
-			keys = append(keys, n.companyKey)
+		if n.Firm && n.CompanyKey != "" {
+			keys = append(keys, n.CompanyKey)
 		}
 	}
 	return allNamed(ctx, c, "companies", visibleTo(c), keys, func(key, id string) { f.add("f"+key, id) })
@@ -129,11 +129,11 @@ func findNamed(ctx context.Context, c *op.Call, list []*Candidate, known map[str
 	var public, private []string
 	for _, n := range list {
 		switch {
-		case n.companyKey == "" || known[n.cacheKey()] != "":
-		case n.private:
-			private = append(private, n.companyKey)
+		case n.CompanyKey == "" || known[n.CacheKey()] != "":
+		case n.Private:
+			private = append(private, n.CompanyKey)
 		default:
-			public = append(public, n.companyKey)
+			public = append(public, n.CompanyKey)
 		}
 	}
 	err := firstNamed(ctx, c, "companies", forEveryone, public, func(key, id string) { known[key] = id })
