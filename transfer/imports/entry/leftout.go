@@ -48,7 +48,7 @@ type Problem struct {
 	Record string `json:"r,omitempty"`
 }
 
-// told returns a problem with its words.
+// NewProblem returns a problem with its words in all languages.
 func NewProblem(code fault.FieldCode, why i18n.Text) Problem {
 	return Problem{Code: code, DE: why.In(i18n.German), EN: why.In(i18n.English)}
 }
