@@ -41,6 +41,7 @@ import (
 	"kartei/transfer/bulk"
 	"kartei/transfer/exports"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // session and token are schemes for tests. Their text is the id of an
@@ -964,7 +965,7 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 					"imports.map": imports.MapInput{
 						Reference: imports.Reference{Organization: o.SandboxID, ID: made.ID},
 						Targets:   []string{"lastName"},
-						Options:   imports.Options{Duplicates: imports.Skip},
+						Options:   mapping.Options{Duplicates: mapping.Skip},
 					},
 				}[step]
 				if in == nil {

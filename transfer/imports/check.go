@@ -11,7 +11,9 @@ import (
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
-	"kartei/transfer/imports/source"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/match"
 	"kartei/transfer/process"
 )
 
@@ -22,7 +24,7 @@ const markLine = `update import_lines set state = $4, problems = $5, record_id =
 // goes on.
 func (x *work) check(ctx context.Context) error {
 	x.companies, x.joined = map[string]string{}, map[int64]map[string]any{}
-	before := sightingIndex{}
+	before := match.Index{}
 	if err := x.recall(ctx, before); err != nil {
 		return err
 	}
@@ -49,12 +51,12 @@ func (x *work) check(ctx context.Context) error {
 }
 
 // judgeAll says what would become of some entries.
-func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before sightingIndex) ([]mark, error) {
+func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before match.Index) ([]mark, error) {
 	all, err := x.prepare(ctx, c, list)
 	if err != nil {
 		return nil, err
 	}
-	used, err := taken(ctx, c, all)
+	used, err := match.Taken(ctx, c, matched(all))
 	if err != nil {
 		return nil, err
 	}
@@ -64,33 +66,43 @@ func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before si
 		if err != nil {
 			return nil, err
 		}
-		m.differs = m.outcome != n.state || len(m.told) > 0 || n.problems != "" || text(m.record) != text(n.line.record)
+		m.differs = m.outcome != n.state || len(m.told) > 0 || n.problems != "" || !sameText(m.record, n.line.record)
 		m.problems = x.sealProblems(m.number, m.told)
 		marks[i] = m
 	}
 	return marks, nil
 }
 
+// sameText reports whether two texts are the same, or both missing.
+func sameText(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
 // recall reads what the entries before have in common with others.
-func (x *work) recall(ctx context.Context, before sightingIndex) error {
+func (x *work) recall(ctx context.Context, before match.Index) error {
 	for after := int64(0); after < x.After; {
 		err := x.Read(ctx, func(c *op.Call) error {
-			mayMake := c.Actor.May("companies:write")
+			reader := x.readerFor(c)
 			list, err := x.lines(ctx, c.Tx, selectLines, after, int(min(window, x.After-after)))
 			for _, l := range list {
 				after = l.number
 				if l.values != nil {
-					e := x.entryOf(l.values, clock.Now(x.Clock), mayMake)
-					i := identityOf(e)
-					was, double, idTaken := before.find(&i)
-					if idTaken && !e.firm && l.record == nil {
-						i.external = ""
+					e := reader.Read(l.values, clock.Now(x.Clock))
+					i := match.IdentityOf(e)
+					was, double, idTaken := before.Find(&i)
+					if idTaken && !e.Firm && l.record == nil {
+						i.External = ""
 					}
 					number := l.number
 					if double {
-						number = was.number
+						number = was.Number
 					}
-					before.add(&i, l, number, "", l.record == nil && (!double || was.made))
+					before.Add(&i, match.Sighting{
+						Line: l.line, File: l.file, Number: number, Made: l.record == nil && (!double || was.Made),
+					})
 				}
 			}
 			if err == nil && len(list) == 0 {
@@ -109,7 +121,7 @@ func (x *work) recall(ctx context.Context, before sightingIndex) error {
 type mark struct {
 	number  int64
 	outcome Outcome
-	told    []problem
+	told    []entry.Problem
 	record  *string
 	// differs says that the line must be stored, with its sealed problems.
 	differs  bool
@@ -118,38 +130,40 @@ type mark struct {
 
 // judge says what would become of an entry.
 func (x *work) judge(
-	ctx context.Context, c *op.Call, n *candidate, before sightingIndex, used map[string]bool,
+	ctx context.Context, c *op.Call, n *candidate, before match.Index, used map[string]bool,
 ) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	switch {
-	case n.entry == nil:
+	case n.Entry == nil:
 		m.outcome, m.told = x.unread(n.line)
 		return m, nil
-	case n.group:
-		m.outcome, m.told = Skipped, x.toldGroup(n.entry)
+	case n.Group:
+		m.outcome, m.told = Skipped, n.Told
 		return m, nil
 	}
-	was, double, idTaken := before.find(&n.identity)
-	if idTaken && !n.firm && n.match == nil {
+	was, double, idTaken := before.Find(&n.Identity)
+	if idTaken && !n.Firm && n.Match == nil {
 		x.withoutID(n)
 	}
 	number := n.number
 	if double {
-		number = was.number
+		number = was.Number
 	}
-	before.add(&n.identity, n.line, number, "", n.match == nil && (!double || was.made))
-	if n.firm {
+	before.Add(&n.Identity, match.Sighting{
+		Line: n.line.line, File: n.line.file, Number: number, Made: n.Match == nil && (!double || was.Made),
+	})
+	if n.Firm {
 		m, err = x.judgeFirm(ctx, c, n, double, &was)
 		m.number = n.number
-		m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
+		m.told = append(m.told, n.toldAs(m.outcome)...)
 		return m, err
 	}
 	wrong := n.wrong
 	switch {
-	case n.match != nil:
-		m.record, m.outcome = &n.match.ID, Skipped
-		if x.Options.Duplicates == Skip {
-			m.told = []problem{n.toldThere(n.match.ID)}
+	case n.Match != nil:
+		m.record, m.outcome = &n.Match.ID, Skipped
+		if x.Options.Duplicates == mapping.Skip {
+			m.told = []entry.Problem{n.ToldThere(n.Match.ID)}
 		} else {
 			var more []fault.Field
 			m.outcome, more, err = x.judgeUpdate(n)
@@ -157,76 +171,69 @@ func (x *work) judge(
 		}
 	case double:
 		m.outcome = Updated
-		if x.Options.Duplicates == Skip {
+		if x.Options.Duplicates == mapping.Skip {
 			m.outcome = Skipped
 		}
 		if len(wrong) == 0 {
-			var told []problem
-			if was.made {
-				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.number)
+			var told []entry.Problem
+			if was.Made {
+				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.Number)
 			}
-			m.told = append([]problem{was.toldSame()}, told...)
+			m.told = append([]entry.Problem{was.ToldSame()}, told...)
 		}
 	case len(wrong) == 0:
 		f := n.fields
 		f.ExternalID = nil // asked for all entries at once
-		if wrong, err = violations(contact.Contacts.Check(ctx, c, &f)); used[n.external] {
+		if wrong, err = violations(contact.Contacts.Check(ctx, c, &f)); used[n.External] {
 			wrong = append(wrong, fault.Field{Name: "externalId", Code: fault.Duplicate})
 		}
 	}
 	if err == nil && len(wrong) > 0 {
-		m.outcome, m.told = Refused, problemsOf(wrong)
+		m.outcome, m.told = Refused, entry.ProblemsOf(wrong)
 	}
-	m.told = append(append(m.told, n.toldNamesake(m.outcome)...), x.toldAs(m.outcome, n.entry)...)
+	m.told = append(m.told, n.toldAs(m.outcome)...)
 	return m, err
 }
 
-// toldAs returns what is told of the values of an entry: nothing if it is left alone as a
-// whole. Of an entry that is refused only the values are told that break a rule.
-func (x *work) toldAs(outcome Outcome, e *entry) (list []problem) {
+// toldAs returns what is told of the values of an entry, and of a new contact that it has the name
+// of another one. Of an entry that is left alone as a whole nothing is told. Of one that is refused
+// only the values are told that break a rule.
+func (x *candidate) toldAs(outcome Outcome) []entry.Problem {
 	switch outcome {
 	case Skipped:
 		return nil
 	case Refused:
-		for _, p := range e.told {
-			if p.Code != noPlace {
-				if p.Fate != "" {
-					p.Fate = LeftOut
-				}
-				list = append(list, p)
-			}
-		}
-		return list
+		return x.Entry.RuleProblems()
+	case Created:
+		return append(x.ToldNamesake(), x.Told...)
 	}
-	return e.told
+	return x.Told
 }
 
 // unread says what becomes of an entry without cells.
-func (x *work) unread(l *line) (Outcome, []problem) {
+func (x *work) unread(l *line) (Outcome, []entry.Problem) {
 	if l.done {
 		return Erased, nil
 	}
 	why := unreadRow
-	if x.Format == source.VCard {
+	if x.OfCards() {
 		why = unreadCard
 	}
-	return Refused, problemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
+	return Refused, entry.ProblemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
 }
 
 var (
 	unreadRow  = i18n.Text("This entry cannot be read: it has more than 16,384 columns, or is longer than a megabyte.")
-	tornRow    = i18n.Text("This entry is not complete. What can be read of it was read.")
-	tornCard   = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end. What can be read of it was read.")
 	unreadCard = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end.")
 )
 
 // judgeUpdate says what would become of a contact that is there.
 func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
-	patch, err := n.patch(n.match.Members, x.Options.Duplicates, n.companyID)
+	patch, err := n.Patch(n.Match.Members, x.Options.Duplicates, n.CompanyID)
 	if err != nil {
 		return "", nil, err
 	}
-	if len(patch) == 0 && (n.companyKey == "" || n.companyID != "") {
+	if len(patch) == 0 && (n.CompanyKey == "" || n.CompanyID != "") {
 		return Unchanged, nil, nil
 	}
 	return Updated, x.broken(patch, "contacts.update", new(op.Patch[contact.Fields])), nil

@@ -15,6 +15,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/operator"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // The organization's switches are about programs: an import of a person works while
@@ -26,7 +27,7 @@ func TestAPIOff(t *testing.T) {
 		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.SandboxID, Level: &off}); err != nil {
 			t.Fatal(err)
 		}
-		x := d.run(d.check(d.upload("a.csv", "Nachname\nBerg\n"), imports.Skip))
+		x := d.run(d.check(d.upload("a.csv", "Nachname\nBerg\n"), mapping.Skip))
 		if x.State != imports.Finished || x.Counts[imports.Created] != 1 {
 			t.Errorf("%+v", x)
 		}
@@ -204,7 +205,7 @@ func TestTakenUnseen(t *testing.T) {
 		d, other := sit(o, access.Member), sit(o, access.Member)
 		hidden := other.Do("POST", "/contacts",
 			`{"lastName":"Geheim","externalId":"k1","visibility":"private"}`).Want(201).Text("id")
-		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;k1\nHaas;k2\n"), imports.Skip)
+		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;k1\nHaas;k2\n"), mapping.Skip)
 		for _, step := range []string{"check", "run"} {
 			if x.Counts[imports.Refused] != 1 || x.Counts[imports.Created] != 1 {
 				t.Errorf("%s: %v", step, x.Counts)

@@ -10,6 +10,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // faultyEach runs a test with an office whose jobs get faults.
@@ -41,7 +42,7 @@ func TestEveryStep(t *testing.T) {
 				}
 				file += "Alt;alt;;" + name + "\n;;;namenlos\n"
 				f.Arm(step, way)
-				x := d.check(d.upload("a.csv", file), imports.Replace)
+				x := d.check(d.upload("a.csv", file), mapping.Replace)
 				if x.Counts[imports.Created] != 110 || x.Counts[imports.Updated] != 1 || x.Counts[imports.Refused] != 1 {
 					t.Fatalf("%s: the dry run counts %v", name, x.Counts)
 				}

@@ -11,6 +11,8 @@ import (
 	"kartei/access"
 	"kartei/test/apitest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
 )
 
 // packed returns a ZIP of files: name, content, name, content.
@@ -49,7 +51,7 @@ func TestNamesOfFiles(t *testing.T) {
 		if x.Files != 2 || len(x.LeftOut) != 1 || x.LeftOut[0].Name != "Brief.pdf" || x.Lines != 3 {
 			t.Fatalf("%+v", x)
 		}
-		x = d.check(x, imports.Skip)
+		x = d.check(x, mapping.Skip)
 		if l := d.lines(x)[2]; l.File != "Otto Kuhn.vcf" || l.Line != 6 || len(l.Problems) != 1 ||
 			!strings.Contains(l.Problems[0].Message, "Zeile 1 der Datei „Anna Berg.vcf“") {
 			t.Errorf("%+v", l)
@@ -109,10 +111,10 @@ func TestGroups(t *testing.T) {
 				cardOf("Otto", "Kuhn", "UID:a-2"),
 			"Tabelle": "First Name,Last Name,Labels,E-mail 1 - Value\nAnna,Berg,* myContacts ::: Mandanten ::: Skat ::: * starred,berg@example.com\nOtto,Kuhn,* myContacts,kuhn@example.com\n",
 		} {
-			x := d.run(d.check(d.upload(name, file), imports.Skip))
+			x := d.run(d.check(d.upload(name, file), mapping.Skip))
 			for _, l := range d.lines(x) {
 				if l.RecordID == "" {
-					if p := l.Problems[0]; l.Outcome != imports.Skipped || p.Value != "Skat" || p.Fate != imports.Altered {
+					if p := l.Problems[0]; l.Outcome != imports.Skipped || p.Value != "Skat" || p.Fate != entry.Altered {
 						t.Errorf("%s: %+v", name, l)
 					}
 					continue
@@ -142,12 +144,12 @@ func TestCompanyOfPrivateContact(t *testing.T) {
 		d.Do("POST", "/companies", `{"name":"Haas KG"}`).Want(201)
 		other.Do("POST", "/companies", `{"name":"Fremd AG","visibility":"private"}`).Want(201)
 		begin := d.run(d.check(d.upload("a.csv", "Nachname;Firma;Sichtbar für\n"+
-			"Berg;Geheim GmbH;private\nKuhn;Geheim GmbH;private\nAlbers;Haas KG;private\nWeiß;Offen GmbH;private\nJung;Offen GmbH;\nKlein;Fremd AG;private\n"), imports.Skip))
+			"Berg;Geheim GmbH;private\nKuhn;Geheim GmbH;private\nAlbers;Haas KG;private\nWeiß;Offen GmbH;private\nJung;Offen GmbH;\nKlein;Fremd AG;private\n"), mapping.Skip))
 		wantState(t, begin, imports.Finished)
 		if begin.Companies != 4 { // Geheim, twice Offen, Fremd
 			t.Errorf("%d companies were made", begin.Companies)
 		}
-		d.run(d.check(d.upload("b.csv", "Nachname;Firma;Sichtbar für\nGroß;Geheim GmbH;private\n"), imports.Skip))
+		d.run(d.check(d.upload("b.csv", "Nachname;Firma;Sichtbar für\nGroß;Geheim GmbH;private\n"), mapping.Skip))
 		firms := func(of desk) (names []string) {
 			for _, r := range of.Do("GET", "/companies?limit=100", nil).Want(200).Data() {
 				names = append(names, fmt.Sprintf("%v %v", r["name"], r["visibility"]))
@@ -177,13 +179,13 @@ func TestCompanyOfPrivateContact(t *testing.T) {
 			t.Errorf("%d contacts are seen", public)
 		}
 		// An admin sees all private companies, and a contact that is there stays private.
-		d.run(d.check(d.upload("c.csv", "Nachname;E-Mail;Sichtbar für\nLang;lang@example.com;private\n"), imports.Skip))
-		d.run(d.check(d.upload("d.csv", "Nachname;E-Mail;Firma\nLang;lang@example.com;Nachtrag GmbH\n"), imports.Fill))
+		d.run(d.check(d.upload("c.csv", "Nachname;E-Mail;Sichtbar für\nLang;lang@example.com;private\n"), mapping.Skip))
+		d.run(d.check(d.upload("d.csv", "Nachname;E-Mail;Firma\nLang;lang@example.com;Nachtrag GmbH\n"), mapping.Fill))
 		if got := firms(other); len(got) != 3 {
 			t.Errorf("after a change of a private contact the other member sees %q", got)
 		}
 		admin.run(admin.check(admin.upload("e.csv", "Nachname;Firma;Sichtbar für\nChefin;Geheim GmbH;private\n"),
-			imports.Skip))
+			mapping.Skip))
 		if got := firms(admin); len(got) != 7 {
 			t.Errorf("the admin sees %q", got)
 		}

@@ -2,159 +2,46 @@ package imports
 
 import (
 	"context"
-	"slices"
 
 	"kartei/api/op"
-	"kartei/kit/i18n"
 	"kartei/kit/id"
-	"kartei/record"
 	"kartei/record/company"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/match"
 )
 
 // Entries that are companies themselves: cards of organizations, and the rows of a table
 // of companies.
 
-const selectFirmsByExternal = `select id, external_id from companies where organization = $1 and external_id is not null and deleted = false and `
-
-// matchFirms finds the companies that entries are about: by the id, the external id, or
-// the name.
-func matchFirms(ctx context.Context, c *op.Call, list []*candidate) error {
-	var external, ids []string
-	for _, n := range list {
-		if n.firm && n.external != "" {
-			external = append(external, n.external)
-		}
-	}
-	by := contactIndex{}
-	if err := by.read(ctx, c, "companies", "x", selectFirmsByExternal, "external_id", external); err != nil {
-		return err
-	}
-	if err := by.namesakes(ctx, c, list); err != nil {
-		return err
-	}
-	for _, n := range list {
-		if n.firm {
-			ids = append(ids, n.firmIDs(by)...)
-		}
-	}
-	looked, err := company.Companies.Look(ctx, c, record.Unique(ids))
-	if err != nil {
-		return err
-	}
-	companies := make(map[string]*record.Sight[*company.Fields], len(looked))
-	for i := range looked {
-		companies[looked[i].ID] = &looked[i]
-	}
-	for _, n := range list {
-		if !n.firm {
-			continue
-		}
-		for _, id := range n.firmIDs(by) {
-			is := companies[id]
-			if is == nil || id != n.itself && !slices.Contains(by["x"+n.external], id) && !n.fits(firmIdentity(is.Members)) {
-				continue
-			}
-			n.firmMatch, n.by = is, 'f'
-			if id == n.itself {
-				n.by = 'i'
-			} else if slices.Contains(by["x"+n.external], id) {
-				n.by = 'x'
-			}
-			break
-		}
-		if n.companyID = ""; n.firmMatch != nil {
-			n.companyID = n.firmMatch.ID
-		}
-	}
-	return nil
-}
-
-// byFirmID finds the companies of contacts by the ids that exports of Kartei have: of several
-// companies of one name it is the one.
-func byFirmID(ctx context.Context, c *op.Call, list []*candidate) error {
-	var ids []string
-	for _, n := range list {
-		if n.firmID != "" && n.companyKey != "" {
-			ids = append(ids, n.firmID)
-		}
-	}
-	if len(ids) == 0 || !c.Actor.May("companies:read") {
-		return nil
-	}
-	looked, err := company.Companies.Look(ctx, c, record.Unique(ids))
-	if err != nil {
-		return err
-	}
-	for _, n := range list {
-		for i := range looked {
-			is := looked[i].Members
-			if looked[i].ID == n.firmID && nameKey(is.Name) == n.companyKey && (n.private || is.Visibility != record.Private) {
-				n.companyID = n.firmID
-			}
-		}
-	}
-	return nil
-}
-
-// firmIDs returns the companies that an entry may be about, the likeliest first.
-func (x *candidate) firmIDs(by contactIndex) (ids []string) {
-	if id.Valid(id.Company, x.itself) {
-		ids = append(ids, x.itself)
-	}
-	if x.external != "" {
-		ids = append(ids, by["x"+x.external]...)
-	}
-	return append(ids, by["f"+x.companyKey]...)
-}
-
-// firmIdentity returns the identity of a company.
-func firmIdentity(f *company.Fields) *identity {
-	i := &identity{external: text(f.ExternalID), domain: domainOf(text(f.Email))}
-	if f.Address != nil {
-		i.city = nameKey(text(f.Address.City))
-	}
-	return i
-}
-
-// namesakes finds the companies with the names of entries that are companies.
-func (f contactIndex) namesakes(ctx context.Context, c *op.Call, list []*candidate) error {
-	var keys []string
-	for _, n := range list {
-		if n.firm && n.companyKey != "" {
-			keys = append(keys, n.companyKey)
-		}
-	}
-	return allNamed(ctx, c, "companies", visibleTo(c), keys, func(key, id string) { f.add("f"+key, id) })
-}
-
 // resolveFirm decides what becomes of an entry that is a company, and does it.
 func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err error) {
 	target := ""
-	was, double, _ := b.seen.find(&n.identity)
-	if n.firmMatch != nil {
-		target = n.firmMatch.ID
+	was, double, _ := b.seen.Find(&n.Identity)
+	if n.FirmMatch != nil {
+		target = n.FirmMatch.ID
 	} else if double {
-		target = was.record
+		target = was.Record
 	}
 	switch {
 	case len(n.wrong) > 0:
 		return result{outcome: Refused, wrong: n.wrong}, nil
-	case target != "" && b.Options.Duplicates == Skip:
-		told := n.toldThere(target)
-		if n.firmMatch == nil {
-			told = was.toldSame()
-		} else if n.first.line != 0 {
-			told = n.first.toldSame()
+	case target != "" && b.Options.Duplicates == mapping.Skip:
+		told := n.ToldThere(target)
+		if n.FirmMatch == nil {
+			told = was.ToldSame()
+		} else if n.first.Line != 0 {
+			told = n.first.ToldSame()
 		}
-		return result{outcome: Skipped, record: &target, told: []problem{told}}, nil
+		return result{outcome: Skipped, record: &target, told: []entry.Problem{told}}, nil
 	case target != "":
 		r, err = b.updateFirm(ctx, n, target)
 	default:
 		r, err = b.createFirm(ctx, n)
 	}
 	if err == nil && r.record != nil {
-		b.seen.add(&n.identity, n.line, n.number, *r.record, false)
-		b.made[n.cacheKey()] = *r.record
+		b.noteSighting(n, *r.record, false)
+		b.made[n.CacheKey()] = *r.record
 	}
 	return r, err
 }
@@ -182,7 +69,7 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 	if err != nil {
 		return r, err
 	}
-	patch, err := n.patch(before, b.Options.Duplicates, "")
+	patch, err := n.Patch(before, b.Options.Duplicates, "")
 	if err != nil {
 		return r, err
 	}
@@ -194,18 +81,18 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 
 // judgeFirm says what would become of an entry that is a company.
 func (x *work) judgeFirm(
-	ctx context.Context, c *op.Call, n *candidate, double bool, was *sighting,
+	ctx context.Context, c *op.Call, n *candidate, double bool, was *match.Sighting,
 ) (m mark, err error) {
 	m.outcome = Created
 	wrong := n.wrong
 	switch {
 	case len(wrong) > 0:
-	case n.firmMatch != nil && x.Options.Duplicates == Skip:
-		m.outcome, m.told = Skipped, []problem{n.toldThere(n.firmMatch.ID)}
-	case n.firmMatch == nil && double && x.Options.Duplicates == Skip:
-		m.outcome, m.told = Skipped, []problem{was.toldSame()}
-	case n.firmMatch != nil:
-		patch, err := n.patch(n.firmMatch.Members, x.Options.Duplicates, "")
+	case n.FirmMatch != nil && x.Options.Duplicates == mapping.Skip:
+		m.outcome, m.told = Skipped, []entry.Problem{n.ToldThere(n.FirmMatch.ID)}
+	case n.FirmMatch == nil && double && x.Options.Duplicates == mapping.Skip:
+		m.outcome, m.told = Skipped, []entry.Problem{was.ToldSame()}
+	case n.FirmMatch != nil:
+		patch, err := n.Patch(n.FirmMatch.Members, x.Options.Duplicates, "")
 		if err != nil {
 			return m, err
 		}
@@ -219,37 +106,14 @@ func (x *work) judgeFirm(
 		f := n.firmFields
 		wrong, err = violations(company.Companies.Check(ctx, c, &f))
 	}
-	if n.firmMatch != nil {
-		m.record = &n.firmMatch.ID
+	if n.FirmMatch != nil {
+		m.record = &n.FirmMatch.ID
 	}
 	if len(wrong) > 0 {
-		m.outcome, m.told = Refused, problemsOf(wrong)
+		m.outcome, m.told = Refused, entry.ProblemsOf(wrong)
 	}
 	return m, err
 }
 
 // isFirm reports whether a line is about a company itself.
 func (l *line) isFirm() bool { return l.record != nil && id.Valid(id.Company, *l.record) }
-
-var (
-	aGroup   = i18n.Text("This is a group and no contact. It is left out.")
-	aGroupOf = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
-)
-
-// toldGroup is what is told of a group.
-func (c *content) toldGroup(e *entry) []problem {
-	name := item{heading: "FN", text: e.first(targetName)}
-	if name.text == "" {
-		name.text = e.first("lastName")
-	}
-	why, fate := aGroup, LeftOut
-	for _, groups := range c.Groups {
-		if slices.Contains(groups, name.text) {
-			why, fate = aGroupOf, Altered
-			break
-		}
-	}
-	p := told(noPlace, why)
-	p.Heading, p.Value, p.Fate = name.heading, cut(name.text, maxShown), fate
-	return []problem{p}
-}

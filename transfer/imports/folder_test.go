@@ -12,6 +12,8 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
 
@@ -24,8 +26,8 @@ func TestFolder(t *testing.T) {
 	}
 	dbtest.Each(t, func(t *testing.T, database db.DB) {
 		d := sit(apitest.New(t, database, apitest.Replicas(1)), access.Member)
-		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
+		err := filepath.WalkDir(folder, func(name string, listed fs.DirEntry, err error) error {
+			if err != nil || listed.IsDir() {
 				return err
 			}
 			content, err := os.ReadFile(name)
@@ -35,15 +37,15 @@ func TestFolder(t *testing.T) {
 			x := d.upload("datei", string(content))
 			if x.State == imports.Mapping && slices.ContainsFunc(targets(x),
 				func(target string) bool { m := source.MemberOf(target); return m != nil && m.Names }) {
-				x = d.check(x, imports.Skip)
+				x = d.check(x, mapping.Skip)
 			}
 			inNote, leftOut := 0, 0
 			for _, l := range d.lines(x) {
 				for _, p := range l.Problems {
 					switch p.Fate {
-					case imports.InNote:
+					case entry.InNote:
 						inNote++
-					case imports.LeftOut:
+					case entry.LeftOut:
 						leftOut++
 					}
 				}

@@ -20,10 +20,10 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
 )
@@ -98,10 +98,10 @@ type Import struct {
 	NotListed int              `json:"notListed,omitempty"`
 	// Program wrote the table, as far as its headings tell. Above counts the rows above
 	// the headings.
-	Program string   `json:"program,omitempty"`
-	Above   int      `json:"above,omitempty"`
-	Columns []Column `json:"columns"`
-	Options Options  `json:"options"`
+	Program string           `json:"program,omitempty"`
+	Above   int              `json:"above,omitempty"`
+	Columns []mapping.Column `json:"columns"`
+	Options mapping.Options  `json:"options"`
 	// Lines counts the entries of the file, Done those that the present step is done
 	// with.
 	Lines int64 `json:"lines"`
@@ -121,45 +121,6 @@ type Import struct {
 
 // Records returns 0: the file is the caller's own.
 func (Import) Records() int { return 0 }
-
-// Column is a column of the file.
-type Column struct {
-	Heading string `json:"heading"`
-	// Samples are the first values that are not empty.
-	Samples []string `json:"samples"`
-	// Target is the member that it becomes, empty for none.
-	Target string `json:"target"`
-	// Slot says what kind of value it has, or which columns belong together: home, 2.
-	Slot string `json:"slot,omitempty"`
-	// At is its number in the file, from 0.
-	At int `json:"at"`
-	// Dates is the order of day and month that its values prove.
-	Dates dateOrder `json:"dates,omitempty"`
-}
-
-// Duplicates says what becomes of an entry whose contact is there already.
-type Duplicates string
-
-// The ways.
-const (
-	// Skip leaves the contact as it is.
-	Skip Duplicates = "skip"
-	// Fill sets members that the contact has not.
-	Fill Duplicates = "fill"
-	// Replace sets every member that the file has.
-	Replace Duplicates = "replace"
-)
-
-// Options are what somebody chooses besides the columns.
-type Options struct {
-	Duplicates Duplicates `json:"duplicates"`
-	// MonthFirst reads 5/4/1984 as a day in May, unless the column proves the contrary.
-	MonthFirst bool `json:"monthFirst"`
-	// Companies makes companies of the rows of a table. Cards say themselves what they are.
-	Companies bool `json:"companies,omitempty"`
-	// Tags are added to every contact.
-	Tags []string `json:"tags"`
-}
 
 // Outcome is what becomes of an entry: in a dry run, what would.
 type Outcome string
@@ -211,24 +172,16 @@ const (
 
 // content is what a row keeps sealed.
 type content struct {
-	FileName string   `json:"fileName"`
-	Format   string   `json:"format"`
-	Encoding string   `json:"encoding"`
-	Program  string   `json:"program,omitempty"`
-	Above    int      `json:"above,omitempty"`
-	Columns  []Column `json:"columns"`
-	Options  Options  `json:"options"`
+	FileName string `json:"fileName"`
+	Encoding string `json:"encoding"`
+	Program  string `json:"program,omitempty"`
+	Above    int    `json:"above,omitempty"`
+	mapping.Plan
 	// Files, Sheet and LeftOut are as in Import.
 	Files     int              `json:"files,omitempty"`
 	Sheet     string           `json:"sheet,omitempty"`
 	LeftOut   []source.LeftOut `json:"leftOut,omitempty"`
 	NotListed int              `json:"notListed,omitempty"`
-	// Groups are the names of groups of cards, by the members.
-	Groups map[string][]string `json:"groups,omitempty"`
-	// Language is the language of labels in notes.
-	Language i18n.Language `json:"language"`
-	// columns are the columns by their numbers in the file.
-	columns map[int]*Column
 }
 
 // progress is what a row says about how far it came.
@@ -511,7 +464,7 @@ func (r *row) public() Import {
 		KeptUntil: r.expires, Forgotten: r.forgotten != 0,
 	}
 	if out.Columns == nil {
-		out.Columns = []Column{}
+		out.Columns = []mapping.Column{}
 	}
 	for i := range out.Columns {
 		if out.Columns[i].Samples == nil {

@@ -12,6 +12,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/test/apitest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 const office = `Anrede;Titel;Nachname;Vorname;Firma;Telefon;Mobil;E-Mail;Straße;PLZ;Ort;Land;Geburtsdatum;Bemerkung;Kategorie;Mandantennummer
@@ -38,7 +39,7 @@ func TestOfficeMovesIn(t *testing.T) {
 		if c := x.Columns[8]; c.Heading != "Straße" || !slices.Equal(c.Samples, []string{"Lindenstraße 7"}) {
 			t.Errorf("%+v", c)
 		}
-		x = d.check(x, imports.Skip, "Umzug")
+		x = d.check(x, mapping.Skip, "Umzug")
 		wantState(t, x, imports.Checked)
 		if want := map[imports.Outcome]int64{
 			imports.Created: 4, imports.Refused: 1, imports.Skipped: 1,
@@ -108,12 +109,12 @@ func TestAgain(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		file := "Nachname,Vorname,E-Mail,Mobil,Firma\nBerg,Anna,anna@example.com,0171 1,Haas\nBerg,Otto,,+49 171 2345678,Haas\nOhne,Nummer,,,\n"
-		first := d.run(d.check(d.upload("a.csv", file), imports.Skip))
+		first := d.run(d.check(d.upload("a.csv", file), mapping.Skip))
 		if first.Counts[imports.Created] != 3 || first.Companies != 1 {
 			t.Fatalf("%+v", first)
 		}
-		for how, want := range map[imports.Duplicates]imports.Outcome{
-			imports.Skip: imports.Skipped, imports.Fill: imports.Unchanged, imports.Replace: imports.Unchanged,
+		for how, want := range map[mapping.Duplicates]imports.Outcome{
+			mapping.Skip: imports.Skipped, mapping.Fill: imports.Unchanged, mapping.Replace: imports.Unchanged,
 		} {
 			x := d.check(d.upload("a.csv", strings.ReplaceAll(file, "Ohne,Nummer,,,\n", "")), how)
 			if x.Counts[want] != 2 || len(x.Counts) != 1 {
@@ -167,7 +168,7 @@ func TestThere(t *testing.T) {
 			}
 			return list
 		}
-		x := d.check(d.upload("a.csv", file), imports.Skip)
+		x := d.check(d.upload("a.csv", file), mapping.Skip)
 		if got := told(x); !slices.Equal(got, want) {
 			t.Errorf("the check says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
@@ -190,13 +191,13 @@ func TestDuplicates(t *testing.T) {
 			"Berg;;;0221/98 76 54;;;;;M-2\n" + // by the number
 			"Haas-Neu;;;;;;;;crm-1\n" // by the external id alone
 		x := d.upload("a.csv", file)
-		fill := d.check(x, imports.Fill)
+		fill := d.check(x, mapping.Fill)
 		if want := map[imports.Outcome]int64{
 			imports.Updated: 2, imports.Created: 1, imports.Unchanged: 1,
 		}; !maps.Equal(fill.Counts, want) {
 			t.Errorf("fill: %v", fill.Counts)
 		}
-		x = d.run(d.check(fill, imports.Replace))
+		x = d.run(d.check(fill, mapping.Replace))
 		if want := map[imports.Outcome]int64{imports.Updated: 3, imports.Created: 1}; !maps.Equal(x.Counts, want) {
 			t.Errorf("replace: %v %+v", x.Counts, d.lines(x))
 		}
@@ -243,7 +244,7 @@ func TestUndoSeveral(t *testing.T) {
 				file += fmt.Sprintf("F%d;f-%d-%d;\n", n, i, n)
 			}
 		}
-		x := d.run(d.check(d.upload("a.csv", file), imports.Replace))
+		x := d.run(d.check(d.upload("a.csv", file), mapping.Replace))
 		if x.Counts[imports.Updated] != 5 || x.Counts[imports.Created] != 181 {
 			t.Fatalf("%v", x.Counts)
 		}
@@ -264,7 +265,7 @@ func TestUndoSeveral(t *testing.T) {
 func TestUndoKeeps(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
-		x := d.run(d.check(d.upload("a.csv", "Nachname;Firma\nAlt;Haas\nBerg;Colonia\nClaas;\nDorn;Weingut\nEhlers;Weingut\n"), imports.Skip))
+		x := d.run(d.check(d.upload("a.csv", "Nachname;Firma\nAlt;Haas\nBerg;Colonia\nClaas;\nDorn;Weingut\nEhlers;Weingut\n"), mapping.Skip))
 		by := map[string]string{}
 		for i, l := range d.lines(x) {
 			by[string("ABCDE"[i])] = l.RecordID
@@ -301,7 +302,7 @@ func TestCards(t *testing.T) {
 		if x.Format != "vcard" || x.Lines != 3 {
 			t.Fatalf("%+v", x)
 		}
-		x = d.run(d.check(x, imports.Skip))
+		x = d.run(d.check(x, mapping.Skip))
 		if x.Counts[imports.Created] != 3 || x.Companies != 1 {
 			t.Fatalf("%v %+v", x.Counts, d.lines(x))
 		}
@@ -325,7 +326,7 @@ func TestCards(t *testing.T) {
 func TestCellsWithoutHeading(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
-		x := d.check(d.upload("a.csv", "Nachname;E-Mail\nBerg;a@example.com;;\nHaas; Anna;b@example.com\n"), imports.Skip)
+		x := d.check(d.upload("a.csv", "Nachname;E-Mail\nBerg;a@example.com;;\nHaas; Anna;b@example.com\n"), mapping.Skip)
 		if x.Counts[imports.Created] != 2 || len(x.Columns) != 3 {
 			t.Errorf("%+v", x)
 		}
@@ -347,11 +348,11 @@ func TestSamplesGo(t *testing.T) {
 			}
 			return n
 		}
-		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;1\n"), imports.Skip)
+		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;1\n"), mapping.Skip)
 		if samples(x) != 2 || samples(d.run(x)) != 0 || samples(d.get(x.ID)) != 0 {
 			t.Errorf("%+v", d.get(x.ID))
 		}
-		again := d.check(d.upload("a.csv", "Nachname;Externe Kennung;E-Mail\nBerg;1;keine\nHaas;2;\n"), imports.Replace)
+		again := d.check(d.upload("a.csv", "Nachname;Externe Kennung;E-Mail\nBerg;1;keine\nHaas;2;\n"), mapping.Replace)
 		berg := d.lines(again)[0]
 		if samples(again) != 5 || len(berg.Problems) != 1 || berg.Problems[0].Value != "keine" {
 			t.Fatalf("%+v %+v", again, berg)
@@ -381,7 +382,7 @@ func TestCompanies(t *testing.T) {
 		in := imports.MapInput{
 			Reference: imports.Reference{ID: x.ID},
 			Targets:   targets(x),
-			Options:   imports.Options{Duplicates: imports.Fill, Companies: true},
+			Options:   mapping.Options{Duplicates: mapping.Fill, Companies: true},
 		}
 		ask[imports.Import](d, "imports.map", in)
 		d.Recover()
@@ -480,7 +481,7 @@ func TestWho(t *testing.T) {
 func TestRightsWithdrawn(t *testing.T) {
 	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d, admin := sit(o, access.Member), sit(o, access.Admin)
-		x := d.check(d.upload("a.csv", "Nachname\n"+strings.Repeat("Berg\n", 120)), imports.Skip)
+		x := d.check(d.upload("a.csv", "Nachname\n"+strings.Repeat("Berg\n", 120)), mapping.Skip)
 		f.Before(2, func() { set(t, o, `update principals set disabled = true where id = '`+d.Principal+`'`) })
 		ask[imports.Import](d, "imports.run", access.ByID{ID: x.ID})
 		o.Recover()
@@ -519,7 +520,7 @@ func TestForgotten(t *testing.T) {
 		d := sit(o, access.Member)
 		d.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"1"}`).Want(201)
 		x := d.run(d.check(d.upload("geheim.csv",
-			"Nachname;Externe Kennung;Notiz\nBerg;1;streng\nNeu;2;geheim\n;3;namenlos\n"), imports.Replace))
+			"Nachname;Externe Kennung;Notiz\nBerg;1;streng\nNeu;2;geheim\n;3;namenlos\n"), mapping.Replace))
 		o.Clock.Advance(imports.Age - time.Hour)
 		o.Recover()
 		d.cookie = o.Session(d.Principal)
@@ -546,7 +547,7 @@ func TestErasedWithItsRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		id := d.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"1"}`).Want(201).Text("id")
-		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;1\nNeu;2\n"), imports.Replace)
+		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;1\nNeu;2\n"), mapping.Replace)
 		d.Do("DELETE", "/contacts/"+id, nil, "If-Match", "*").Want(204)
 		if n := number(t, o, `select count(*) from import_lines where content = ''`); n != 1 {
 			t.Errorf("%d lines are erased", n)
@@ -573,7 +574,7 @@ func TestSealed(t *testing.T) {
 		})
 		x := d.check(d.upload("Geheimdatei.csv",
 			"Geheimspalte;Nachname;Externe Kennung;Notiz\nGeheimzelle;Berg;1;Geheimnotiz\n;Geheimname;;\n;Falschname;;"+
-				strings.Repeat("y", 10001)+"\n"), imports.Replace)
+				strings.Repeat("y", 10001)+"\n"), mapping.Replace)
 		look := func() {
 			t.Helper()
 			for _, query := range []string{

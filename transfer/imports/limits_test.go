@@ -14,6 +14,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // clicks are what counts of a person with a file: mapping its columns, importing it, and
@@ -77,7 +78,7 @@ func TestFreeOfLimits(t *testing.T) {
 		for i := range contacts {
 			file += fmt.Sprintf("Berg %d,berg%d@example.com,Haas,%s\n", i, i, strings.Repeat("x", 9000))
 		}
-		x := desk.run(desk.check(desk.upload("a.csv", file), imports.Skip))
+		x := desk.run(desk.check(desk.upload("a.csv", file), mapping.Skip))
 		if wantState(t, x, imports.Finished); len(file) <= imports.MaxPiece || x.Counts[imports.Created] != contacts {
 			t.Fatalf("%d bytes: %+v", len(file), x)
 		}

@@ -9,6 +9,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // at sits a person down at an office in SQLite.
@@ -17,7 +18,7 @@ func at(t *testing.T) desk {
 }
 
 // wantReport imports a file, and compares the report. The check must tell the same.
-func (d desk) wantReport(name, file string, how imports.Duplicates, want ...string) imports.Import {
+func (d desk) wantReport(name, file string, how mapping.Duplicates, want ...string) imports.Import {
 	d.Helper()
 	checked := d.check(d.upload(name, file), how)
 	told := toldBy(d.lines(checked))
@@ -37,16 +38,16 @@ func TestContradictions(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		people := "Mandantennummer;Nachname;Vorname;E-Mail\n10001;Berg;Anton;\n10001;Tal;Berta;tal@example.com\n10001;Claas;Carl;\n"
-		d.wantReport("a.csv", people, imports.Skip,
+		d.wantReport("a.csv", people, mapping.Skip,
 			"created con_ firstName=Anton lastName=Berg externalId=10001",
 			"created con_ firstName=Berta lastName=Tal email=tal@example.com note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
 			"created con_ firstName=Carl lastName=Claas note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
 		)
-		if x := d.check(d.upload("a.csv", people), imports.Skip); x.Counts[imports.Skipped] != 2 {
+		if x := d.check(d.upload("a.csv", people), mapping.Skip); x.Counts[imports.Skipped] != 2 {
 			// Carl has nothing to be found by
 			t.Errorf("%v", x.Counts)
 		}
-		d.wantReport("b.csv", "Anrede;Nachname;Vorname;Geburtsdatum;Telefon\nHerr;Meier;;;0221 111\nFrau;Meier;;;0221 111\n;Groß;Otto;1.2.1930;0221 222\n;Groß;Otto;1.2.1965;0221 222\n;Groß;Otto;;0221 222\n", imports.Fill,
+		d.wantReport("b.csv", "Anrede;Nachname;Vorname;Geburtsdatum;Telefon\nHerr;Meier;;;0221 111\nFrau;Meier;;;0221 111\n;Groß;Otto;1.2.1930;0221 222\n;Groß;Otto;1.2.1965;0221 222\n;Groß;Otto;;0221 222\n", mapping.Fill,
 			"created con_ salutation=mr lastName=Meier phone=0221 111",
 			"created con_ salutation=ms lastName=Meier phone=0221 111",
 			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01",
@@ -54,7 +55,7 @@ func TestContradictions(t *testing.T) {
 			"unchanged con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01 [   ]", // as on another line
 		)
 		d.wantReport("c.csv", "Anrede;Nachname;Telefon;Mandantennummer\nHerr;Weiß;0221 333;7\nFrau;Weiß;0221 444;7\n",
-			imports.Replace, "created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
+			mapping.Replace, "created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
 			"created con_ salutation=ms lastName=Weiß phone=0221 444 note=Externe Kennung: 7 [note externalId Mandantennummer 7]",
 		)
 	})
@@ -63,7 +64,7 @@ func TestContradictions(t *testing.T) {
 // A later entry about the same contact loses nothing: it fills what the first has not, and
 // what it says otherwise becomes a line of the note and is told.
 func TestJoinsEntries(t *testing.T) {
-	for _, how := range []imports.Duplicates{imports.Skip, imports.Fill, imports.Replace} {
+	for _, how := range []mapping.Duplicates{mapping.Skip, mapping.Fill, mapping.Replace} {
 		d := at(t)
 		d.wantReport("a.csv", "Nachname;Vorname;E-Mail;Telefon;Mobil;Firma;Ort;Notiz\n"+
 			"Meier;Eva;eva@example.com;0221 1111;;Haas;Bonn;alt\nMeier;Eva;eva@example.com;0221 2222;0171 3333;Berg;Köln;neu\n", how,
@@ -83,7 +84,7 @@ func TestOwnLabels(t *testing.T) {
 		"BEGIN:VCARD\nVERSION:3.0\nN:Claas;Udo\nitem1.TEL:0221 7\nitem1.X-ABLabel:Fax Büro\nEND:VCARD\n":                                                                                                                                                                    "Fax: 0221 7",
 		"BEGIN:VCARD\nVERSION:2.1\nN:Dorn;Ute\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=BCro=20Fax):0221 6\nEND:VCARD\n":                                                                                                                                   "Fax: 0221 6",
 	} {
-		x := d.run(d.check(d.upload("a.csv", file), imports.Skip))
+		x := d.run(d.check(d.upload("a.csv", file), mapping.Skip))
 		for _, l := range d.lines(x) {
 			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
 			note, _ := c["note"].(string)
@@ -105,7 +106,7 @@ func TestStaysConfidential(t *testing.T) {
 		"BEGIN:VCARD\nVERSION:3.0\nN:Ehlers;Jan\nCLASS:CONFIDENTIAL\nEND:VCARD\n": "created con_ firstName=Jan lastName=Ehlers visibility=private [altered visibility CLASS CONFIDENTIAL]",
 		"BEGIN:VCARD\nVERSION:3.0\nN:Fuchs;Lea\nCLASS:PUBLIC\nEND:VCARD\n":        "created con_ firstName=Lea lastName=Fuchs",
 	} {
-		if got := d.report(d.run(d.check(d.upload("a.csv", file), imports.Skip))); !slices.Equal(got, []string{want}) {
+		if got := d.report(d.run(d.check(d.upload("a.csv", file), mapping.Skip))); !slices.Equal(got, []string{want}) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -114,7 +115,7 @@ func TestStaysConfidential(t *testing.T) {
 // What somebody typed into a card is not lost.
 func TestTypedProperties(t *testing.T) {
 	d := at(t)
-	d.wantReport("a.vcf", "BEGIN:VCARD\nVERSION:3.0\nN:Mori;Ken\nLABEL;TYPE=WORK:Weg 1\\n50667 Köln\nX-PHONETIC-LAST-NAME:Mori\nX-GOOGLE-TALK-ID:ken\nCALURI:https://kalender.example\nX-HAUSTIER:Hund\nEND:VCARD\n", imports.Skip,
+	d.wantReport("a.vcf", "BEGIN:VCARD\nVERSION:3.0\nN:Mori;Ken\nLABEL;TYPE=WORK:Weg 1\\n50667 Köln\nX-PHONETIC-LAST-NAME:Mori\nX-GOOGLE-TALK-ID:ken\nCALURI:https://kalender.example\nX-HAUSTIER:Hund\nEND:VCARD\n", mapping.Skip,
 		"created con_ firstName=Ken lastName=Mori street=Weg 1 postalCode=50667 city=Köln note=Nachname (Aussprache): Mori|Google Talk: ken|Kalender: https://kalender.example|haustier: Hund"+
 			" [note other X-PHONETIC-LAST-NAME Mori] [note other X-GOOGLE-TALK-ID ken] [note other CALURI https://kalender.example] [note other X-HAUSTIER Hund]")
 }
@@ -130,7 +131,7 @@ func TestNamesakes(t *testing.T) {
 			ask[imports.Import](d, "imports.map", imports.MapInput{
 				Reference: imports.Reference{ID: x.ID},
 				Targets:   targets(x),
-				Options:   imports.Options{Duplicates: imports.Fill, Companies: true},
+				Options:   mapping.Options{Duplicates: mapping.Fill, Companies: true},
 			})
 			d.Recover()
 			if x = d.get(x.ID); x.Counts[want] != 6 {
@@ -157,7 +158,7 @@ func TestFindsCompanyByID(t *testing.T) {
 		"BEGIN:VCARD\nVERSION:4.0\nN:Dorn;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + koeln +
 			"\nEND:VCARD\nBEGIN:VCARD\nVERSION:4.0\nN:Ehlers;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + bonn + "\nEND:VCARD\n",
 	} {
-		for n, l := range d.lines(d.run(d.check(d.upload("a.csv", file), imports.Skip))) {
+		for n, l := range d.lines(d.run(d.check(d.upload("a.csv", file), mapping.Skip))) {
 			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
 			if n < 2 && c["companyId"] != []string{koeln, bonn}[n] ||
 				n == 2 && (c["companyId"] == bonn || c["companyId"] == nil) || c["note"] != nil {

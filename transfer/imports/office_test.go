@@ -15,6 +15,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
@@ -97,12 +98,12 @@ func targets(x imports.Import) (list []string) {
 }
 
 // check runs the dry run with the guessed columns.
-func (d desk) check(x imports.Import, how imports.Duplicates, tags ...string) imports.Import {
+func (d desk) check(x imports.Import, how mapping.Duplicates, tags ...string) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.map", imports.MapInput{
 		Reference: imports.Reference{ID: x.ID},
 		Targets:   targets(x),
-		Options:   imports.Options{Duplicates: how, Tags: tags},
+		Options:   mapping.Options{Duplicates: how, Tags: tags},
 	})
 	d.Recover()
 	return d.get(x.ID)

@@ -15,6 +15,8 @@ import (
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
 )
@@ -63,7 +65,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 		created: c.Now, expires: c.Now.Add(Age),
 	}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
-	r.Options, r.Language = Options{Duplicates: Skip}, c.Language
+	r.Options, r.Language = mapping.Options{Duplicates: mapping.Skip}, c.Language
 	r.Delegation = process.DelegationOf(c, whose)
 	c.Audit.About(r.organization, r.id)
 	c.Audit.Changed("size", nil, in.Size)
@@ -216,7 +218,7 @@ type MapInput struct {
 	Reference
 	// Targets has the member for each column, empty for none.
 	Targets []string `json:"targets"`
-	Options
+	mapping.Options
 }
 
 // Map says what the columns are, and begins the dry run.
@@ -225,8 +227,8 @@ var Map = op.New("imports.map", op.Note, mapColumns, op.By(op.Member|op.Operator
 func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
 	return advance(ctx, c, in.Reference, func(r *row, whose *access.Actor) error {
 		in.Tags = record.Unique(in.Tags)
-		if err := in.check(whose, r.Columns); err != nil {
-			return err
+		if wrong := mapping.Check(r.Columns, in.Targets, in.Options, whose.May); len(wrong) > 0 {
+			return fault.Invalid(wrong...)
 		}
 		for i, target := range in.Targets {
 			r.Columns[i].Target = target
@@ -234,72 +236,6 @@ func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
 		r.Options, r.state, r.progress = in.Options, Checking, r.progress.begin()
 		return nil
 	}, Mapping, Checked)
-}
-
-// check returns what is wrong with a mapping.
-func (in *MapInput) check(whose *access.Actor, columns []Column) error {
-	var wrong []fault.Field
-	add := func(name string, code fault.FieldCode, said i18n.Text) {
-		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: said})
-	}
-	if len(in.Targets) != len(columns) {
-		add("targets", fault.ForbiddenCombination, i18n.Format("The file has %d columns.", len(columns)))
-	}
-	slot := func(i int) string {
-		if i < len(columns) {
-			return columns[i].Slot
-		}
-		return ""
-	}
-	named := false
-	for i, name := range in.Targets {
-		t := source.MemberOf(name)
-		field := fmt.Sprintf("targets[%d]", i)
-		switch {
-		case name == "":
-			continue
-		case t == nil:
-			add(field, fault.NotInEnum, "There is no such member.")
-			continue
-		case !t.Several && twice(in.Targets[:i], name, slot, slot(i)):
-			add(field, fault.Duplicate, "Another column is this member already.")
-		case name == targetCompany && !whose.May("companies:read"):
-			add(field, fault.ForbiddenCombination, "You lack the right to read companies.")
-		}
-		named = named || t.Names
-	}
-	if !named {
-		add("targets", fault.Required,
-			"At least one column must have the name, the company, the email address or a telephone number.")
-	}
-	if in.Companies && !whose.May("companies:write") {
-		add("companies", fault.ForbiddenCombination, "You lack the right to create companies.")
-	}
-	if !slices.Contains([]Duplicates{Skip, Fill, Replace}, in.Duplicates) {
-		wrong = append(wrong, fault.Field{
-			Name:  "duplicates",
-			Code:  fault.NotInEnum,
-			Limit: []string{string(Skip), string(Fill), string(Replace)},
-		})
-	}
-	if len(in.Tags) > 5 || slices.ContainsFunc(in.Tags,
-		func(tag string) bool { return tag == "" || utf8.RuneCountInString(tag) > 50 }) {
-		add("tags", fault.TooLong, "At most 5 tags, of at most 50 characters each.")
-	}
-	if wrong == nil {
-		return nil
-	}
-	return fault.Invalid(wrong...)
-}
-
-// twice reports whether a column before has the same member in the same slot.
-func twice(before []string, name string, slot func(int) string, own string) bool {
-	for i, other := range before {
-		if other == name && slot(i) == own {
-			return true
-		}
-	}
-	return false
 }
 
 // Run begins an import after its dry run, or resumes one that stopped.
@@ -440,7 +376,7 @@ type Problem struct {
 	Heading string `json:"heading,omitempty"`
 	Value   string `json:"value,omitempty"`
 	// Fate is what became of the value: note, leftOut or altered.
-	Fate Fate `json:"fate,omitempty"`
+	Fate entry.Fate `json:"fate,omitempty"`
 	// RecordID is the record that the message is about.
 	RecordID string `json:"recordId,omitempty"`
 }
@@ -543,13 +479,13 @@ func (r *row) readProblems(l *Line, sealed string, in i18n.Language) error {
 	if sealed == "" {
 		return nil
 	}
-	var list []problem
+	var list []entry.Problem
 	if err := r.unseal(sealed, problemsPart(l.Number), &list); err != nil {
 		return fmt.Errorf("imports: the problems of line %d: %w", l.Number, err)
 	}
 	for _, p := range list {
 		l.Problems = append(l.Problems, Problem{
-			Field: p.Field, Code: p.Code, Message: p.in(in), Heading: p.Heading,
+			Field: p.Field, Code: p.Code, Message: p.In(in), Heading: p.Heading,
 			Value: p.Value, Fate: p.Fate, RecordID: p.Record,
 		})
 	}
@@ -557,7 +493,7 @@ func (r *row) readProblems(l *Line, sealed string, in i18n.Language) error {
 }
 
 // sealProblems returns what is told of an entry as it is stored.
-func (r *row) sealProblems(number int64, list []problem) string {
+func (r *row) sealProblems(number int64, list []entry.Problem) string {
 	if len(list) == 0 {
 		return ""
 	}

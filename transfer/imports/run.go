@@ -18,6 +18,9 @@ import (
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/match"
 	"kartei/transfer/process"
 )
 
@@ -45,7 +48,7 @@ func (x *work) importAll(ctx context.Context) error {
 				return err
 			}
 			x.made, x.After = map[string]string{}, list[len(list)-1].number
-			b := &batch{work: x, Call: c, there: map[string]bool{}, seen: sightingIndex{}}
+			b := &batch{work: x, Call: c, there: map[string]bool{}, seen: match.Index{}}
 			for _, n := range list {
 				if err := b.importOne(ctx, n); err != nil {
 					return err
@@ -68,14 +71,14 @@ type batch struct {
 	there map[string]bool
 	// used are the contacts that something refers to, while an import is undone.
 	used map[string]bool
-	seen sightingIndex
+	seen match.Index
 }
 
 // mayName stops a run whose person may not name companies any more, if the file has
 // some.
 func (x *work) mayName(c *op.Call) error {
 	for _, column := range x.Columns {
-		if column.Target == targetCompany && !c.Actor.May("companies:read") {
+		if column.Target == mapping.Company && !c.Actor.May("companies:read") {
 			return process.StopError{Reason: NoRight}
 		}
 	}
@@ -92,12 +95,12 @@ type result struct {
 	former, revision int64
 	before           string
 	// told is what is told of values beside what the entry itself tells.
-	told []problem
+	told []entry.Problem
 }
 
 // importOne imports an entry.
 func (b *batch) importOne(ctx context.Context, n *candidate) error {
-	if n.entry == nil {
+	if n.Entry == nil {
 		outcome, told := b.unread(n.line)
 		b.Counts[outcome]++
 		b.Tx.Queue(keepLine, b.organization, b.id, n.number, outcome, b.sealProblems(n.number, told), nil)
@@ -108,9 +111,9 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		return err
 	}
 	b.Counts[r.outcome]++
-	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldNamesake(r.outcome), b.toldAs(r.outcome, n.entry))
-	if n.group {
-		told = b.toldGroup(n.entry)
+	told := slices.Concat(entry.ProblemsOf(r.wrong), r.told, n.toldAs(r.outcome))
+	if n.Group {
+		told = n.Told
 	}
 	problems := b.sealProblems(n.number, told)
 	if r.company != nil {
@@ -128,33 +131,33 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 // resolve decides what becomes of an entry, and does it.
 func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error) {
 	switch {
-	case n.group:
+	case n.Group:
 		return result{outcome: Skipped}, nil
-	case n.firm:
+	case n.Firm:
 		return b.resolveFirm(ctx, n)
 	}
 	var target string
 	var made bool
-	var told []problem
-	if n.match != nil {
-		if target, made = n.match.ID, n.made; made {
-			told = []problem{n.first.toldSame()}
-		} else if b.Options.Duplicates == Skip {
-			told = []problem{n.toldThere(target)}
+	var told []entry.Problem
+	if n.Match != nil {
+		if target, made = n.Match.ID, n.made; made {
+			told = []entry.Problem{n.first.ToldSame()}
+		} else if b.Options.Duplicates == mapping.Skip {
+			told = []entry.Problem{n.ToldThere(target)}
 		}
 	} else {
-		was, double, idTaken := b.seen.find(&n.identity)
-		if target, made = was.record, was.made; idTaken {
+		was, double, idTaken := b.seen.Find(&n.Identity)
+		if target, made = was.Record, was.Made; idTaken {
 			b.withoutID(n)
 		}
 		if double {
-			told = []problem{was.toldSame()}
+			told = []entry.Problem{was.ToldSame()}
 		}
 	}
 	if len(n.wrong) > 0 {
 		return result{outcome: Refused, wrong: n.wrong}, nil
 	}
-	if target != "" && !made && b.Options.Duplicates == Skip {
+	if target != "" && !made && b.Options.Duplicates == mapping.Skip {
 		return result{outcome: Skipped, record: &target, told: told}, nil
 	}
 	switch {
@@ -170,7 +173,7 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 		err = fmt.Errorf("imports: %w: %w", errGone, err)
 	}
 	if err == nil && r.record != nil {
-		b.seen.add(&n.identity, n.line, n.number, *r.record, made)
+		b.noteSighting(n, *r.record, made)
 	}
 	if r.outcome != Refused {
 		r.told = append(told, r.told...)
@@ -178,22 +181,29 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	return r, err
 }
 
+// noteSighting notes an entry for those behind it. made says that it made the record.
+func (b *batch) noteSighting(n *candidate, record string, made bool) {
+	b.seen.Add(&n.Identity, match.Sighting{
+		Line: n.line.line, File: n.line.file, Number: n.number, Record: record, Made: made,
+	})
+}
+
 // companyFor returns the company of an entry, and creates it if there is none. made is
 // nil if there was.
 func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, made *string, err error) {
-	if n.companyKey == "" || n.companyID != "" {
-		return n.companyID, nil, nil
+	if n.CompanyKey == "" || n.CompanyID != "" {
+		return n.CompanyID, nil, nil
 	}
-	for _, key := range []string{n.companyKey, n.cacheKey()} {
+	for _, key := range []string{n.CompanyKey, n.CacheKey()} {
 		if known := cmp.Or(b.made[key], b.companies[key]); known != "" {
 			return known, nil, nil
 		}
 	}
 	company = id.New(id.Company)
-	if err := createCompany(ctx, b.Call, n.company, company, n.private); err != nil {
+	if err := createCompany(ctx, b.Call, n.Company, company, n.Private); err != nil {
 		return "", nil, err
 	}
-	b.made[n.cacheKey()], b.there[company] = company, true
+	b.made[n.CacheKey()], b.there[company] = company, true
 	return company, &company, nil
 }
 
@@ -249,16 +259,16 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	if err != nil {
 		return r, err
 	}
-	patch, err := n.patch(before, b.Options.Duplicates, n.companyID)
+	patch, err := n.Patch(before, b.Options.Duplicates, n.CompanyID)
 	if err != nil {
 		return r, err
 	}
 	if wrong := b.broken(patch, "contacts.update", new(op.Patch[contact.Fields])); len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, nil
 	}
-	n.private = n.private || before.Visibility == record.Private
-	company, made := n.companyID, (*string)(nil)
-	if n.companyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == Replace) {
+	n.Private = n.Private || before.Visibility == record.Private
+	company, made := n.CompanyID, (*string)(nil)
+	if n.CompanyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == mapping.Replace) {
 		if company, made, err = b.companyFor(ctx, n); err != nil {
 			return r, err
 		}

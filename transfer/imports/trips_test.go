@@ -9,6 +9,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // TestRoundTrips counts the round trips to PostgreSQL of each step, for each entry: an
@@ -34,7 +35,7 @@ func TestRoundTrips(t *testing.T) {
 			t.Errorf("%s: %.2f round trips for each entry, want %.2f at most", name, each, limit)
 		}
 	}
-	step("the dry run", 0.4, func() { x = d.check(x, imports.Skip) })
+	step("the dry run", 0.4, func() { x = d.check(x, mapping.Skip) })
 	step("the import", 0.8, func() { x = d.run(x) })
 	wantState(t, x, imports.Finished)
 	step("the undoing", 6.5, func() { x = d.undo(x) })

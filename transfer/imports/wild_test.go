@@ -11,6 +11,7 @@ import (
 	"kartei/access"
 	"kartei/test/apitest"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // members are those that tell writes, in this order.
@@ -100,7 +101,7 @@ func TestWild(t *testing.T) {
 				fmt.Fprintf(&b, "%s %s\n", x.State, x.Reason)
 				continue
 			}
-			checked := d.check(x, imports.Skip)
+			checked := d.check(x, mapping.Skip)
 			if checked.State != imports.Checked {
 				fmt.Fprintf(&b, "%s %s\n", checked.State, checked.Reason)
 				continue

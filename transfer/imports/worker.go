@@ -17,6 +17,8 @@ import (
 	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
 )
@@ -71,7 +73,7 @@ type work struct {
 	process.Run
 	*row
 	worker *Worker
-	// companies are the companies of names that were found, by candidate.cacheKey. made are
+	// companies are the companies of names that were found, by candidate.CacheKey. made are
 	// those that the last transaction created.
 	companies, made map[string]string
 	// joined are the members of entries with others about the same contact, by number, in
@@ -264,7 +266,7 @@ func (x *work) read(ctx context.Context) error {
 	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
 	x.Options.Companies = f.Companies()
-	x.Options.MonthFirst = hasMonthFirst(f.Program, columns)
+	x.Options.MonthFirst = mapping.HasMonthFirst(f.Program, columns)
 	x.progress = x.progress.begin()
 	x.state = Mapping
 	return x.End(ctx, func(tx db.Tx) error {
@@ -315,20 +317,14 @@ func (x *work) tellLeftOut(f *source.File) {
 	x.LeftOut, x.NotListed = f.LeftOut[:n:n], len(f.LeftOut)-n
 }
 
-// tornMark is the column of a value that says that an entry could not be read as a whole.
-const tornMark = -1
-
-// samples is how many values show what a column is.
-const samples = 3
-
 // readLines stores the lines of a file, and returns its columns. A column without a
 // heading counts from its first value on.
-func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) {
-	var list []Column
+func (x *work) readLines(ctx context.Context, f *source.File) ([]mapping.Column, error) {
+	var list []mapping.Column
 	at := map[int]int{}
 	for _, c := range f.Columns {
 		at[c.At] = len(list)
-		list = append(list, Column{Heading: cut(c.Heading, 200), Target: c.Member, Slot: c.Slot, At: c.At})
+		list = append(list, mapping.ColumnOf(c))
 	}
 	var ready []*line
 	for number := int64(1); ; number++ {
@@ -347,15 +343,15 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 			i, known := at[v.Column]
 			if !known {
 				i = len(list)
-				at[v.Column], list = i, append(list, Column{Target: source.Other, At: v.Column})
+				at[v.Column], list = i, append(list, mapping.Column{Target: source.Other, At: v.Column})
 			}
-			list[i].sample(v.Text)
+			list[i].Sample(v.Text)
 		}
 		if number <= x.After {
 			continue
 		}
 		if torn && e.Values != nil {
-			e.Values = append(e.Values, source.Value{Column: tornMark})
+			e.Values = append(e.Values, source.Value{Column: entry.Torn})
 		}
 		if ready = append(ready, &line{
 			number: number, line: int64(e.Line), file: e.File, values: e.Values,
@@ -366,27 +362,6 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 			ready = ready[:0]
 		}
 	}
-}
-
-// sample keeps the first values of a column. It also learns whether dates have the day or the month
-// first.
-func (c *Column) sample(text string) {
-	c.Dates = c.Dates.learn(text)
-	if len(c.Samples) < samples {
-		if short := cut(text, 60); !slices.Contains(c.Samples, short) {
-			c.Samples = append(c.Samples, short)
-		}
-	}
-}
-
-// cut returns the beginning of a text.
-func cut(text string, runes int) string {
-	for i := range text {
-		if runes--; runes < 0 {
-			return text[:i] + "…"
-		}
-	}
-	return text
 }
 
 // store stores lines and how far the reading came.

@@ -18,6 +18,8 @@ import (
 	"kartei/kit/i18n"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/mapping"
 	"kartei/web/people"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -79,7 +81,7 @@ func lineText(v *shell.Request, l *imports.Line) string {
 }
 
 // heading is what a column is called, and empty if the file does not say.
-func (i *importInfo) heading(v *shell.Request, c *imports.Column) string {
+func (i *importInfo) heading(v *shell.Request, c *mapping.Column) string {
 	if i.Format == "vcard" {
 		return targetLabel(v, c.Heading)
 	}
@@ -100,13 +102,13 @@ func (i *importInfo) undoable(v *shell.Request) bool {
 }
 
 // fateText says what became of a value, or what would.
-func fateText(v *shell.Request, fate imports.Fate) string {
+func fateText(v *shell.Request, fate entry.Fate) string {
 	switch fate {
-	case imports.InNote:
+	case entry.InNote:
 		return v.Words.Say("into the note")
-	case imports.LeftOut:
+	case entry.LeftOut:
 		return v.Words.Say("left out")
-	case imports.Altered:
+	case entry.Altered:
 		return v.Words.Say("taken in another form")
 	}
 	return ""
@@ -460,7 +462,7 @@ func mapImport(v *shell.Request) shell.View {
 		targets = append(targets, info.Columns[i].Target)
 	}
 	info.Options.Companies = v.Sent.Text("records") == "companies"
-	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = imports.Duplicates(v.Sent.Text("duplicates")), v.Sent.Text("dates") == "monthFirst", []string{}
+	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = mapping.Duplicates(v.Sent.Text("duplicates")), v.Sent.Text("dates") == "monthFirst", []string{}
 	for tag := range strings.FieldsFuncSeq(v.Sent.Text("tags"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
 		if tag = strings.TrimSpace(tag); tag != "" {
 			info.Options.Tags = append(info.Options.Tags, tag)
@@ -601,7 +603,7 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 			n := copy(headed[:len(heads)], l.Cells)
 			var notes []string
 			for _, p := range l.Problems {
-				if p.Fate == "" || p.Fate == imports.LeftOut {
+				if p.Fate == "" || p.Fate == entry.LeftOut {
 					notes = append(notes, shell.Joined(": ", targetLabel(v, p.Field), p.Message))
 				}
 			}

@@ -24,6 +24,7 @@ import (
 	"kartei/kit/archive"
 	"kartei/kit/sheet"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // Import has the commands for imports.
@@ -127,7 +128,7 @@ func addFile(all *archive.Bundle, name string) error {
 type importCheckCmd struct {
 	importActor
 	Columns     map[string]string  `name:"column" placeholder:"HEADING=MEMBER" mapsep:"none" help:"What a column is, by its heading or its number from 1: a member such as lastName, or nothing to leave it out. Columns that are not named are what was guessed. Repeatable."`
-	Duplicates  imports.Duplicates `name:"duplicates" placeholder:"skip|fill|replace" help:"What becomes of contacts that are there already: skip by default."`
+	Duplicates  mapping.Duplicates `name:"duplicates" placeholder:"skip|fill|replace" help:"What becomes of contacts that are there already: skip by default."`
 	Companies   *bool              `name:"companies" negatable:"" help:"Make companies of the rows of a table; by default as the headings say."`
 	MonthFirst  *bool              `name:"month-first" negatable:"" help:"Read 5/17/1984 as a day in May."`
 	Tags        []string           `name:"tag" sep:"none" placeholder:"TAG" help:"A tag for every contact. Repeatable."`
@@ -138,7 +139,7 @@ type importCheckCmd struct {
 // profile is a mapping for files of the same kind.
 type profile struct {
 	Columns    map[string]string  `json:"columns"`
-	Duplicates imports.Duplicates `json:"duplicates"`
+	Duplicates mapping.Duplicates `json:"duplicates"`
 	MonthFirst *bool              `json:"monthFirst,omitempty"`
 	Companies  *bool              `json:"companies,omitempty"`
 	Tags       []string           `json:"tags"`
@@ -146,7 +147,7 @@ type profile struct {
 
 // Help returns the text below the command's summary.
 func (*importCheckCmd) Help() string {
-	return "The members are " + strings.Join(imports.Targets(), ", ") +
+	return "The members are " + strings.Join(mapping.Targets(), ", ") +
 		".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none;\nother becomes a line of the note, and *.label says what kind of value the column beside it has."
 }
 
@@ -176,7 +177,7 @@ func (c *importCheckCmd) Run(ctx context.Context, g *command.Globals) error {
 // mapping returns the columns and choices: from the flags, then from the profile, then
 // from what was guessed.
 func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err error) {
-	p := profile{Duplicates: imports.Skip}
+	p := profile{Duplicates: mapping.Skip}
 	if c.Profile != "" {
 		b, err := os.ReadFile(c.Profile)
 		if err != nil {
@@ -202,7 +203,7 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 		}
 		in.Targets[i] = c.Columns[name]
 	}
-	in.Options = imports.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), Tags: p.Tags}
+	in.Options = mapping.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), Tags: p.Tags}
 	// The server has guessed these from the file. A profile knows better, and flags go first.
 	in.MonthFirst, in.Companies = x.Options.MonthFirst, x.Options.Companies
 	for _, choice := range []struct{ to, of *bool }{

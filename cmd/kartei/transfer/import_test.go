@@ -12,12 +12,13 @@ import (
 	"kartei/door/admin/socket"
 	"kartei/kit/fault"
 	"kartei/transfer/imports"
+	"kartei/transfer/imports/mapping"
 )
 
 // The columns of a check come from the flags, then from the profile, then from what
 // was guessed.
 func TestImportMapping(t *testing.T) {
-	x := imports.Import{Columns: []imports.Column{
+	x := imports.Import{Columns: []mapping.Column{
 		{Heading: "Name", Target: "name"},
 		{Heading: "Tel", Target: "phone"},
 		{Heading: "Firma", Target: "company"},
@@ -26,19 +27,19 @@ func TestImportMapping(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "profile.json")
 	first := importCheckCmd{
 		Columns:    map[string]string{"Name": "lastName", "4": "note"},
-		Duplicates: imports.Fill,
+		Duplicates: mapping.Fill,
 		Tags:       []string{"Umzug"},
 	}
 	in, err := first.mapping(&x)
-	if err != nil || strings.Join(in.Targets, " ") != "lastName phone company note" || in.Duplicates != imports.Fill {
+	if err != nil || strings.Join(in.Targets, " ") != "lastName phone company note" || in.Duplicates != mapping.Fill {
 		t.Fatalf("%+v %v", in, err)
 	}
 	if err := saveProfile(name, &x, in); err != nil {
 		t.Fatal(err)
 	}
-	second := importCheckCmd{Profile: name, Columns: map[string]string{"Firma": ""}, Duplicates: imports.Skip}
+	second := importCheckCmd{Profile: name, Columns: map[string]string{"Firma": ""}, Duplicates: mapping.Skip}
 	in, err = second.mapping(&x)
-	if err != nil || strings.Join(in.Targets, " ") != "lastName phone  note" || in.Duplicates != imports.Skip ||
+	if err != nil || strings.Join(in.Targets, " ") != "lastName phone  note" || in.Duplicates != mapping.Skip ||
 		len(in.Tags) != 1 {
 		t.Errorf("%+v %v", in, err)
 	}
@@ -49,7 +50,7 @@ func TestImportMapping(t *testing.T) {
 
 // Columns with the same heading are named by their numbers, in profiles too.
 func TestImportSameHeading(t *testing.T) {
-	x := imports.Import{Columns: []imports.Column{
+	x := imports.Import{Columns: []mapping.Column{
 		{Heading: "Telefon", Target: "phone"},
 		{Heading: "Telefon"},
 		{Heading: "Ort", Target: "address.city"},

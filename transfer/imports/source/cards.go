@@ -98,7 +98,7 @@ func (f *File) addGroup(name, member string) {
 	if f.groups == nil {
 		f.groups = map[string][]string{}
 	}
-	f.groups[member] = append(f.groups[member], cut(name, 200))
+	f.groups[member] = append(f.groups[member], Cut(name, 200))
 }
 
 // Groups returns the names of the groups of cards by their members, once all entries are
@@ -177,19 +177,9 @@ func rank(p *vcard.Property) int {
 func (c *cardReader) add(member, text, label string, p *vcard.Property) {
 	if text = strings.TrimSpace(text); text != "" {
 		c.values = append(c.values, Value{
-			Column: columnOf[member], Text: text, Label: label, Rank: rank(p), Head: cut(p.Head, 100),
+			Column: columnOf[member], Text: text, Label: label, Rank: rank(p), Head: Cut(p.Head, 100),
 		})
 	}
-}
-
-// cut returns the beginning of a text.
-func cut(text string, runes int) string {
-	for i := range text {
-		if runes--; runes < 0 {
-			return text[:i] + "…"
-		}
-	}
-	return text
 }
 
 // plainTexts are the properties that are one text and one member.
@@ -319,7 +309,7 @@ func (c *cardReader) agent(p *vcard.Property) {
 
 // drop adds what no record takes.
 func (c *cardReader) drop(p *vcard.Property) {
-	c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: cut(p.Head, 100)})
+	c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: Cut(p.Head, 100)})
 }
 
 // isFax reports whether a label is of a fax.

@@ -4,7 +4,7 @@
 // bytes.go makes one kind of text of the bytes, encoding.go decides the encoding of each value,
 // cards.go and table.go find the entries. dialect.go and dialects.tsv say what headings mean,
 // headings.go and headings.txt what their words do, guess.go what values mean where headings are
-// silent. What becomes of an entry is a matter of package imports.
+// silent. What an entry says is a matter of package entry.
 package source
 
 import (
@@ -85,6 +85,28 @@ type Value struct {
 	Rank int `json:"r,omitempty"`
 	// Head is the property as the card names it.
 	Head string `json:"h,omitempty"`
+}
+
+// Cut returns at most so many runes of a text, with … behind what is cut.
+func Cut(text string, runes int) string {
+	for i := range text {
+		if runes--; runes < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// JoinLines returns the lines of a text as one, with commas between them.
+func JoinLines(text string) string {
+	var parts []string
+	for part := range strings.FieldsFuncSeq(text,
+		func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' }) {
+		if part = strings.TrimSuffix(strings.TrimSpace(part), ","); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Entry is an entry of a file.

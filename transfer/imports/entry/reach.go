@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"regexp"
@@ -7,6 +7,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
+	"kartei/transfer/imports/names"
 )
 
 // How somebody is reached: emails, telephone numbers, addresses of the web.
@@ -50,24 +51,24 @@ func takenAs(text string) i18n.Text {
 
 // repaired reports whether an address is something else than what stands in its cell, beside
 // the names of the entry and the brackets between both.
-func (e *entry) repaired(cell, address string) bool {
+func (e *Entry) repaired(cell, address string) bool {
 	cell = invisible.Remove(cell)
 	before, after, found := strings.Cut(cell, address)
 	if !found {
 		return true
 	}
-	names := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name")}, " ")
-	if rest := before + " " + after; len(nameWords(rest)) > 0 {
-		return !says(names, rest)
+	own := strings.Join([]string{e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.Text("name")}, " ")
+	if rest := before + " " + after; len(names.Words(rest)) > 0 {
+		return !names.Covers(own, rest)
 	}
 	return strings.Trim(before+after, " <>\n\t") != ""
 }
 
 // reach sets emails, numbers and addresses of the web.
-func (e *entry) reach() {
+func (e *Entry) reach() {
 	for _, i := range e.meaning("email") {
 		address, name := emailOf(i.text)
-		if e.exact {
+		if e.Exact {
 			address, name = i.text, ""
 		}
 		tells := false
@@ -76,31 +77,31 @@ func (e *entry) reach() {
 			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat,
 				"The format is not valid.")
 			continue
-		case name != "" && !e.firm && e.text("lastName") == "" && e.text("firstName") == "":
+		case name != "" && !e.Firm && e.Text("lastName") == "" && e.Text("firstName") == "":
 			e.takeName(item{member: "email", text: name, heading: i.heading}, name)
-		case name != "" && !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName")+" "+e.text("name"), name):
+		case name != "" && !names.Covers(e.Text("title")+" "+e.Text("firstName")+" "+e.Text("lastName")+" "+e.Text("name"), name):
 			tells = true
 			e.tell(Altered, "email", i, fault.InvalidFormat, takenAs(address))
 		}
-		if !tells && !e.exact && e.repaired(i.text, address) {
+		if !tells && !e.Exact && e.repaired(i.text, address) {
 			e.tell(Altered, "email", i, fault.InvalidFormat, takenAs(address))
 		}
-		if e.text("email") == "" {
+		if e.Text("email") == "" {
 			e.set("email", i, address)
-		} else if !strings.EqualFold(e.text("email"), address) {
+		} else if !strings.EqualFold(e.Text("email"), address) {
 			i.text = address
 			e.move("email", e.labelled("email", i.kind), i, noPlace, onlyOne)
 		}
 	}
 	e.numbers()
 	for _, i := range e.meaning("website") {
-		if !e.firm || e.text("website") != "" || !e.link(i) {
+		if !e.Firm || e.Text("website") != "" || !e.link(i) {
 			e.move("website", e.labelled("website", i.kind), i, noPlace, noField)
 		}
 	}
 	for _, i := range e.has("email.display") { // Outlook: Anna Berg (anna@example.com)
-		if !says(strings.Join([]string{
-			e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.text("email"), e.company,
+		if !names.Covers(strings.Join([]string{
+			e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.Text("name"), e.Text("email"), e.Company,
 			strings.Join(e.lines, " "),
 		}, " "), i.text) {
 			e.move("email", e.say("name"), i, noPlace, noField)
@@ -109,7 +110,7 @@ func (e *entry) reach() {
 }
 
 // link sets the website of a company.
-func (e *entry) link(i item) bool {
+func (e *Entry) link(i item) bool {
 	text := strings.TrimSpace(i.text)
 	schemed := strings.Contains(text, "://")
 	if !schemed {
@@ -118,7 +119,7 @@ func (e *entry) link(i item) bool {
 	if strings.ContainsAny(text, " \n") || !strings.Contains(text, ".") {
 		return false
 	}
-	if !schemed && !e.exact {
+	if !schemed && !e.Exact {
 		e.tell(Altered, "website", i, fault.InvalidFormat, takenAs(text))
 	}
 	e.set("website", i, text)
@@ -126,18 +127,18 @@ func (e *entry) link(i item) bool {
 }
 
 // numbers sets the telephone numbers.
-func (e *entry) numbers() {
+func (e *Entry) numbers() {
 	for _, i := range e.callable("mobile", "phone") {
 		text := e.oneLine(invisible.Remove(i.text))
 		member := i.member
-		if e.firm || member == "" {
+		if e.Firm || member == "" {
 			member = "phone"
 		}
 		switch {
-		case e.text(member) == text:
-		case e.exact:
+		case e.Text(member) == text:
+		case e.Exact:
 			e.set(member, i, text)
-		case e.text(member) != "":
+		case e.Text(member) != "":
 			e.move(i.member, e.labelled(i.member, i.kind), i, noPlace, onlyOne)
 		default:
 			number, rest := remark(e.withZero(i, text))

@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ import (
 
 // withoutOpenQuote returns the text of a cell without a quote that lacks its other half, and
 // tells what it left out.
-func (e *entry) withoutOpenQuote(i item, text string) string {
+func (e *Entry) withoutOpenQuote(i item, text string) string {
 	rest := text
 	if opensOnly(text) {
 		rest = text[1:]

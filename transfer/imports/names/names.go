@@ -1,4 +1,5 @@
-package imports
+// Package names owns how the name of a person or a company is read.
+package names
 
 import (
 	"regexp"
@@ -21,14 +22,32 @@ var salutations = map[string]string{
 // greeting matches what stands before a salutation in a letter.
 var greeting = regexp.MustCompile(`^(?i)(sehr geehrter?|liebere?|liebe|hallo|guten tag|werter?|an|dear|to)\s+`)
 
-func salutationOf(text string) string {
+// Salutation returns mr, ms or mx for a text that is a salutation, and an empty text for others.
+func Salutation(text string) string {
 	text = strings.ToLower(strings.TrimRight(strings.TrimSpace(text), " ,.!"))
-	return salutations[greeting.ReplaceAllString(text, "")]
+	return salutations[WithoutGreeting(text)]
+}
+
+// WithoutGreeting returns a text without the words before a salutation: Sehr geehrte.
+func WithoutGreeting(text string) string { return greeting.ReplaceAllString(text, "") }
+
+// IsSalutation reports whether a word is a salutation, with or without a dot.
+func IsSalutation(word string) bool {
+	return salutations[strings.ToLower(strings.TrimSuffix(word, "."))] != ""
 }
 
 // spoken matches the salutations that stand before a name. Single letters are first names
 // there.
 var spoken = regexp.MustCompile(`^(?i)(herrn?|hrn?|frau|fr|fräulein|mr|mrs|ms|mx|miss|mister|monsieur|madame|mme|signora?|señora?|mevrouw|mevr|dhr|pani)\.?$`)
+
+// SpokenSalutation returns the salutation with which a line begins, empty for none.
+func SpokenSalutation(line string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if !spoken.MatchString(first) {
+		return ""
+	}
+	return Salutation(first)
+}
 
 var (
 	// titled matches a word with which a title begins, titledMore one that follows.
@@ -75,21 +94,28 @@ func titleLength(words []string) (n int) {
 	return n
 }
 
-// nameFields returns the words of a name, with the letters of a title in one word.
-func nameFields(text string) []string {
+// fields returns the words of a name, with the letters of a title in one word.
+func fields(text string) []string {
 	return strings.Fields(titledApart.ReplaceAllString(text, "$1.$2."))
 }
 
-// isTitle reports whether a text is made of titles alone.
-func isTitle(text string) bool {
-	words := nameFields(text)
+// CutTitle returns the title with which a text begins, and what follows.
+func CutTitle(text string) (title, rest string) {
+	words := fields(text)
+	n := titleLength(words)
+	return strings.Join(words[:n], " "), strings.Join(words[n:], " ")
+}
+
+// IsTitle reports whether a text is made of titles alone.
+func IsTitle(text string) bool {
+	words := fields(text)
 	return len(words) > 0 && titleLength(words) == len(words)
 }
 
-// isDegree reports whether a text is made of degrees alone, as they stand behind a name.
-func isDegree(text string) bool {
+// IsDegree reports whether a text is made of degrees alone, as they stand behind a name.
+func IsDegree(text string) bool {
 	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); !degrees.MatchString(part) && !isTitle(part) {
+		if part = strings.TrimSpace(part); !degrees.MatchString(part) && !IsTitle(part) {
 			return false
 		}
 	}
@@ -101,6 +127,9 @@ var generation = regexp.MustCompile(`^(?i)\(?(jun|sen|jr|sr|junior|senior|ii|iii
 
 // roman matches the number of a generation, behind a name alone.
 var roman = regexp.MustCompile(`^[IVX]{1,4}\.?$`)
+
+// IsGeneration reports whether a text tells a parent from a child: jun., III.
+func IsGeneration(text string) bool { return generation.MatchString(text) || roman.MatchString(text) }
 
 var (
 	// degrees match what stands behind a name and a comma, and is no first name.
@@ -125,8 +154,11 @@ var (
 	bodies = regexp.MustCompile(`(?i)^(familie|fam\.|eheleute|ehel\.|ehepaar|erben|erbengemeinschaft|nachlass|geschwister|weg|wohnungseigentümergemeinschaft|eigentümergemeinschaft|the)\s|\p{L}{3}(verwaltung|versicherung|kasse|bank|gericht|verband|werke|kammer|zentrale|hotline)(\s|$)|\./\.|\s(gegen|vs\.?)\s|\d|@`)
 )
 
-// isFirmName reports whether a name says that it is a company's.
-func isFirmName(name string) bool {
+// WithoutFirm returns the name of a company without the word Firma before it.
+func WithoutFirm(name string) string { return calledFirm.ReplaceAllString(name, "") }
+
+// IsFirm reports whether a name says that it is a company's.
+func IsFirm(name string) bool {
 	first, _, _ := strings.Cut(name, " ")
 	return !spoken.MatchString(first) && (formal.MatchString(name) || partners.MatchString(name) ||
 		houses.MatchString(name))
@@ -135,27 +167,31 @@ func isFirmName(name string) bool {
 // firmSalutation matches what stands in place of a salutation for a company.
 var firmSalutation = regexp.MustCompile(`^(?i)(an )?(die |das |den )?(firma|fa\.?|firmen|unternehmen|company|gesellschaft|organisation|behörde|verein|institution|juristische person)$`)
 
+// IsFirmSalutation reports whether a text stands in place of a salutation for a company.
+func IsFirmSalutation(text string) bool { return firmSalutation.MatchString(strings.TrimSpace(text)) }
+
 var (
 	// particles begin a last name, and so do titles of nobility.
 	particles = regexp.MustCompile(`^(von|vom|van|zu|zum|zur|de|del|della|der|den|di|da|dos|du|la|le|ter|ten|af|av|bin|ibn|al|el|'t|d'|dal|auf|v\.)$`)
 	nobility  = regexp.MustCompile(`^(Reichs|Burg|Land|Mark|Erb)?(Freiherr|Frhr\.|Freifrau|Freiin|Graf|Gräfin|graf|gräfin|Baron|Baronin|Baronesse|Prinz|Prinzessin|prinz|prinzessin|Fürst|Fürstin|Ritter|Edler|Edle|Herzog|Herzogin)$`)
 )
 
-// isPrefix reports whether all words of a text begin a last name.
-func isPrefix(text string) bool {
+// IsPrefix reports whether all words of a text begin a last name.
+func IsPrefix(text string) bool {
 	words := strings.Fields(text)
 	return len(words) > 0 && !slices.ContainsFunc(words,
 		func(w string) bool { return w != "und" && !particles.MatchString(w) && !nobility.MatchString(w) })
 }
 
-// nameParts is a whole name with its parts.
-type nameParts struct {
-	salutation, title, first, last string
-	// maiden is the former name, remark what stands in brackets.
-	maiden, remark string
-	// firm says that it is the name of a company, whole that it is not the name of one
-	// person, doubtful that the parts may be others.
-	firm, whole, doubtful bool
+// Parts are the parts of a whole name. Those that it has not are empty.
+type Parts struct {
+	// Salutation is mr, ms or mx.
+	Salutation, Title, First, Last string
+	// Maiden is the former name, Remark what stands in brackets.
+	Maiden, Remark string
+	// Firm says that it is the name of a company, Whole that it is not the name of one
+	// person, Doubtful that the parts may be others.
+	Firm, Whole, Doubtful bool
 }
 
 // maiden matches a former name behind a name.
@@ -164,13 +200,13 @@ var maiden = regexp.MustCompile(`(?i)[,\s(]+(?:geb\.?\s+|geb\.|geborene[rs]?\s+|
 // remarked matches a remark in brackets.
 var remarked = regexp.MustCompile(`(\S*)\s*\(([^()]*)\)`)
 
-// divide divides a whole name: Dr. Anna von Berg, or Berg, Anna. What names a company or
+// Divide divides a whole name: Dr. Anna von Berg, or Berg, Anna. What names a company or
 // several people stays whole. lastFirst says that the last name comes first also without a
 // comma.
-func divide(name string, lastFirst bool) (p nameParts) {
+func Divide(name string, lastFirst bool) (p Parts) {
 	whole := strings.Join(strings.Fields(name), " ")
-	if isFirmName(whole) {
-		return nameParts{last: calledFirm.ReplaceAllString(whole, ""), firm: true}
+	if IsFirm(whole) {
+		return Parts{Last: WithoutFirm(whole), Firm: true}
 	}
 	name = whole
 	if m := maiden.FindStringSubmatch(name); m != nil {
@@ -180,32 +216,32 @@ func divide(name string, lastFirst bool) (p nameParts) {
 		} else if strings.HasSuffix(m[0], "(") { // Meier geb. Schulze (Mutter)
 			end = " ("
 		}
-		p.maiden, name = m[1], strings.TrimSpace(strings.Replace(name, m[0], end, 1))
+		p.Maiden, name = m[1], strings.TrimSpace(strings.Replace(name, m[0], end, 1))
 	}
 	name = p.cutRemark(name)
 	if bodies.MatchString(name) || formal.MatchString(name) || strings.Contains(name, " / ") {
-		return nameParts{last: whole, whole: true}
+		return Parts{Last: whole, Whole: true}
 	}
 	parts, degree := p.cutDegrees(name)
 	switch len(parts) {
 	case 0:
-		return nameParts{last: whole, whole: true}
+		return Parts{Last: whole, Whole: true}
 	case 1:
-		p.divideWords(nameFields(parts[0]), lastFirst)
+		p.divideWords(fields(parts[0]), lastFirst)
 	case 2:
 		p.divideList(parts[0], parts[1])
 	default:
-		p.whole = true
+		p.Whole = true
 	}
-	if p.whole {
-		return nameParts{last: whole, whole: true}
+	if p.Whole {
+		return Parts{Last: whole, Whole: true}
 	}
-	p.title = strings.TrimPrefix(p.title+degree, ", ")
+	p.Title = strings.TrimPrefix(p.Title+degree, ", ")
 	return p
 }
 
 // cutRemark takes remarks in brackets out of a name. Those of a title stay.
-func (p *nameParts) cutRemark(name string) string {
+func (p *Parts) cutRemark(name string) string {
 	var remarks []string
 	name = remarked.ReplaceAllStringFunc(name, func(text string) string {
 		m := remarked.FindStringSubmatch(text)
@@ -215,12 +251,12 @@ func (p *nameParts) cutRemark(name string) string {
 		remarks = append(remarks, m[2])
 		return m[1]
 	})
-	p.remark = strings.Join(remarks, ", ")
+	p.Remark = strings.Join(remarks, ", ")
 	return strings.TrimSpace(name)
 }
 
 // cutDegrees returns the parts between the commas of a name, and the degrees behind them.
-func (p *nameParts) cutDegrees(name string) (parts []string, degree string) {
+func (p *Parts) cutDegrees(name string) (parts []string, degree string) {
 	for part := range strings.SplitSeq(name, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			parts = append(parts, part)
@@ -229,10 +265,10 @@ func (p *nameParts) cutDegrees(name string) (parts []string, degree string) {
 	prefix := ""
 	for n := len(parts) - 1; n > 0; n-- {
 		switch {
-		case isDegree(parts[n]):
+		case IsDegree(parts[n]):
 			degree = ", " + parts[n] + degree
 			parts = slices.Delete(parts, n, n+1)
-		case isPrefix(parts[n]): // Stein, Freiherr von, Karl
+		case IsPrefix(parts[n]): // Stein, Freiherr von, Karl
 			prefix = strings.TrimSpace(parts[n] + " " + prefix)
 			parts = slices.Delete(parts, n, n+1)
 		case generation.MatchString(parts[n]):
@@ -257,64 +293,64 @@ func (p *nameParts) cutDegrees(name string) (parts []string, degree string) {
 }
 
 // cutFront takes salutation and title from the beginning of a name.
-func (p *nameParts) cutFront(words []string) []string {
+func (p *Parts) cutFront(words []string) []string {
 	if len(words) > 1 && spoken.MatchString(words[0]) {
-		p.salutation, words = salutationOf(words[0]), words[1:]
+		p.Salutation, words = Salutation(words[0]), words[1:]
 	}
 	if n := min(titleLength(words), len(words)-1); n > 0 {
 		for n > 1 && joins.MatchString(words[n-1]) {
 			n--
 		}
-		p.title, words = strings.TrimSpace(p.title+" "+strings.Join(words[:n], " ")), words[n:]
+		p.Title, words = strings.TrimSpace(p.Title+" "+strings.Join(words[:n], " ")), words[n:]
 	}
 	return words
 }
 
 // divideList divides a name whose last name stands before a comma.
-func (p *nameParts) divideList(last, given string) {
-	lastWords := p.cutFront(nameFields(last))
-	words := nameFields(given)
+func (p *Parts) divideList(last, given string) {
+	lastWords := p.cutFront(fields(last))
+	words := fields(given)
 	if len(words) > 1 {
 		words = p.cutFront(words)
 	}
-	if several(lastWords) || several(words) {
-		p.whole = true
+	if severalWords(lastWords) || severalWords(words) {
+		p.Whole = true
 		return
 	}
 	at := len(words)
-	for at > 1 && isPrefix(words[at-1]) { // Berg, Anna von
+	for at > 1 && IsPrefix(words[at-1]) { // Berg, Anna von
 		at--
 	}
-	p.first, p.last = strings.Join(words[:at], " "), strings.Join(append(slices.Clone(words[at:]), lastWords...), " ")
+	p.First, p.Last = strings.Join(words[:at], " "), strings.Join(append(slices.Clone(words[at:]), lastWords...), " ")
 	n := len(lastWords)
 	if n > 1 && generation.MatchString(lastWords[n-1]) {
 		n--
 	}
-	p.doubtful = n > 1 && at == len(words) && !isPrefix(lastWords[0]) // Hans Berg, Köln
+	p.Doubtful = n > 1 && at == len(words) && !IsPrefix(lastWords[0]) // Hans Berg, Köln
 }
 
 // divideWords divides the words of a name without a comma.
-func (p *nameParts) divideWords(words []string, lastFirst bool) {
+func (p *Parts) divideWords(words []string, lastFirst bool) {
 	words = p.cutFront(words)
-	if several(words) {
-		p.whole = true
+	if severalWords(words) {
+		p.Whole = true
 		return
 	}
 	if lastFirst {
 		at := 0
-		for at < len(words)-1 && isPrefix(words[at]) {
+		for at < len(words)-1 && IsPrefix(words[at]) {
 			at++
 		}
 		at = min(at+1, len(words))
 		if at < len(words) && generation.MatchString(words[at]) {
 			at++
 		}
-		p.last, p.first = strings.Join(words[:at], " "), strings.Join(words[at:], " ")
+		p.Last, p.First = strings.Join(words[:at], " "), strings.Join(words[at:], " ")
 		return
 	}
 	for n := 1; n < len(words); n++ { // Karl Kraus Dipl.-Ing.
 		if strings.Contains(words[n], ".") && titleLength(words[n:]) == len(words)-n {
-			p.title, words = strings.TrimPrefix(p.title+", "+strings.Join(words[n:], " "), ", "), words[:n]
+			p.Title, words = strings.TrimPrefix(p.Title+", "+strings.Join(words[n:], " "), ", "), words[:n]
 		}
 	}
 	at := len(words) - 1
@@ -328,12 +364,15 @@ func (p *nameParts) divideWords(words []string, lastFirst bool) {
 		}
 	}
 	at = max(at, 0)
-	p.first, p.last = strings.Join(words[:at], " "), strings.Join(words[at:], " ")
+	p.First, p.Last = strings.Join(words[:at], " "), strings.Join(words[at:], " ")
 }
 
-// several reports whether words name more than one person: Peter und Petra. The one of
+// Several reports whether a name is the one of several people: Peter und Petra.
+func Several(name string) bool { return severalWords(strings.Fields(name)) }
+
+// severalWords reports whether words name more than one person: Peter und Petra. The one of
 // von und zu joins no names.
-func several(words []string) bool {
+func severalWords(words []string) bool {
 	for n, word := range words {
 		if joins.MatchString(word) && !(n > 0 && n < len(words)-1 && particles.MatchString(words[n-1]) &&
 			particles.MatchString(words[n+1])) {
@@ -343,15 +382,37 @@ func several(words []string) bool {
 	return false
 }
 
-// nameWords are the words of a name, to compare two of them.
-func nameWords(text string) []string {
+// Words returns the words of a name in small letters, to compare two of them.
+func Words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text),
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// says reports whether all words of a name are among others.
-func says(others, name string) bool {
-	all := nameWords(others)
-	return !slices.ContainsFunc(nameWords(name),
+// Covers reports whether all words of a name are among others. Salutations do not count.
+func Covers(others, name string) bool {
+	all := Words(others)
+	return !slices.ContainsFunc(Words(name),
 		func(w string) bool { return !slices.Contains(all, w) && salutations[w] == "" })
+}
+
+// WithPrefix returns a last name with what stands before it: von.
+func WithPrefix(prefix, last string) string {
+	if last == "" || prefix == "" || strings.HasPrefix(last, prefix+" ") {
+		return last
+	}
+	return prefix + " " + last
+}
+
+// IsLast reports whether a name is one word, with what may stand before it.
+func IsLast(name string) bool {
+	words := strings.Fields(name)
+	return len(words) == 1 || len(words) > 1 && IsPrefix(strings.Join(words[:len(words)-1], " "))
+}
+
+// firstNames matches what looks like first names.
+var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)
+
+// AreFirst reports whether a text looks like first names.
+func AreFirst(text string) bool {
+	return firstNames.MatchString(text) && !IsTitle(text) && !IsDegree(text) && !generation.MatchString(text)
 }

@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/names"
 	"kartei/transfer/imports/source"
 )
 
@@ -17,8 +19,8 @@ import (
 // titles, and whether it is a person or a company.
 
 // namePerson sets the members of a person's name, and what belongs to it.
-func (e *entry) namePerson() {
-	names, prefix := map[string]string{}, ""
+func (e *Entry) namePerson() {
+	parts, prefix := map[string]string{}, ""
 	for _, member := range []string{"lastName", "firstName", "middleName"} {
 		taken := false
 		for _, i := range e.meaning(member) {
@@ -30,20 +32,20 @@ func (e *entry) namePerson() {
 			case taken && member != "middleName":
 				e.move(member, e.say(member), i, noPlace, onlyOne)
 			default:
-				names[member], taken = strings.TrimSpace(names[member]+" "+text), true
+				parts[member], taken = strings.TrimSpace(parts[member]+" "+text), true
 			}
 		}
 	}
-	e.name("lastName", withPrefix(prefix, names["lastName"]))
-	e.name("firstName", strings.TrimSpace(names["firstName"]+" "+names["middleName"]))
+	e.name("lastName", names.WithPrefix(prefix, parts["lastName"]))
+	e.name("firstName", strings.TrimSpace(parts["firstName"]+" "+parts["middleName"]))
 	spokenTitles := e.titles()
 	for _, i := range e.has("salutation") {
 		e.salute(i)
 	}
 	for _, i := range spokenTitles {
-		switch known := salutationOf(i.text); e.body["salutation"] {
+		switch known := names.Salutation(i.text); e.Body["salutation"] {
 		case nil:
-			e.body["salutation"] = known
+			e.Body["salutation"] = known
 		case known:
 		default:
 			e.move("title", e.say("title"), i, noPlace, onlyOne)
@@ -51,19 +53,19 @@ func (e *entry) namePerson() {
 	}
 	e.wholeName()
 	e.suffixes()
-	for n, i := range e.meaning(targetCompany) {
+	for n, i := range e.meaning(mapping.Company) {
 		if n > 0 {
-			if !strings.EqualFold(i.text, e.company) {
-				e.move(targetCompany, e.say("firm"), i, noPlace, onlyOne)
+			if !strings.EqualFold(i.text, e.Company) {
+				e.move(mapping.Company, e.say("firm"), i, noPlace, onlyOne)
 			}
 			continue
 		}
-		if e.company = e.oneLine(i.text); nameKey(e.company) == "" {
-			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, "This name has no letters and no digits.")
-		} else if len([]rune(e.company)) > 200 {
-			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.TooLong, "The name of a company has at most 200 characters.")
+		if e.Company = e.oneLine(i.text); record.NameKey(&e.Company) == "" {
+			e.Company = ""
+			e.move(mapping.Company, e.say("firm"), i, fault.InvalidFormat, "This name has no letters and no digits.")
+		} else if len([]rune(e.Company)) > 200 {
+			e.Company = ""
+			e.move(mapping.Company, e.say("firm"), i, fault.TooLong, "The name of a company has at most 200 characters.")
 		}
 	}
 	e.jobs()
@@ -71,11 +73,11 @@ func (e *entry) namePerson() {
 
 // titles sets the title, and returns the titles that are salutations: English Outlook means
 // Mr by it.
-func (e *entry) titles() (spoken []item) {
+func (e *Entry) titles() (spoken []item) {
 	taken := false
 	for _, i := range e.meaning("title") {
 		switch {
-		case salutationOf(i.text) != "" && !e.exact:
+		case names.Salutation(i.text) != "" && !e.Exact:
 			spoken = append(spoken, i)
 		case taken:
 			e.move("title", e.say("title"), i, noPlace, onlyOne)
@@ -87,28 +89,20 @@ func (e *entry) titles() (spoken []item) {
 	return spoken
 }
 
-// withPrefix returns a last name with what stands before it: von.
-func withPrefix(prefix, last string) string {
-	if last == "" || prefix == "" || strings.HasPrefix(last, prefix+" ") {
-		return last
-	}
-	return prefix + " " + last
-}
-
 // jobs sets the job.
-func (e *entry) jobs() {
+func (e *Entry) jobs() {
 	for n, i := range e.meaning("jobTitle") {
 		switch {
-		case n == 0 && !e.firm:
+		case n == 0 && !e.Firm:
 			e.set("jobTitle", i, i.text)
-		case e.firm || !strings.EqualFold(i.text, e.text("jobTitle")):
+		case e.Firm || !strings.EqualFold(i.text, e.Text("jobTitle")):
 			e.move("jobTitle", e.labelled("jobTitle", i.kind), i, noPlace, onlyOne)
 		}
 	}
 }
 
 // name sets a part of the name, if there is one.
-func (e *entry) name(member, text string) {
+func (e *Entry) name(member, text string) {
 	if text != "" {
 		i := item{member: member, text: text}
 		if list := e.has(member); len(list) > 0 {
@@ -120,13 +114,13 @@ func (e *entry) name(member, text string) {
 
 // wholeName divides a whole name, unless its parts are there. Of a name that says more
 // than its parts nothing is lost.
-func (e *entry) wholeName() {
-	for _, i := range e.meaning(targetName) {
-		if e.exact {
+func (e *Entry) wholeName() {
+	for _, i := range e.meaning(mapping.Name) {
+		if e.Exact {
 			return
 		}
-		text := record.Clean(invisible.Tidy(lineText(i.text)))
-		if e.text("lastName") == "" && e.text("firstName") == "" {
+		text := record.Clean(invisible.Tidy(source.JoinLines(i.text)))
+		if e.Text("lastName") == "" && e.Text("firstName") == "" {
 			if e.saysAddress(text) {
 				continue
 			}
@@ -134,42 +128,42 @@ func (e *entry) wholeName() {
 			continue
 		}
 		all := []string{
-			e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetCompany), e.first("suffix"),
+			e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Company), e.first("suffix"),
 			e.first("title"), e.first("email"),
 		}
-		if !says(strings.Join(all, " "), text) {
-			e.move(targetName, e.say("name"), i, noPlace, noField)
+		if !names.Covers(strings.Join(all, " "), text) {
+			e.move(mapping.Name, e.say("name"), i, noPlace, noField)
 		}
 	}
 }
 
 // takeName sets the parts of a whole name. What is not sure of them is told.
-func (e *entry) takeName(i item, text string) {
-	p := divide(text, i.slot == source.LastFirst)
-	e.name("lastName", p.last)
-	e.name("firstName", p.first)
-	if p.title != "" && e.text("title") == "" {
-		e.set("title", i, p.title)
-	} else if p.title != "" && !says(e.text("title"), p.title) {
+func (e *Entry) takeName(i item, text string) {
+	p := names.Divide(text, i.slot == source.LastFirst)
+	e.name("lastName", p.Last)
+	e.name("firstName", p.First)
+	if p.Title != "" && e.Text("title") == "" {
+		e.set("title", i, p.Title)
+	} else if p.Title != "" && !names.Covers(e.Text("title"), p.Title) {
 		title := i
-		title.text = p.title
+		title.text = p.Title
 		e.move("title", e.say("title"), title, noPlace, onlyOne)
 	}
-	if p.salutation != "" && e.body["salutation"] == nil {
-		e.body["salutation"] = p.salutation
+	if p.Salutation != "" && e.Body["salutation"] == nil {
+		e.Body["salutation"] = p.Salutation
 	}
 	rest := i
-	if rest.text = p.maiden; p.maiden != "" {
-		e.move(targetName, e.say("maiden"), rest, noPlace, noField)
+	if rest.text = p.Maiden; p.Maiden != "" {
+		e.move(mapping.Name, e.say("maiden"), rest, noPlace, noField)
 	}
-	if rest.text = p.remark; p.remark != "" {
-		e.move(targetName, e.say("suffix"), rest, noPlace, noField)
+	if rest.text = p.Remark; p.Remark != "" {
+		e.move(mapping.Name, e.say("suffix"), rest, noPlace, noField)
 	}
 	switch {
-	case p.whole || p.firm:
+	case p.Whole || p.Firm:
 		e.tell(Altered, "lastName", i, noPlace,
 			"This is not the name of one person. It stands as a whole in the last name.")
-	case p.doubtful:
+	case p.Doubtful:
 		e.tell(Altered, "lastName", i, noPlace, "First and last name are not sure.")
 	}
 }
@@ -177,10 +171,10 @@ func (e *entry) takeName(i item, text string) {
 // secondNames decides what Name 2 is: the first name behind a last name, or the rest of the
 // name of a company. Else it stays what stands behind a name. A Name 1 of several words is
 // a whole name.
-func (e *entry) secondNames() {
+func (e *Entry) secondNames() {
 	list := e.has("lastName")
 	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.Name1 })
-	if at < 0 || e.exact || e.firm {
+	if at < 0 || e.Exact || e.Firm {
 		return
 	}
 	name, given := e.oneLine(list[at].text), len(e.has("firstName")) > 0
@@ -190,10 +184,10 @@ func (e *entry) secondNames() {
 			continue
 		}
 		switch {
-		case !isFirmName(name) && isFirmName(name+" "+text):
+		case !names.IsFirm(name) && names.IsFirm(name+" "+text):
 			list[at].text = name + " " + text
-		case !given && !isFirmName(name) && !several(strings.Fields(name)) && isLastName(name) &&
-			firstNames.MatchString(text) && !isTitle(text) && !isDegree(text) && !generation.MatchString(text):
+		case !given && !names.IsFirm(name) && !names.Several(name) && names.IsLast(name) &&
+			names.AreFirst(text):
 			i.member, i.slot = "firstName", ""
 			e.items["firstName"] = append(e.items["firstName"], i)
 		default:
@@ -202,56 +196,47 @@ func (e *entry) secondNames() {
 		e.items["suffix"] = slices.Delete(slices.Clone(e.items["suffix"]), n, n+1)
 		break
 	}
-	if len(e.has("firstName")) == 0 && !isLastName(name) && len(e.has(targetName)) == 0 && !isFirmName(list[at].text) {
+	if len(e.has("firstName")) == 0 && !names.IsLast(name) && len(e.has(mapping.Name)) == 0 && !names.IsFirm(list[at].text) {
 		i := list[at]
-		i.member, i.slot = targetName, ""
-		e.items[targetName] = []item{i}
+		i.member, i.slot = mapping.Name, ""
+		e.items[mapping.Name] = []item{i}
 		e.items["lastName"] = slices.Delete(slices.Clone(list), at, at+1)
 	}
 }
 
-// firstNames matches what looks like first names.
-var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)
-
-// isLastName reports whether a name is one word, with what may stand before it.
-func isLastName(name string) bool {
-	words := strings.Fields(name)
-	return len(words) == 1 || len(words) > 1 && isPrefix(strings.Join(words[:len(words)-1], " "))
-}
-
 // isCompany reports whether an entry is a company: its salutation says so, its name does, or
 // it has the name of a company alone.
-func (e *entry) isCompany() bool {
-	if e.exact {
+func (e *Entry) isCompany() bool {
+	if e.Exact {
 		return false
 	}
 	first := func(member string) (item, bool) {
 		for _, i := range e.has(member) {
 			if i.slot != source.Nobility && i.slot != source.Prefix && !nothingOf(member).MatchString(i.text) &&
-				!(member == targetName && e.saysAddress(i.text)) {
+				!(member == mapping.Name && e.saysAddress(i.text)) {
 				return i, true
 			}
 		}
 		return item{}, false
 	}
-	company, hasCompany := first(targetCompany)
+	company, hasCompany := first(mapping.Company)
 	name, named := first("lastName")
 	if !named {
-		name, named = first(targetName)
+		name, named = first(mapping.Name)
 	}
 	_, given := first("firstName")
 	switch {
 	case slices.ContainsFunc(e.has("salutation"),
-		func(i item) bool { return firmSalutation.MatchString(strings.TrimSpace(i.text)) }):
+		func(i item) bool { return names.IsFirmSalutation(i.text) }):
 		return hasCompany || named || given
-	case given, hasCompany && named && !says(company.text, name.text):
+	case given, hasCompany && named && !names.Covers(company.text, name.text):
 		return false
 	case !named:
 		return hasCompany && !slices.ContainsFunc(e.has("email"),
 			func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
-	case isFirmName(e.oneLine(name.text)):
+	case names.IsFirm(e.oneLine(name.text)):
 		if !hasCompany {
-			e.tell(Altered, targetName, name, noPlace, "This is the name of a company. The entry is a company.")
+			e.tell(Altered, mapping.Name, name, noPlace, "This is the name of a company. The entry is a company.")
 		}
 		return true
 	}
@@ -260,8 +245,8 @@ func (e *entry) isCompany() bool {
 
 // saysAddress reports whether a name is the email, the number or the company of the
 // entry: programs write it in place of a name.
-func (e *entry) saysAddress(text string) bool {
-	for _, member := range []string{"email", "phone", "mobile", targetCompany} {
+func (e *Entry) saysAddress(text string) bool {
+	for _, member := range []string{"email", "phone", "mobile", mapping.Company} {
 		if slices.ContainsFunc(e.has(member), func(i item) bool {
 			return strings.EqualFold(strings.TrimSpace(i.text), text)
 		}) {
@@ -273,19 +258,19 @@ func (e *entry) saysAddress(text string) bool {
 
 // suffixes sets what stands behind a name: what tells a parent from a child belongs to the
 // last name, a degree to the title. Anything else goes into the note.
-func (e *entry) suffixes() {
+func (e *Entry) suffixes() {
 	for _, i := range e.meaning("suffix") {
-		text := record.Clean(lineText(i.text))
+		text := record.Clean(source.JoinLines(i.text))
 		switch {
-		case e.exact, isDegree(text):
-			if !strings.Contains(e.text("title"), text) {
-				e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
+		case e.Exact, names.IsDegree(text):
+			if !strings.Contains(e.Text("title"), text) {
+				e.set("title", i, strings.TrimPrefix(e.Text("title")+", "+text, ", "))
 			}
-		case (generation.MatchString(text) || roman.MatchString(text)) && e.text("lastName") != "":
-			e.name("lastName", e.text("lastName")+" "+text)
-		case isPrefix(text) && e.text("lastName") != "":
-			e.name("lastName", withPrefix(text, e.text("lastName")))
-		case !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName"), text):
+		case names.IsGeneration(text) && e.Text("lastName") != "":
+			e.name("lastName", e.Text("lastName")+" "+text)
+		case names.IsPrefix(text) && e.Text("lastName") != "":
+			e.name("lastName", names.WithPrefix(text, e.Text("lastName")))
+		case !names.Covers(e.Text("title")+" "+e.Text("firstName")+" "+e.Text("lastName"), text):
 			e.move("suffix", e.say("suffix"), i, noPlace, noField)
 		}
 	}
@@ -296,9 +281,9 @@ func (e *entry) suffixes() {
 var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|keine?|herrn?\s*/\s*frau|frau\s*/\s*herrn?|herrn? (oder|bzw\.?) frau|(sehr geehrte )?damen und herren,?|unbekannt|unknown|leer)$`)
 
 // salute reads the salutation. A title beside it is the title.
-func (e *entry) salute(i item) {
-	text := strings.Trim(invisible.Remove(lineText(i.text)), " ,!")
-	if known := salutationOf(text); known != "" {
+func (e *Entry) salute(i item) {
+	text := strings.Trim(invisible.Remove(source.JoinLines(i.text)), " ,!")
+	if known := names.Salutation(text); known != "" {
 		e.saluteAs(i, known)
 		return
 	}
@@ -306,21 +291,20 @@ func (e *entry) salute(i item) {
 		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 		return
 	}
-	text = greeting.ReplaceAllString(text, "")
+	text = names.WithoutGreeting(text)
 	first, rest, _ := strings.Cut(text, " ")
-	known, words := salutationOf(first), nameFields(rest)
-	n := titleLength(words)
-	title, name := strings.Join(words[:n], " "), strings.Join(words[n:], " ")
-	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetName)}, " ")
+	known := names.Salutation(first)
+	title, name := names.CutTitle(rest)
+	all := strings.Join([]string{e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Name)}, " ")
 	switch {
-	case known != "" && len(words) > 0 && name == "", known != "" && name != "" && says(all, name):
+	case known != "" && title != "" && name == "", known != "" && name != "" && names.Covers(all, name):
 		// Frau Dr., Herr Dr. Müller
 		e.saluteAs(i, known)
 		e.titleOf(i, title)
-	case isTitle(text) && e.text("title") == "":
+	case names.IsTitle(text) && e.Text("title") == "":
 		e.set("title", i, text)
 		e.tell(Altered, "title", i, fault.NotInEnum, "This is a title and no salutation.")
-	case says(all, text): // Liebe Anna
+	case names.Covers(all, text): // Liebe Anna
 		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 	default:
 		e.move("salutation", e.say("salutation"), i, fault.NotInEnum, noSalutation)
@@ -328,10 +312,10 @@ func (e *entry) salute(i item) {
 }
 
 // saluteAs sets the salutation, unless another one is there.
-func (e *entry) saluteAs(i item, known string) {
-	switch e.body["salutation"] {
+func (e *Entry) saluteAs(i item, known string) {
+	switch e.Body["salutation"] {
 	case nil:
-		e.body["salutation"] = known
+		e.Body["salutation"] = known
 	case known:
 	default:
 		e.move("salutation", e.say(cmp.Or(i.kind, "salutation")), i, noPlace, onlyOne)
@@ -339,10 +323,10 @@ func (e *entry) saluteAs(i item, known string) {
 }
 
 // titleOf sets a title that stands in another member, unless it is there.
-func (e *entry) titleOf(i item, title string) {
+func (e *Entry) titleOf(i item, title string) {
 	switch {
-	case title == "" || says(e.text("title"), title):
-	case e.text("title") == "":
+	case title == "" || names.Covers(e.Text("title"), title):
+	case e.Text("title") == "":
 		e.set("title", i, title)
 	default:
 		i.text = title
@@ -353,31 +337,31 @@ func (e *entry) titleOf(i item, title string) {
 var noSalutation = i18n.Text("There is no such salutation. Possible are Ms, Mr and Mx.")
 
 // nameFirm sets the name of an entry that is a company itself.
-func (e *entry) nameFirm() {
+func (e *Entry) nameFirm() {
 	name, from := "", ""
-	for _, member := range []string{targetCompany, targetName, "lastName"} {
+	for _, member := range []string{mapping.Company, mapping.Name, "lastName"} {
 		for _, i := range e.meaning(member) {
 			text := e.oneLine(i.text)
 			said := text
-			if !e.exact {
-				text = calledFirm.ReplaceAllString(text, "")
+			if !e.Exact {
+				text = names.WithoutFirm(text)
 			}
 			switch {
-			case i.slot == source.Nobility || i.slot == source.Prefix || member == targetName && e.saysAddress(text):
-			case name == "" && e.exact:
+			case i.slot == source.Nobility || i.slot == source.Prefix || member == mapping.Name && e.saysAddress(text):
+			case name == "" && e.Exact:
 				name, from = text, member
 				e.set("name", i, text)
-			case e.exact:
+			case e.Exact:
 			case name == "":
 				if first := e.first("firstName"); member == "lastName" && first != "" {
 					text = strings.TrimSpace(first + " " + text)
 				}
 				name, from = text, member
 				e.set("name", i, text)
-				if calledFirm.MatchString(said) {
+				if names.WithoutFirm(said) != said {
 					e.tell(Altered, "name", i, noPlace, takenAs(text))
 				}
-			case member == "lastName" || text == "" || says(name, text):
+			case member == "lastName" || text == "" || names.Covers(name, text):
 			default:
 				e.move(member, e.say("name"), i, noPlace, onlyOne)
 			}
@@ -386,7 +370,7 @@ func (e *entry) nameFirm() {
 	if from != "lastName" { // who answers there
 		for _, member := range []string{"firstName", "lastName"} {
 			for _, i := range e.meaning(member) {
-				if !says(name, calledFirm.ReplaceAllString(i.text, "")) {
+				if !names.Covers(name, names.WithoutFirm(i.text)) {
 					e.move(member, e.say(member), i, noPlace, noField)
 				}
 			}
@@ -394,7 +378,7 @@ func (e *entry) nameFirm() {
 	}
 	for _, member := range []string{"middleName", "suffix", "title", "salutation"} {
 		for _, i := range e.meaning(member) {
-			if member != "salutation" || !firmSalutation.MatchString(strings.TrimSpace(i.text)) {
+			if member != "salutation" || !names.IsFirmSalutation(i.text) {
 				e.move(member, e.say(member), i, noPlace, noField)
 			}
 		}
@@ -404,39 +388,39 @@ func (e *entry) nameFirm() {
 
 // nameless gives an entry without a name one that it has in another place: its company
 // becomes a company, and a number is a name. It reports whether there is none.
-func (e *entry) nameless(mayMake bool) bool {
-	if e.firm {
-		if e.text("name") == "" {
-			if name := cmp.Or(e.text("email"), e.text("phone")); name != "" {
-				e.body["name"] = name
+func (e *Entry) nameless(mayMake bool) bool {
+	if e.Firm {
+		if e.Text("name") == "" {
+			if name := cmp.Or(e.Text("email"), e.Text("phone")); name != "" {
+				e.Body["name"] = name
 				e.tell(Altered, "name", item{
 					text: name,
 				}, noPlace, "The company has no name. It is called like its email address or number.")
 			}
 		}
-		return e.text("name") == ""
+		return e.Text("name") == ""
 	}
-	if e.text("lastName") != "" || e.text("firstName") != "" || e.text("email") != "" {
+	if e.Text("lastName") != "" || e.Text("firstName") != "" || e.Text("email") != "" {
 		return false
 	}
 	nickname := ""
 	if i := slices.IndexFunc(e.has(source.Other), func(i item) bool { return i.kind == "nickname" }); i >= 0 {
 		nickname = e.oneLine(e.has(source.Other)[i].text)
 	}
-	switch number := cmp.Or(e.text("mobile"), e.text("phone")); {
-	case nickname != "" && e.company == "":
-		e.body["lastName"] = nickname
+	switch number := cmp.Or(e.Text("mobile"), e.Text("phone")); {
+	case nickname != "" && e.Company == "":
+		e.Body["lastName"] = nickname
 		e.tell(Altered, "lastName", item{
 			text: nickname,
 		}, noPlace, "The entry has no name. It is called by its nickname.")
-	case e.company != "" && mayMake:
+	case e.Company != "" && mayMake:
 		e.late = true
-	case e.company != "":
-		e.body["lastName"] = e.company
-		e.tell(Altered, targetCompany, e.itemOf(targetCompany, e.company), noPlace, noFirms)
-		e.company = ""
+	case e.Company != "":
+		e.Body["lastName"] = e.Company
+		e.tell(Altered, mapping.Company, e.itemOf(mapping.Company, e.Company), noPlace, noFirms)
+		e.Company = ""
 	case number != "":
-		e.body["lastName"] = number
+		e.Body["lastName"] = number
 		e.tell(Altered, "lastName", item{
 			text: number,
 		}, noPlace, "The entry has no name. It is called like its number.")
@@ -449,17 +433,17 @@ func (e *entry) nameless(mayMake bool) bool {
 var noFirms = i18n.Text("You lack the right to create companies. The entry is a contact, and the name of the company is its last name.")
 
 // becomePerson makes a contact of a company, for whom may create no companies.
-func (e *entry) becomePerson() {
-	name := e.text("name")
-	e.firm = false
-	delete(e.body, "name")
+func (e *Entry) becomePerson() {
+	name := e.Text("name")
+	e.Firm = false
+	delete(e.Body, "name")
 	if name != "" {
-		e.body["lastName"] = name
-		e.tell(Altered, targetName, e.itemOf(targetName, name), noPlace, noFirms)
+		e.Body["lastName"] = name
+		e.tell(Altered, mapping.Name, e.itemOf(mapping.Name, name), noPlace, noFirms)
 	}
 	for _, member := range []string{"website", "legalForm", "vatId", "registerNumber"} {
-		if value := e.text(member); value != "" {
-			delete(e.body, member)
+		if value := e.Text(member); value != "" {
+			delete(e.Body, member)
 			e.move(member, e.say(member), item{text: value}, noPlace, noField)
 		}
 	}

@@ -1,32 +1,29 @@
-package imports
+// Package days owns how a day is read, as people and programs write it.
+package days
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"kartei/kit/fault"
 )
 
-// dateOrder is what the values of a column say of the order of day and month.
-type dateOrder string
+// Order is what the values of a column say of the order of day and month.
+type Order string
 
 // The orders. A column without a word of it has none.
 const (
-	dayFirst   dateOrder = "dayFirst"
-	monthFirst dateOrder = "monthFirst"
-	bothOrders dateOrder = "both"
+	DayFirst   Order = "dayFirst"
+	MonthFirst Order = "monthFirst"
+	bothOrders Order = "both"
 )
 
 // slashed matches a date whose order is not plain.
 var slashed = regexp.MustCompile(`^\s*(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}\b`)
 
-// learn notes what a value proves: 5/17/1984 has the month first.
-func (o dateOrder) learn(text string) dateOrder {
+// Learn notes what a value proves: 5/17/1984 has the month first.
+func (o Order) Learn(text string) Order {
 	m := slashed.FindStringSubmatch(text)
 	if m == nil {
 		return o
@@ -36,33 +33,14 @@ func (o dateOrder) learn(text string) dateOrder {
 	says := o
 	switch {
 	case a > 12 && b <= 12:
-		says = dayFirst
+		says = DayFirst
 	case b > 12 && a <= 12:
-		says = monthFirst
+		says = MonthFirst
 	}
 	if o != "" && says != o {
 		return bothOrders
 	}
 	return says
-}
-
-// american are the programs that write the month first in English.
-var american = []string{"Outlook", "Outlook.com", "Yahoo", "Salesforce", "HubSpot"}
-
-// hasMonthFirst reports whether the days of a table have the month first: its values prove
-// it, or its program writes them so and they do not prove the contrary.
-func hasMonthFirst(program string, columns []Column) bool {
-	first := slices.Contains(american, program)
-	for _, c := range columns {
-		switch {
-		case c.Target != "birthday":
-		case c.Dates == monthFirst:
-			return true
-		case c.Dates == dayFirst:
-			first = false
-		}
-	}
-	return first
 }
 
 // months are the beginnings of the names of months in German, English, French, Italian,
@@ -90,9 +68,11 @@ var (
 	noDay = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0+|0?1[./-]0?1[./-](0001|1601)|0001-01-01|1601-01-01|4501-01-01|0?1[./-]0?1[./-]4501|[./-]+)$`)
 )
 
-// dayOf returns a day as the API writes it. It is empty for what programs write in
-// place of no day. guessed says that the text leaves the day open, or has more than a day.
-func dayOf(text string, order dateOrder, first bool, year int) (day string, known, guessed bool) {
+// Read returns a day as the API writes it. It is empty for what programs write in
+// place of no day. order is what its column proves, and first says that the month comes first where
+// the column proves nothing. year is the present one: nobody is born after it. guessed says that the
+// text leaves the day open, or has more than a day.
+func Read(text string, order Order, first bool, year int) (day string, known, guessed bool) {
 	text = strings.TrimSpace(text)
 	guessed = !midnight.MatchString(clockTime.FindString(text))
 	text = strings.TrimSpace(clockTime.ReplaceAllString(text, ""))
@@ -116,7 +96,7 @@ func dayOf(text string, order dateOrder, first bool, year int) (day string, know
 			y, m, d = a, b, number(p[3])
 		case len(p[1]) <= 2:
 			d, m, y, short = a, b, number(p[3]), len(p[3]) <= 2
-			swap := !strings.Contains(text, ".") && (order == monthFirst || order != dayFirst && first)
+			swap := !strings.Contains(text, ".") && (order == MonthFirst || order != DayFirst && first)
 			guessed = guessed || short || swap && a > 12 || !swap && b > 12
 			if (swap || m > 12) && d <= 12 && !strings.Contains(text, ".") {
 				d, m = m, d
@@ -153,6 +133,7 @@ func dayOf(text string, order dateOrder, first bool, year int) (day string, know
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, d), true, guessed
 }
 
+// monthOf returns the number of a month, 0 for a name that is none.
 func monthOf(name string) int {
 	runes := []rune(strings.ToLower(name))
 	if s := string(runes); strings.HasPrefix(s, "juil") {
@@ -166,58 +147,11 @@ func monthOf(name string) int {
 // yearless matches a day without a year: --0412, --04-12, 1604-04-12.
 var yearless = regexp.MustCompile(`^(?:--|1604-?)(\d\d)-?(\d\d)$`)
 
-// dayWords returns how a day without a year is read.
-func dayWords(text string) string {
+// Words returns a day without a year as people read it: 12.4. for --0412. It returns other texts
+// unchanged.
+func Words(text string) string {
 	if m := yearless.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
 		return m[2] + "." + m[1] + "."
 	}
 	return text
-}
-
-// born reads the birthday.
-func (e *entry) born(c *content, today string) {
-	year, _ := strconv.Atoi(today[:4]) // it is a day
-	if y, m, d := e.first("birthday.year"), e.first("birthday.month"), e.first("birthday.day"); y+m+d != "" {
-		i := item{
-			member: "birthday", text: strings.Join([]string{y, m, d}, "-"),
-			heading: e.has(cmp.Or(map[bool]string{true: "birthday.year"}[y != ""],
-				map[bool]string{true: "birthday.month"}[m != ""], "birthday.day"))[0].heading,
-		}
-		if y == "" {
-			i.text = d + "." + m + "."
-		}
-		e.items["birthday"] = append(e.items["birthday"], i)
-	}
-	for n, i := range e.meaning("birthday") {
-		var order dateOrder
-		for _, column := range c.Columns {
-			if column.Target == "birthday" && column.Heading == i.heading {
-				order = column.Dates
-			}
-		}
-		day, known, guessed := dayOf(i.text, order, c.Options.MonthFirst, year)
-		if len(i.text) == 8 && e.exact {
-			day, known = i.text[:4]+"-"+i.text[4:6]+"-"+i.text[6:], true
-		} else if e.exact {
-			day, known = i.text, true
-		} else if len(day) > 4 && day[:4] == "1604" { // Apple's for no year
-			known = false
-		}
-		switch {
-		case known && day > today && !e.exact:
-			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, "This day has not been yet.")
-		case !known:
-			i.text = dayWords(i.text)
-			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat,
-				"This is no date. Possible is for example 1984-05-17.")
-		case day == "":
-		case e.firm || n > 0 && e.text("birthday") != day:
-			e.move("birthday", e.say("birthday"), i, noPlace, noField)
-		default:
-			if guessed && !e.exact {
-				e.tell(Altered, "birthday", i, fault.InvalidFormat, takenAs(day))
-			}
-			e.set("birthday", i, day)
-		}
-	}
 }

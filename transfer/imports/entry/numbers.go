@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"regexp"
@@ -8,7 +8,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/phone"
-	"kartei/record"
+	"kartei/transfer/imports/places"
 	"kartei/transfer/imports/source"
 )
 
@@ -42,8 +42,8 @@ var (
 var lost = i18n.Text("A spreadsheet has thrown away the last digits of this number.")
 
 // isLost reports whether a spreadsheet threw away the digits of an item. Then it is told.
-func (e *entry) isLost(i item) bool {
-	if e.exact || i.card || !lostDigits.MatchString(i.text) {
+func (e *Entry) isLost(i item) bool {
+	if e.Exact || i.card || !lostDigits.MatchString(i.text) {
 		return false
 	}
 	e.tell(LeftOut, i.member, i, fault.InvalidFormat, lost)
@@ -52,11 +52,11 @@ func (e *entry) isLost(i item) bool {
 
 // callable returns the items of members that may be telephone numbers. Others go into the
 // note.
-func (e *entry) callable(members ...string) (list []item) {
+func (e *Entry) callable(members ...string) (list []item) {
 	for _, member := range members {
 		for _, i := range e.meaning(member) {
 			switch {
-			case e.exact:
+			case e.Exact:
 				list = append(list, i)
 			case e.isLost(i):
 			case strings.ContainsAny(i.text, "0123456789") && !aDay.MatchString(i.text) && !strings.Contains(i.text, "@"):
@@ -78,7 +78,7 @@ const leastLost = 10
 
 // withZero repairs a number whose zero or plus sign a spreadsheet took, if only one of them
 // makes it the number of a mobile telephone.
-func (e *entry) withZero(i item, text string) string {
+func (e *Entry) withZero(i item, text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
 			return r
@@ -90,7 +90,7 @@ func (e *entry) withZero(i item, text string) string {
 	}
 	home := "DE"
 	for _, c := range e.has("address.country") {
-		if code, _, known := countryAndRegion(c.text); known {
+		if code, _, known := places.Country(c.text); known {
 			home = code
 			break
 		}
@@ -121,10 +121,10 @@ func where(number, home string) (country string, mobile bool) {
 }
 
 // joinVatID joins the country and the number of a VAT id of two columns.
-func (e *entry) joinVatID() {
+func (e *Entry) joinVatID() {
 	list := e.has("vatId")
 	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.CountryCode })
-	if at < 0 || e.exact {
+	if at < 0 || e.Exact {
 		return
 	}
 	code := strings.ToUpper(strings.TrimSpace(list[at].text))
@@ -133,53 +133,4 @@ func (e *entry) joinVatID() {
 		rest[0].text = code + rest[0].text
 	}
 	e.items["vatId"] = rest
-}
-
-// withoutName returns an address without the lines above it that name the entry.
-func (e *entry) withoutName(text string) string {
-	if e.exact || !strings.Contains(text, "\n") {
-		return text
-	}
-	names := strings.Join([]string{
-		e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company,
-	}, " ")
-	lines := strings.Split(text, "\n")
-	n, salutation, named := 0, "", false
-	for n < len(lines)-1 {
-		line := record.Clean(lines[n])
-		words := nameFields(line)
-		if len(words) > 0 && spoken.MatchString(words[0]) {
-			salutation = salutationOf(words[0])
-		}
-		rest := strings.TrimSpace(strings.Join(words, " "))
-		if !says(names, rest) && !isTitle(rest) && !firmSalutation.MatchString(rest) {
-			break
-		}
-		named = named || len(words) > 1 || len(words) == 1 &&
-			salutations[strings.ToLower(strings.TrimSuffix(words[0], "."))] == ""
-		n++
-	}
-	if !named {
-		return text
-	}
-	if salutation != "" && !e.firm && e.body["salutation"] == nil {
-		e.body["salutation"] = salutation
-	}
-	return strings.Join(lines[n:], "\n")
-}
-
-// boxed puts Postfach or PO Box before a bare number if the heading has that word. It returns other
-// texts unchanged.
-func boxed(i item, text string) string {
-	heading := source.Fold(i.heading)
-	if strings.Trim(text, "0123456789 ") != "" {
-		return text
-	}
-	switch {
-	case strings.Contains(heading, "postfach"), heading == "pfach":
-		return "Postfach " + text
-	case strings.Contains(heading, "pobox"):
-		return "PO Box " + text
-	}
-	return text
 }

@@ -1,11 +1,14 @@
-package imports
+package entry
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/transfer/imports/mapping"
+	"kartei/transfer/imports/source"
 )
 
 // Fate is what became of a value that no member took as it is.
@@ -32,8 +35,8 @@ const (
 	maxNote = 10_000
 )
 
-// problem is what is told of an entry, as it is stored: sealed, because it has values.
-type problem struct {
+// Problem is what is told of an entry, as it is stored: sealed, because it has values.
+type Problem struct {
 	Field   string          `json:"f,omitempty"`
 	Code    fault.FieldCode `json:"c"`
 	DE      string          `json:"de"`
@@ -45,13 +48,13 @@ type problem struct {
 	Record string `json:"r,omitempty"`
 }
 
-// told returns a problem with its words.
-func told(code fault.FieldCode, why i18n.Text) problem {
-	return problem{Code: code, DE: why.In(i18n.German), EN: why.In(i18n.English)}
+// NewProblem returns a problem with its words in all languages.
+func NewProblem(code fault.FieldCode, why i18n.Text) Problem {
+	return Problem{Code: code, DE: why.In(i18n.German), EN: why.In(i18n.English)}
 }
 
-// in returns the words of a problem in a language.
-func (p *problem) in(l i18n.Language) string {
+// In returns the words of a problem in a language.
+func (p *Problem) In(l i18n.Language) string {
 	if l == i18n.German || l == "" {
 		return p.DE
 	}
@@ -59,14 +62,14 @@ func (p *problem) in(l i18n.Language) string {
 }
 
 // problemOf returns a violation as it is told.
-func problemOf(f fault.Field) problem {
-	p := told(f.Code, i18n.InEach(f.Message))
+func problemOf(f fault.Field) Problem {
+	p := NewProblem(f.Code, i18n.InEach(f.Message))
 	p.Field = strings.TrimPrefix(f.Name, "body.")
 	return p
 }
 
-// problemsOf returns violations as they are told.
-func problemsOf(fields []fault.Field) (list []problem) {
+// ProblemsOf returns violations as they are told.
+func ProblemsOf(fields []fault.Field) (list []Problem) {
 	for _, f := range fields {
 		list = append(list, problemOf(f))
 	}
@@ -74,26 +77,40 @@ func problemsOf(fields []fault.Field) (list []problem) {
 }
 
 // tell notes what became of a value.
-func (e *entry) tell(fate Fate, member string, i item, code fault.FieldCode, why i18n.Text) {
-	if len(e.told) == maxProblems {
+func (e *Entry) tell(fate Fate, member string, i item, code fault.FieldCode, why i18n.Text) {
+	if len(e.Told) == maxProblems {
 		return
 	}
-	if len(e.told) == maxProblems-1 {
+	if len(e.Told) == maxProblems-1 {
 		e.remark(noPlace, "The entry has more values, which are not listed here.")
 		return
 	}
-	p := told(code, why)
-	p.Field, p.Heading, p.Value, p.Fate = member, i.heading, cut(i.text, maxShown), fate
-	e.told = append(e.told, p)
+	p := NewProblem(code, why)
+	p.Field, p.Heading, p.Value, p.Fate = member, i.heading, source.Cut(i.text, maxShown), fate
+	e.Told = append(e.Told, p)
 }
 
 // remark notes something of the entry as a whole, which no value and so no fate belongs to.
-func (e *entry) remark(code fault.FieldCode, why i18n.Text) {
-	e.told = append(e.told, told(code, why))
+func (e *Entry) remark(code fault.FieldCode, why i18n.Text) {
+	e.Told = append(e.Told, NewProblem(code, why))
+}
+
+// RuleProblems returns the problems of values that break a rule. None of these values is kept.
+func (e *Entry) RuleProblems() (list []Problem) {
+	for _, p := range e.Told {
+		if p.Code == noPlace {
+			continue
+		}
+		if p.Fate != "" {
+			p.Fate = LeftOut
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // move puts a value into the note.
-func (e *entry) move(member, label string, i item, code fault.FieldCode, why i18n.Text) {
+func (e *Entry) move(member, label string, i item, code fault.FieldCode, why i18n.Text) {
 	line := strings.ReplaceAll(i.text, "\n", ", ")
 	if label != "" {
 		line = label + ": " + line
@@ -106,7 +123,7 @@ func (e *entry) move(member, label string, i item, code fault.FieldCode, why i18
 }
 
 // addLine adds a line to the note, if it has room.
-func (e *entry) addLine(line string) bool {
+func (e *Entry) addLine(line string) bool {
 	if n := utf8.RuneCountInString(line) + 1; e.noteSize+n <= maxNote {
 		e.lines, e.noteSize = append(e.lines, line), e.noteSize+n
 		return true
@@ -204,7 +221,7 @@ func kindOf(label string) string {
 }
 
 // say returns a word in the language of the import: a known one, or as the file has it.
-func (e *entry) say(word string) string {
+func (e *Entry) say(word string) string {
 	t, known := labelWords[word]
 	if !known {
 		t, known = foldedWords[strings.ToLower(word)]
@@ -226,10 +243,32 @@ var foldedWords = func() map[string]i18n.Text {
 }()
 
 // labelled returns the label of a line of the note: E-Mail privat.
-func (e *entry) labelled(word, kind string) string {
+func (e *Entry) labelled(word, kind string) string {
 	label := e.say(word)
 	if kind != "" && kind != word && strings.Trim(kind, "0123456789") != "" {
 		label += " " + e.say(kind)
 	}
 	return label
+}
+
+var (
+	aGroup   = i18n.Text("This is a group and no contact. It is left out.")
+	aGroupOf = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
+)
+
+// tellGroup tells only that an entry is a group. groups are the groups by their members.
+func (e *Entry) tellGroup(groups map[string][]string) {
+	name := item{heading: "FN", text: e.first(mapping.Name)}
+	if name.text == "" {
+		name.text = e.first("lastName")
+	}
+	why, fate := aGroup, LeftOut
+	for _, names := range groups {
+		if slices.Contains(names, name.text) {
+			why, fate = aGroupOf, Altered
+			break
+		}
+	}
+	e.Told = nil
+	e.tell(fate, "", name, noPlace, why)
 }

@@ -1,42 +1,42 @@
-package imports
+// Package entry owns what an entry of a file says about a contact or a company, and what of it no member takes.
+package entry
 
 import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/mapping"
 	"kartei/transfer/imports/source"
 )
 
-// entry is what an entry of the file says about a contact or a company.
-type entry struct {
-	// body has the members as contacts.create or companies.create takes them.
-	body map[string]any
-	// company is the name of the company of a contact.
-	company string
-	// firmID is the id of its company, as exports of Kartei have it.
-	firmID string
-	// firm says that the entry is a company itself, group that it is a group of a card.
-	firm, group bool
-	// itself is the id of the record, as exports of Kartei have it.
-	itself string
-	// exact says that Kartei wrote the entry: nothing of it is divided, guessed or repaired.
-	exact bool
+// Entry is what an entry of the file says about a contact or a company.
+type Entry struct {
+	// Body has the members as contacts.create or companies.create takes them.
+	Body map[string]any
+	// Company is the name of the company of a contact.
+	Company string
+	// FirmID is the id of its company, as exports of Kartei have it.
+	FirmID string
+	// Firm says that the entry is a company itself, Group that it is a group of a card.
+	Firm, Group bool
+	// Itself is the id of the record, as exports of Kartei have it.
+	Itself string
+	// Exact says that Kartei wrote the entry: nothing of it is divided, guessed or repaired.
+	Exact bool
 	// lines are the lines of the note for values that no member takes, and noteSize is
 	// how long the note is with them.
 	lines    []string
 	noteSize int
-	// told are the problems that the check and the report list for the entry. refused says that
+	// Told are the problems that the check and the report list for the entry. Refused says that
 	// the entry has no name, and nothing that can serve as one.
-	told    []problem
-	refused bool
+	Told    []Problem
+	Refused bool
 	// late says that the entry turned out to be a company.
 	late     bool
 	language i18n.Language
@@ -56,130 +56,21 @@ type item struct {
 	named bool
 }
 
-// text returns a member that is a text.
-func (e *entry) text(name string) string {
-	text, _ := e.body[name].(string)
+// Text returns a member that is a text.
+func (e *Entry) Text(name string) string {
+	text, _ := e.Body[name].(string)
 	return text
-}
-
-// targetName, targetCompany and targetID are members that are no members of contacts.
-const (
-	targetName    = "name"
-	targetCompany = "company"
-	targetID      = "id"
-	targetFirmID  = "companyId"
-)
-
-// Targets returns the names of all members that a column can become.
-func Targets() (names []string) {
-	for _, m := range source.Members {
-		if m.Name != source.Dropped && m.Name != source.Kind {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
-// read returns what the values of an entry say. firm says that it is a company.
-func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entry {
-	e := &entry{body: map[string]any{}, firm: firm, language: c.Language, items: map[string][]item{}}
-	columns := c.byNumber()
-	labels := map[string]string{}
-	for _, v := range values {
-		if column := columns[v.Column]; column != nil && strings.HasSuffix(column.Target, ".label") {
-			key := strings.TrimSuffix(column.Target, "label") + column.Slot
-			labels[key] = strings.TrimSpace(labels[key] + " " + v.Text)
-		}
-	}
-	for _, v := range values {
-		column := columns[v.Column]
-		e.exact = e.exact || column != nil && (column.Target == targetID || column.Target == "externalId") &&
-			(id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
-	}
-	for _, v := range values {
-		column := columns[v.Column]
-		switch {
-		case column == nil:
-			e.put(item{member: source.Other, text: v.Text, heading: "Spalte " + letters(v.Column)})
-		case c.Format == source.VCard:
-			e.put(item{
-				member: column.Target, text: v.Text, heading: v.Head, kind: kindOf(v.Label), slot: v.Slot,
-				rank: v.Rank, card: true,
-			})
-		case column.Target != "" && !strings.HasSuffix(column.Target, ".label"):
-			family, _, _ := strings.Cut(column.Target, ".")
-			if family == "mobile" || family == "fax" {
-				family = "phone"
-			}
-			label, i := labels[family+"."+column.Slot], item{
-				member: column.Target, text: v.Text, heading: column.Heading, kind: kindOf(column.Slot),
-				slot: column.Slot,
-			}
-			if i.heading == "" {
-				i.heading = "Spalte " + letters(v.Column)
-			}
-			if label != "" {
-				i.kind = kindOf(label)
-				i.named = column.Target == source.Other && !slices.Contains(generalKinds, i.kind)
-			}
-			switch i.kind {
-			case "work", "direct":
-				i.rank = 3
-			case "home":
-				i.rank = 1
-			case "other", "assistant", "callback", "car", "radio", "isdn", "company":
-			default:
-				i.rank = 2
-			}
-			if strings.HasPrefix(label, "*") {
-				i.rank += 1000
-			}
-			e.put(i)
-		}
-	}
-	for _, i := range e.has("externalId") {
-		for _, group := range c.Groups[i.text] {
-			e.put(item{member: "tags", text: group, heading: i.heading, card: true})
-		}
-	}
-	for _, list := range e.items {
-		slices.SortStableFunc(list, func(a, b item) int { return b.rank - a.rank })
-	}
-	e.compose(c, now.Time().Format(time.DateOnly))
-	return e
-}
-
-// generalKinds are the kinds that say too little to be the label of a line.
-var generalKinds = []string{"", "work", "home", "other", "main", "mobile", "fax"}
-
-// byNumber returns the columns by their numbers in the file.
-func (c *content) byNumber() map[int]*Column {
-	if c.columns == nil || len(c.columns) != len(c.Columns) {
-		c.columns = map[int]*Column{}
-		for i := range c.Columns {
-			c.columns[c.Columns[i].At] = &c.Columns[i]
-		}
-	}
-	return c.columns
-}
-
-// letters names a column as spreadsheets do: A, B, AA.
-func letters(at int) (name string) {
-	for at++; at > 0; at = (at - 1) / 26 {
-		name = string(rune('A'+(at-1)%26)) + name
-	}
-	return name
 }
 
 // put adds an item. Cells with several values are divided: Google writes ::: between
 // them, people commas between emails.
-func (e *entry) put(i item) {
+func (e *Entry) put(i item) {
 	i.text = strings.TrimSpace(i.text)
-	if !i.card && !e.exact {
+	if !i.card && !e.Exact {
 		i.text = e.withoutOpenQuote(i, unwrap(i.text))
 	}
 	parts := []string{i.text}
-	if !i.card && !e.exact && strings.Contains(i.text, ":::") {
+	if !i.card && !e.Exact && strings.Contains(i.text, ":::") {
 		parts = strings.Split(i.text, ":::")
 	}
 	for n, part := range parts {
@@ -213,15 +104,15 @@ var betweenEmails = regexp.MustCompile(`^[\s;,|/&+]*((?i:oder|or|und|and|u\.|bzw
 
 // putEmails adds the addresses of a cell. Words beside several addresses stay with them as
 // a line of the note.
-func (e *entry) putEmails(i item) {
+func (e *Entry) putEmails(i item) {
 	text := invisible.Remove(i.text)
 	list := strings.FieldsFunc(text, func(r rune) bool {
-		return !e.exact && (r == ';' || r == ',' || r == '\n' || r == '|')
+		return !e.Exact && (r == ';' || r == ',' || r == '\n' || r == '|')
 	})
 	if len(list) < 2 || slices.ContainsFunc(list, func(s string) bool { return strings.Count(s, "@") != 1 }) {
 		list = []string{text}
 	}
-	if found := inText.FindAllStringIndex(text, -1); !e.exact && len(list) == 1 && len(found) > 1 {
+	if found := inText.FindAllStringIndex(text, -1); !e.Exact && len(list) == 1 && len(found) > 1 {
 		plain, end := true, 0
 		list = nil
 		for _, at := range found {
@@ -238,7 +129,7 @@ func (e *entry) putEmails(i item) {
 }
 
 // addEmails adds addresses in their order.
-func (e *entry) addEmails(i item, list []string) {
+func (e *Entry) addEmails(i item, list []string) {
 	for n, part := range list {
 		i := i
 		i.text, i.rank = strings.TrimSpace(part), i.rank-n
@@ -247,10 +138,10 @@ func (e *entry) addEmails(i item, list []string) {
 }
 
 // has returns the items of a member.
-func (e *entry) has(member string) []item { return e.items[member] }
+func (e *Entry) has(member string) []item { return e.items[member] }
 
 // first returns the text of the first item of a member.
-func (e *entry) first(member string) string {
+func (e *Entry) first(member string) string {
 	if list := e.has(member); len(list) > 0 {
 		return list[0].text
 	}
@@ -258,44 +149,45 @@ func (e *entry) first(member string) string {
 }
 
 // compose makes the members of the items.
-func (e *entry) compose(c *content, today string) {
+func (e *Entry) compose(p *mapping.Plan, today string) {
 	e.notes()
 	for _, i := range e.has(source.Dropped) {
 		e.tell(LeftOut, "", item{heading: i.heading}, noPlace, noField)
 	}
 	switch e.first(source.Kind) {
 	case "group":
-		e.group = true
+		e.Group = true
+		e.tellGroup(p.Groups)
 		return
 	case "org", "organization":
-		e.firm = true
+		e.Firm = true
 	}
-	e.firm = e.firm || c.Options.Companies && c.Format != source.VCard
-	if own := e.first(targetID); e.exact && own != "" {
-		e.firm = id.Valid(id.Company, own)
+	e.Firm = e.Firm || p.Options.Companies && !p.OfCards()
+	if own := e.first(mapping.ID); e.Exact && own != "" {
+		e.Firm = id.Valid(id.Company, own)
 	}
-	if c.Format == source.VCard && !e.firm && !e.exact {
+	if p.OfCards() && !e.Firm && !e.Exact {
 		nameless := len(e.has("lastName")) == 0 && len(e.has("firstName")) == 0
-		e.firm = nameless && e.first(targetCompany) != "" && e.first(targetName) == e.first(targetCompany)
+		e.Firm = nameless && e.first(mapping.Company) != "" && e.first(mapping.Name) == e.first(mapping.Company)
 	}
 	e.identify()
 	e.secondNames()
-	e.firm = e.firm || e.isCompany()
-	if e.firm {
+	e.Firm = e.Firm || e.isCompany()
+	if e.Firm {
 		e.nameFirm()
 	} else {
 		e.namePerson()
 	}
-	for _, i := range e.has(targetFirmID) {
+	for _, i := range e.has(mapping.CompanyID) {
 		if id.Valid(id.Company, i.text) {
-			e.firmID = i.text
+			e.FirmID = i.text
 		} else {
-			e.move(targetFirmID, i.heading, i, noPlace, noField)
+			e.move(mapping.CompanyID, i.heading, i, noPlace, noField)
 		}
 	}
 	e.reach()
 	e.addresses()
-	e.born(c, today)
+	e.born(p, today)
 	e.joinVatID()
 	e.plain("language", "visibility", "legalForm", "vatId", "registerNumber")
 	for _, i := range e.meaning("department") {
@@ -309,16 +201,16 @@ func (e *entry) compose(c *content, today string) {
 		if !i.card && !i.named || label == "" {
 			label = i.heading
 		}
-		if says := e.text("note"); says != "" && strings.Contains(says, i.text) && len(i.text) > 40 {
+		if says := e.Text("note"); says != "" && strings.Contains(says, i.text) && len(i.text) > 40 {
 			continue
 		}
 		e.move(source.Other, label, i, noPlace, noField)
 	}
-	e.tag(c.Options.Tags)
+	e.tag(p.Options.Tags)
 }
 
 // notes sets the note. What is too long for it is told.
-func (e *entry) notes() {
+func (e *Entry) notes() {
 	var texts []string
 	for _, i := range e.has("note") {
 		texts = append(texts, record.Clean(i.text))
@@ -334,22 +226,22 @@ func (e *entry) notes() {
 		i.text = string(runes[room:])
 		e.tell(LeftOut, "note", i, fault.TooLong, "A note has at most 10,000 characters. This is what does not fit.")
 	}
-	e.body["note"] = note
+	e.Body["note"] = note
 	e.noteSize += len([]rune(note))
 }
 
 // identify sets the ids.
-func (e *entry) identify() {
-	for _, member := range []string{targetID, "externalId"} {
+func (e *Entry) identify() {
+	for _, member := range []string{mapping.ID, "externalId"} {
 		for n, i := range e.has(member) {
 			text := invisible.Remove(i.text)
 			switch {
 			case e.isLost(i):
 			case id.Valid(id.Contact, text) || id.Valid(id.Company, text): // cards of Kartei name it so
-				e.itself = text
-			case member == targetID:
+				e.Itself = text
+			case member == mapping.ID:
 				e.move(member, "ID", i, noPlace, noField)
-			case n > 0 && e.text(member) != "":
+			case n > 0 && e.Text(member) != "":
 				e.move(member, e.say(member), i, noPlace, onlyOne)
 			default:
 				e.set(member, i, text)
@@ -359,25 +251,25 @@ func (e *entry) identify() {
 }
 
 // set sets a member, and remembers the item for the repair.
-func (e *entry) set(member string, i item, text string) {
-	if !e.exact {
-		text = invisible.Tidy(lineText(text))
+func (e *Entry) set(member string, i item, text string) {
+	if !e.Exact {
+		text = invisible.Tidy(source.JoinLines(text))
 	}
 	if text = record.Clean(text); text == "" {
 		return
 	}
-	e.body[member] = text
+	e.Body[member] = text
 	i.member = member
 	e.items["="+member] = []item{i}
 }
 
 // plain sets members that take a text as it is.
-func (e *entry) plain(members ...string) {
+func (e *Entry) plain(members ...string) {
 	for _, member := range members {
 		for n, i := range e.has(member) {
 			contacts := member == "language" || member == "visibility"
 			switch {
-			case contacts && e.firm && member == "language", !contacts && !e.firm:
+			case contacts && e.Firm && member == "language", !contacts && !e.Firm:
 				e.move(member, e.say(member), i, noPlace, noField)
 			case e.isLost(i):
 			case member == "visibility": // Outlook has two columns for it
@@ -406,38 +298,38 @@ var (
 )
 
 // show reads who sees a record, as exports of Kartei and other programs have it.
-func (e *entry) show(i item) {
-	was := e.body["visibility"] != nil
+func (e *Entry) show(i item) {
+	was := e.Body["visibility"] != nil
 	switch text := strings.ToLower(i.text); {
 	case text == "private", strings.HasPrefix(text, "nur eigentümer"), strings.HasPrefix(text, "the owner and"):
-		e.body["visibility"] = "private"
+		e.Body["visibility"] = "private"
 	case slices.Contains(hidden, text):
-		e.body["visibility"] = "private"
+		e.Body["visibility"] = "private"
 	case text == "organization", slices.Contains(open,
 		text), strings.HasPrefix(text, "alle im büro"), strings.HasPrefix(text, "everyone"):
 	default:
 		e.move("visibility", e.say("visibility"), i, noPlace, noField)
 		return
 	}
-	if !was && !e.exact && e.body["visibility"] != nil {
+	if !was && !e.Exact && e.Body["visibility"] != nil {
 		e.tell(Altered, "visibility", i, noPlace, becamePrivate)
 	}
 }
 
 // tag sets the tags of the file and of the whole import.
-func (e *entry) tag(more []string) {
+func (e *Entry) tag(more []string) {
 	var list []string
 	add := func(i item) {
 		tag := record.Clean(i.text)
 		switch ofGoogle := googleGroup(tag); {
-		case ofGoogle == "" || e.exact:
+		case ofGoogle == "" || e.Exact:
 		case ofGoogle == "starred":
 			e.tell(LeftOut, "tags", i, noPlace, noField)
 			return
 		default:
 			return
 		}
-		if !e.exact {
+		if !e.Exact {
 			// Google: * myContacts
 			tag = record.Clean(strings.ReplaceAll(invisible.Tidy(strings.TrimPrefix(tag, "* ")), "\n", " "))
 		}
@@ -462,7 +354,7 @@ func (e *entry) tag(more []string) {
 		}
 	}
 	if list = record.Unique(append(list, more...)); len(list) > 0 {
-		e.body["tags"] = list
+		e.Body["tags"] = list
 	}
 }
 

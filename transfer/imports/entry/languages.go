@@ -1,4 +1,4 @@
-package imports
+package entry
 
 import (
 	"strings"
@@ -25,12 +25,12 @@ var tongues = map[string]string{
 }
 
 // speak reads a language: its name or its tag.
-func (e *entry) speak(i item) {
+func (e *Entry) speak(i item) {
 	if !e.means(i) {
 		return
 	}
 	text := strings.TrimSpace(i.text)
-	if e.exact {
+	if e.Exact {
 		e.set("language", i, text)
 		return
 	}

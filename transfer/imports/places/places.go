@@ -1,4 +1,5 @@
-package imports
+// Package places owns how a postal address and its country are read.
+package places
 
 import (
 	"regexp"
@@ -9,10 +10,7 @@ import (
 
 	"golang.org/x/text/language"
 
-	"kartei/kit/fault"
 	"kartei/kit/i18n"
-	"kartei/kit/invisible"
-	"kartei/record"
 	"kartei/transfer/imports/source"
 )
 
@@ -127,9 +125,9 @@ func countryOf(text string) (code string, known bool) {
 	return "", false
 }
 
-// countryAndRegion returns the code of a country, and the region that is named beside it:
-// Deutschland/Bayern.
-func countryAndRegion(text string) (code, region string, known bool) {
+// Country returns the code of a country as ISO 3166-1 has it, and the region that is named beside
+// it: Deutschland/Bayern.
+func Country(text string) (code, region string, known bool) {
 	if code, known = countryOf(text); known {
 		return code, "", true
 	}
@@ -163,53 +161,42 @@ func isCountry(text string) bool {
 // coded matches a postal code with the sign of its country: A-1010.
 var coded = regexp.MustCompile(`^(D|DE|A|AT|CH|L|LU|FL|LI|B|BE|F|FR|I|IT|NL|DK|CZ|PL|E|ES|H|HU)[- ]?(\d[\d -]{3,6}(?: ?[A-Z]{2})?)$`)
 
-// address is an address on its way into a record.
-type address struct {
-	street, number, postalCode, city, region, country string
-	more                                              []string
+// Address is an address on its way into a record. Its members are texts of a file.
+type Address struct {
+	Street, Number, PostalCode, City, Region, Country string
+	More                                              []string
 }
 
-func (a *address) empty() bool {
-	return a.street+a.number+a.postalCode+a.city+a.region+a.country == "" && len(a.more) == 0
+// IsEmpty reports whether an address says nothing.
+func (a *Address) IsEmpty() bool {
+	return a.Street+a.Number+a.PostalCode+a.City+a.Region+a.Country == "" && len(a.More) == 0
 }
 
-// lineText makes one line of the lines of a text.
-func lineText(text string) string {
-	var parts []string
-	for part := range strings.FieldsFuncSeq(text,
-		func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' }) {
-		if part = strings.TrimSuffix(strings.TrimSpace(part), ","); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// streetLine returns the street with its number and what belongs to it.
-func (a *address) streetLine() string {
-	street := lineText(a.street)
-	if a.number != "" && !strings.HasSuffix(street, " "+a.number) {
-		street = strings.TrimSpace(street + " " + a.number)
+// StreetLine returns the street with its number and what belongs to it.
+func (a *Address) StreetLine() string {
+	street := source.JoinLines(a.Street)
+	if a.Number != "" && !strings.HasSuffix(street, " "+a.Number) {
+		street = strings.TrimSpace(street + " " + a.Number)
 	}
 	parts := []string{}
 	if street != "" {
 		parts = append(parts, street)
 	}
-	for _, m := range a.more {
-		if m = lineText(m); m != "" && !strings.Contains(street, m) {
+	for _, m := range a.More {
+		if m = source.JoinLines(m); m != "" && !strings.Contains(street, m) {
 			parts = append(parts, m)
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// line returns the whole address in one line, for the note.
-func (a *address) line() string {
-	place := strings.TrimSpace(a.postalCode + " " + a.city)
+// Line returns the whole address in one line, for the note.
+func (a *Address) Line() string {
+	place := strings.TrimSpace(a.PostalCode + " " + a.City)
 	var parts []string
-	for _, part := range []string{a.streetLine(), place, a.region, a.country} {
+	for _, part := range []string{a.StreetLine(), place, a.Region, a.Country} {
 		if part != "" {
-			parts = append(parts, lineText(part))
+			parts = append(parts, source.JoinLines(part))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -218,28 +205,28 @@ func (a *address) line() string {
 // placed matches a postal code before a place.
 var placed = regexp.MustCompile(`^((?:[A-Z]{1,3}[ -]?)?\d{4,5}|\d{3} \d{2}|\d{2}-\d{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\s+(\S.*)$`)
 
-// place sets postal code and city of what stands in one column.
-func (a *address) place(text string) {
-	text = lineText(text)
+// SetPlace sets postal code and city of what stands in one column.
+func (a *Address) SetPlace(text string) {
+	text = source.JoinLines(text)
 	if m := placed.FindStringSubmatch(text); m != nil {
-		a.postalCode, a.city = m[1], m[2]
+		a.PostalCode, a.City = m[1], m[2]
 		return
 	}
 	if strings.Trim(text, "0123456789 -") == "" {
-		a.postalCode = text
+		a.PostalCode = text
 		return
 	}
-	a.city = text
+	a.City = text
 }
 
 // placedBehind matches a postal code and a place behind a street, with nothing between them.
 var placedBehind = regexp.MustCompile(`^(.*\pL.*?)[ ,;]+((?:[A-Z]{1,3}-)?\d{5}|(?:A|CH|L|FL|B|DK)-\d{4})\s+(\pL[^\d]*)$`)
 
-// whole sets what an address in one column says. Without a postal code it is a street.
-func (a *address) whole(text string) {
+// SetWhole sets what an address in one column says. Without a postal code it is a street.
+func (a *Address) SetWhole(text string) {
 	if i := strings.LastIndexByte(text, '\n'); i > 0 { // the last line may be a country alone
 		if isCountry(text[i+1:]) {
-			text, a.country = text[:i], strings.TrimSpace(text[i+1:])
+			text, a.Country = text[:i], strings.TrimSpace(text[i+1:])
 		}
 	}
 	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' || r == ';' })
@@ -262,55 +249,55 @@ func (a *address) whole(text string) {
 			a.set(parts[:i], m[1], m[2], behind)
 			return
 		default: // 50667 Köln, Hauptstr. 5
-			if n := len(behind); n > 0 && a.country == "" && isCountry(behind[n-1]) {
-				a.country, behind = behind[n-1], behind[:n-1]
+			if n := len(behind); n > 0 && a.Country == "" && isCountry(behind[n-1]) {
+				a.Country, behind = behind[n-1], behind[:n-1]
 			}
 			a.set(behind, m[1], m[2], nil)
 			return
 		}
 	}
-	a.street = lineText(text)
+	a.Street = source.JoinLines(text)
 }
 
 // set sets the parts of an address. What stands behind the place is the country.
-func (a *address) set(street []string, postalCode, city string, behind []string) {
-	a.street, a.postalCode, a.city = strings.Join(street, ", "), postalCode, city
-	if rest := strings.Join(behind, ", "); rest != "" && a.country == "" {
-		a.country = rest
+func (a *Address) set(street []string, postalCode, city string, behind []string) {
+	a.Street, a.PostalCode, a.City = strings.Join(street, ", "), postalCode, city
+	if rest := strings.Join(behind, ", "); rest != "" && a.Country == "" {
+		a.Country = rest
 	} else if rest != "" {
-		a.more = append(a.more, rest)
+		a.More = append(a.More, rest)
 	}
 }
 
-// tidy takes the country out of the postal code, and the place out of a street that has
+// Tidy takes the country out of the postal code, and the place out of a street that has
 // it although other columns are for it.
-func (a *address) tidy() {
-	if m := placedBehind.FindStringSubmatch(lineText(a.street)); m != nil && !isCountry(m[3]) &&
-		(a.postalCode == "" || a.postalCode == m[2]) && (a.city == "" || a.city == m[3]) {
-		a.street, a.postalCode, a.city = strings.TrimRight(m[1], " ,"), m[2], m[3]
+func (a *Address) Tidy() {
+	if m := placedBehind.FindStringSubmatch(source.JoinLines(a.Street)); m != nil && !isCountry(m[3]) &&
+		(a.PostalCode == "" || a.PostalCode == m[2]) && (a.City == "" || a.City == m[3]) {
+		a.Street, a.PostalCode, a.City = strings.TrimRight(m[1], " ,"), m[2], m[3]
 	}
-	m := coded.FindStringSubmatch(a.postalCode)
+	m := coded.FindStringSubmatch(a.PostalCode)
 	if m == nil {
 		return
 	}
 	code, _ := countryOf(m[1])
-	if is, known := countryOf(a.country); a.country == "" || known && is == code {
-		a.postalCode, a.country = m[2], code
+	if is, known := countryOf(a.Country); a.Country == "" || known && is == code {
+		a.PostalCode, a.Country = m[2], code
 	}
 }
 
-// lostZero repairs a German postal code whose zero a spreadsheet took: 1067 Dresden. It
+// RestoreZero repairs a German postal code whose zero a spreadsheet took: 1067 Dresden. It
 // reports whether it did.
-func (a *address) lostZero() bool {
-	if len(a.postalCode) != 4 || strings.Trim(a.postalCode, "0123456789") != "" || a.postalCode[0] == '0' {
+func (a *Address) RestoreZero() bool {
+	if len(a.PostalCode) != 4 || strings.Trim(a.PostalCode, "0123456789") != "" || a.PostalCode[0] == '0' {
 		return false
 	}
-	code, _ := countryOf(a.country)
-	if code != "DE" && !(a.country == "" &&
-		slices.Contains(strings.Fields(zeroPlaces[a.postalCode[:1]]), firstWord(a.city))) {
+	code, _ := countryOf(a.Country)
+	if code != "DE" && !(a.Country == "" &&
+		slices.Contains(strings.Fields(zeroPlaces[a.PostalCode[:1]]), firstWord(a.City))) {
 		return false
 	}
-	a.postalCode = "0" + a.postalCode
+	a.PostalCode = "0" + a.PostalCode
 	return true
 }
 
@@ -331,147 +318,4 @@ var zeroPlaces = map[string]string{
 	"7": "gera jena zeulenroda greiz saalfeld rudolstadt poessneck eisenberg stadtroda weida hermsdorf schleiz",
 	"8": "zwickau plauen aue schwarzenberg glauchau meerane werdau crimmitschau reichenbach auerbach oelsnitz kirchberg schneeberg klingenthal",
 	"9": "chemnitz freiberg mittweida limbach annaberg marienberg stollberg zschopau floeha frankenberg burgstaedt olbernhau hohenstein",
-}
-
-// addresses sets the preferred address. The others go into the note.
-func (e *entry) addresses() {
-	type group struct {
-		address
-		rank  int
-		kind  string
-		first item
-	}
-	groups := map[string]*group{}
-	var order []string
-	at := func(i item) *group {
-		g := groups[i.slot]
-		if g == nil {
-			g = &group{rank: i.rank, kind: i.kind, first: i}
-			groups[i.slot], order = g, append(order, i.slot)
-		}
-		return g
-	}
-	for _, part := range []string{
-		"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole",
-	} {
-		for _, i := range e.meaning("address." + part) {
-			if part == "postalCode" && e.isLost(i) {
-				continue
-			}
-			g, text, line := at(i), record.Clean(i.text), record.Clean
-			if !e.exact {
-				text, line = invisible.Tidy(text), lineText
-			}
-			set := func(into *string, text string) {
-				if *into == "" {
-					*into = text
-				} else if *into != text {
-					e.move("address."+part, e.say("address"), i, noPlace, onlyOne)
-				}
-			}
-			switch part {
-			case "street":
-				set(&g.street, e.withoutName(text))
-			case "houseNumber":
-				g.number = strings.TrimSpace(g.number + text)
-			case "more":
-				g.more = append(g.more, boxed(i, text))
-			case "postalCode":
-				set(&g.postalCode, line(text))
-			case "city":
-				set(&g.city, line(text))
-			case "place":
-				g.place(text)
-			case "region":
-				set(&g.region, line(text))
-			case "country":
-				set(&g.country, line(text))
-			case "whole":
-				if g.whole(e.withoutName(text)); g.postalCode == "" {
-					e.tell(Altered, "address.street", i, fault.InvalidFormat,
-						"This address has no postal code with a city that can be read. It stands as the street.")
-				}
-			}
-		}
-	}
-	for _, i := range e.has("address.formatted") { // the parts say it again
-		if g := at(i); g.address.empty() {
-			g.whole(i.text)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b string) int { return groups[b].rank - groups[a].rank })
-	for n, slot := range order {
-		g := groups[slot]
-		switch {
-		case g.address.empty():
-		case n == 0 || e.body["address"] == nil:
-			e.live(&g.address, g.first)
-		default:
-			i := g.first
-			i.text = g.line()
-			e.move("address", e.labelled("address", g.kind), i, noPlace, onlyOne)
-		}
-	}
-}
-
-// live sets the address.
-func (e *entry) live(a *address, i item) {
-	into := map[string]any{}
-	set := func(name, text string) {
-		if text != "" {
-			into[name] = text
-			part := i
-			part.text = text
-			e.items["=address."+name] = []item{part}
-		}
-	}
-	if e.exact {
-		set("street", a.street)
-	} else {
-		a.tidy()
-		if before := a.postalCode; a.lostZero() {
-			of := i
-			of.text = before
-			for _, p := range slices.Concat(e.has("address.postalCode"), e.has("address.place")) {
-				if strings.HasPrefix(p.text, before) {
-					of = p
-				}
-			}
-			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat,
-				i18n.Format("The zero at the beginning of this postal code was missing. Taken was %s.", a.postalCode))
-		}
-		set("street", a.streetLine())
-	}
-	set("postalCode", a.postalCode)
-	set("city", a.city)
-	if a.country != "" {
-		code, region, known := countryAndRegion(a.country)
-		of := i
-		of.text = a.country
-		for _, c := range e.has("address.country") {
-			if lineText(c.text) == a.country {
-				of = c
-			}
-		}
-		switch {
-		case known:
-			set("country", code)
-			if a.region == "" {
-				a.region = region
-			} else if region != "" && !says(a.region, region) {
-				e.move("address.country", e.say("country"), of, noPlace, onlyOne)
-			}
-		case a.region == "":
-			a.region = a.country
-			e.tell(Altered, "address.country", of, fault.NotInEnum,
-				"This country is not known. It stands as the region.")
-		default:
-			e.move("address.country", e.say("country"), of, fault.NotInEnum,
-				"This country is not known. Possible are codes such as DE and names such as Germany.")
-		}
-	}
-	set("region", a.region)
-	if len(into) > 0 {
-		e.body["address"] = into
-	}
 }

@@ -1,0 +1,210 @@
+package match
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"kartei/kit/fault"
+	"kartei/kit/i18n"
+	"kartei/record"
+	"kartei/record/search"
+	"kartei/transfer/imports/entry"
+	"kartei/transfer/imports/names"
+)
+
+// Two entries are about the same contact if they have the same external id, unless their
+// names contradict: offices give all people of a client its number. They also are if they
+// have the same email address or number and nothing tells them apart: the people of an
+// office, or of a family, share numbers and addresses.
+
+// Identity is what tells an entry from others.
+type Identity struct {
+	first, last     string
+	External, email string
+	// salutation and birthday tell people of one name apart.
+	salutation, birthday string
+	numbers              []string
+	// exact says that Kartei wrote the entry: its external id counts whatever its names are.
+	exact bool
+	// own is the id that an export of Kartei gives the entry, FirmKey the key of the name of
+	// a company.
+	own, FirmKey string
+	// city and domain, which is the domain of the email, tell companies of one name apart.
+	city, domain string
+}
+
+// IdentityOf returns the identity of an entry.
+func IdentityOf(e *entry.Entry) Identity {
+	if e.Firm {
+		place, _ := e.Body["address"].(map[string]any)
+		city, _ := place["city"].(string)
+		return Identity{
+			External: e.Text("externalId"), own: e.Itself, FirmKey: nameKey(e.Text("name")), city: nameKey(city),
+			domain: domainOf(e.Text("email")),
+		}
+	}
+	i := Identity{
+		own: e.Itself, first: nameKey(e.Text("firstName")), last: nameKey(e.Text("lastName")),
+		External: e.Text("externalId"), email: foldEmail(e.Text("email")),
+	}
+	i.salutation, i.birthday, i.exact = e.Text("salutation"), e.Text("birthday"), e.Exact
+	for _, member := range []string{"mobile", "phone"} {
+		if key := search.NumberKey(e.Text(member)); key != "" {
+			i.numbers = append(i.numbers, key)
+		}
+	}
+	return i
+}
+
+func nameKey(name string) string { return record.NameKey(&name) }
+
+// foldEmail returns an address as the column email has it.
+func foldEmail(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
+}
+
+// other reports whether two texts are there and differ.
+func other(a, b string) bool { return a != "" && b != "" && a != b }
+
+// domainOf returns the domain of an address.
+func domainOf(email string) string {
+	_, domain, _ := strings.Cut(strings.ToLower(email), "@")
+	return domain
+}
+
+// fits reports whether nothing tells two identities apart.
+func (i *Identity) fits(was *Identity) bool {
+	return !other(i.first, was.first) && !other(i.last, was.last) && !other(i.External, was.External) &&
+		!other(i.salutation, was.salutation) && !other(i.birthday, was.birthday) &&
+		!other(i.city, was.city) && !other(i.domain, was.domain)
+}
+
+// sharesID reports whether two identities with the same external id can be the same one.
+// Whoever has no first name is told from others by the salutation and the birthday too.
+func (i *Identity) sharesID(was *Identity) bool {
+	switch {
+	case i.exact || i.FirmKey != "" || was.FirmKey != "":
+		return true
+	case !namesFit(i.first, was.first) || !namesFit(i.last, was.last):
+		return false
+	case i.first != "" && was.first != "":
+		return true
+	}
+	return !other(i.salutation, was.salutation) && !other(i.birthday, was.birthday)
+}
+
+// namesFit reports whether a name is a part of another: Haas and Haas-Neu, Anna and Anna
+// Maria, A. and Anna.
+func namesFit(a, b string) bool {
+	within := func(part, whole []string) bool {
+		return !slices.ContainsFunc(part, func(w string) bool {
+			return !slices.ContainsFunc(whole, func(v string) bool {
+				return v == w || len([]rune(w)) == 1 && strings.HasPrefix(v, w)
+			})
+		})
+	}
+	return a == "" || b == "" || within(names.Words(a), names.Words(b)) || within(names.Words(b), names.Words(a))
+}
+
+// keys returns the keys under which an identity is found. The same contact has at least
+// one of them in common.
+func (i *Identity) keys() (list []string) {
+	if i.External != "" {
+		list = append(list, "x"+i.External)
+	}
+	if i.email != "" {
+		list = append(list, "e"+i.email)
+	}
+	for _, n := range i.numbers {
+		list = append(list, "n"+n)
+	}
+	if i.FirmKey == "" {
+		return list
+	}
+	if list = append(list, "f"+i.FirmKey); i.External != "" { // companies and contacts have external ids of their own
+		list[0] = "X" + i.External
+	}
+	return list
+}
+
+// sum is a short form of a text, so that 100,000 entries fit into memory.
+type sum [12]byte
+
+func sumOf(text string) (s sum) {
+	if text != "" {
+		h := sha256.Sum256([]byte(text))
+		copy(s[:], h[:])
+	}
+	return s
+}
+
+// Index has the entries that came before, by what they have in common with
+// others.
+type Index map[sum][]Sighting
+
+// Sighting is an entry that came before. Its identity has no keys but the external id.
+type Sighting struct {
+	Identity
+	// Line is the line of the entry, File the name of its file, Number the number of the first
+	// entry about the contact.
+	Line, Number int64
+	File         string
+	// Record is the contact of the entry, within one transaction.
+	Record string
+	// Made says that an entry of the file made the contact. In a dry run, Number is the
+	// number of that entry.
+	Made bool
+}
+
+// maxSightings bounds the entries with the same number that are compared.
+const maxSightings = 50
+
+// Find returns an earlier entry about the same contact. taken says that one of another
+// contact has the external id.
+func (s Index) Find(i *Identity) (was Sighting, double, taken bool) {
+	mine := *i
+	for _, key := range i.keys() {
+		for _, was := range s[sumOf(key)] {
+			byID := key[0] == 'x' || key[0] == 'X'
+			switch {
+			case other(i.own, was.own): // two records of an export
+			case byID && i.sharesID(&was.Identity), !byID && mine.fits(&was.Identity):
+				return was, true, taken
+			case byID:
+				taken, mine.External = true, ""
+			}
+		}
+	}
+	return Sighting{}, false, taken
+}
+
+// Add notes an entry with an identity.
+func (s Index) Add(i *Identity, was Sighting) {
+	was.Identity = *i
+	was.email, was.numbers = "", nil
+	for _, key := range i.keys() {
+		if k := sumOf(key); len(s[k]) < maxSightings {
+			s[k] = append(s[k], was)
+		}
+	}
+}
+
+// ToldSame says which entry was about the same record.
+func (s *Sighting) ToldSame() entry.Problem {
+	here, there := i18n.Text("The same contact as on line %d of the file."),
+		i18n.Text("The same contact as on line %d of the file “%s”.")
+	if s.FirmKey != "" {
+		here, there = "The same company as on line %d of the file.",
+			"The same company as on line %d of the file “%s”."
+	}
+	if s.File != "" {
+		return entry.NewProblem(fault.Duplicate, i18n.Format(there, s.Line, s.File))
+	}
+	return entry.NewProblem(fault.Duplicate, i18n.Format(here, s.Line))
+}

@@ -1,0 +1,300 @@
+// Package match owns which record an entry of a file is about.
+package match
+
+import (
+	"context"
+	"slices"
+
+	"kartei/api/op"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/search"
+	"kartei/store/db"
+	"kartei/transfer/imports/entry"
+)
+
+// Candidate is an entry with the record that it is about.
+type Candidate struct {
+	*entry.Entry
+	Identity
+	// Match is the contact that the entry is about, nil for a new one. FirmMatch is the company
+	// that an entry is about which is a company itself.
+	Match     *record.Sight[*contact.Fields]
+	FirmMatch *record.Sight[*company.Fields]
+	// by is what the entry and Match or FirmMatch have in common, as a kind of key.
+	by byte
+	// Namesake is another contact of the name, empty for none.
+	Namesake string
+	// IDTaken says that another contact has the external id of the entry.
+	IDTaken bool
+	// CompanyKey is the key of its company's name, and CompanyID the company, if there
+	// is one.
+	CompanyKey, CompanyID string
+	// Private says that the record is private, or will be. Then so is a company that is
+	// created for it: its name tells others whom the contact works for.
+	Private bool
+}
+
+// NewCandidate returns an entry without the record that it is about. Find finds it.
+func NewCandidate(e *entry.Entry) Candidate {
+	x := Candidate{Entry: e, Identity: IdentityOf(e)}
+	if e.Firm {
+		x.CompanyKey = nameKey(e.Text("name"))
+	} else if e.Company != "" {
+		x.CompanyKey = nameKey(e.Company)
+	}
+	return x
+}
+
+// Find finds the records that entries are about, and the companies of contacts, as far as the
+// caller sees them. known are the companies that were found before, by CacheKey. It gets those that
+// are found.
+func Find(ctx context.Context, c *op.Call, list []*Candidate, known map[string]string) error {
+	var people []*Candidate
+	for _, x := range list {
+		if !x.Firm {
+			people = append(people, x)
+		}
+	}
+	if err := findContacts(ctx, c, people); err != nil {
+		return err
+	}
+	for _, x := range list {
+		x.Private = x.Text("visibility") == string(record.Private) ||
+			x.Match != nil && x.Match.Members.Visibility == record.Private
+	}
+	if err := findNamed(ctx, c, list, known); err != nil {
+		return err
+	}
+	for _, x := range list {
+		x.CompanyID = known[x.CacheKey()]
+	}
+	if err := findByFirmID(ctx, c, people); err != nil {
+		return err
+	}
+	return findFirms(ctx, c, list)
+}
+
+// There returns the record that an entry is about, or else a contact of its name.
+func (x *Candidate) There() string {
+	switch {
+	case x.Match != nil:
+		return x.Match.ID
+	case x.FirmMatch != nil:
+		return x.FirmMatch.ID
+	}
+	return x.Namesake
+}
+
+// privatePrefix begins the keys of companies for private contacts. No name has a line end.
+const privatePrefix = "private\n"
+
+// CacheKey is the key of the company's name among the companies that the record may refer
+// to: a private one may refer to the private ones of its person.
+func (x *Candidate) CacheKey() string {
+	if x.Private && x.CompanyKey != "" {
+		return privatePrefix + x.CompanyKey
+	}
+	return x.CompanyKey
+}
+
+const (
+	selectByExternal = `select id, external_id from contacts where organization = $1 and external_id is not null and deleted = false and `
+	selectTaken      = `select external_id from contacts where organization = $1 and external_id is not null and external_id `
+	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
+)
+
+// Taken returns which external ids contacts have, also those that the caller does not
+// see.
+func Taken(ctx context.Context, c *op.Call, list []*Candidate) (map[string]bool, error) {
+	var external []string
+	for _, x := range list {
+		if x.External != "" {
+			external = append(external, x.External)
+		}
+	}
+	all := map[string]bool{}
+	if len(external) == 0 {
+		return all, nil
+	}
+	found, err := db.Values[string](ctx, c.Tx, selectTaken+c.Tx.Dialect().In("$2"), c.Actor.Org(),
+		db.Texts(record.Unique(external)))
+	for _, id := range found {
+		all[id] = true
+	}
+	return all, err
+}
+
+// contactIndex has the contacts that entries may be about, by what they have in
+// common.
+type contactIndex map[string][]string
+
+func (f contactIndex) add(key, id string) {
+	if !slices.Contains(f[key], id) {
+		f[key] = append(f[key], id)
+	}
+}
+
+// findContacts finds the contacts that entries are about, as far as the caller sees them.
+func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
+	by := contactIndex{}
+	var external, emails, names []string
+	for _, x := range list {
+		if x.External != "" {
+			external = append(external, x.External)
+		}
+		if x.email != "" {
+			emails = append(emails, x.email)
+		}
+		if id.Valid(id.Contact, x.Itself) {
+			by.add("i"+x.Itself, x.Itself)
+		}
+	}
+	if err := by.read(ctx, c, "contacts", "x", selectByExternal, "external_id", external); err != nil {
+		return err
+	}
+	if err := by.read(ctx, c, "contacts", "e", selectByEmail, "email", emails); err != nil {
+		return err
+	}
+	if err := by.numbers(ctx, c, list); err != nil {
+		return err
+	}
+	for _, ids := range by {
+		names = append(names, ids...)
+	}
+	slices.Sort(names)
+	looked, err := contact.Contacts.Look(ctx, c, slices.Compact(names))
+	if err != nil {
+		return err
+	}
+	contacts := make(map[string]*record.Sight[*contact.Fields], len(looked))
+	for i := range looked {
+		contacts[looked[i].ID] = &looked[i]
+	}
+	for _, x := range list {
+		x.Match, x.IDTaken = x.choose(by, contacts)
+	}
+	return namesakes(ctx, c, list)
+}
+
+// read finds contacts by a column.
+func (f contactIndex) read(
+	ctx context.Context, c *op.Call, family, kind, statement, column string, values []string,
+) error {
+	if len(values) == 0 {
+		return nil
+	}
+	rows, err := c.Tx.Query(ctx, statement+op.Visible(family, c.Actor, "$2")+` and `+column+` `+
+		c.Tx.Dialect().In("$3")+` order by id`,
+		c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(record.Unique(values)))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, value string
+		if err := rows.Scan(&id, &value); err != nil {
+			return err
+		}
+		f.add(kind+value, id)
+	}
+	return rows.Err()
+}
+
+// holders is how many contacts with the same number are compared.
+const holders = 20
+
+// numbers finds contacts by their numbers.
+func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*Candidate) error {
+	var keys []string
+	var queries []search.Query
+	for _, x := range list {
+		for _, member := range []string{"mobile", "phone"} {
+			key := search.NumberKey(x.Text(member))
+			if _, known := f["n"+key]; known || key == "" {
+				continue
+			}
+			f["n"+key] = nil
+			for _, q := range search.Numbers(x.Text(member)) {
+				keys, queries = append(keys, "n"+key), append(queries, q)
+			}
+		}
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	reader, err := contact.Contacts.Searcher(ctx, c)
+	if err != nil {
+		return err
+	}
+	holding, err := reader.FirstOfEach(queries, holders)
+	for i, ids := range holding {
+		for _, id := range ids {
+			f.add(keys[i], id)
+		}
+	}
+	return err
+}
+
+// choose returns the contact that an entry is about. taken says that another one has its
+// external id.
+func (x *Candidate) choose(
+	by contactIndex, contacts map[string]*record.Sight[*contact.Fields],
+) (is *record.Sight[*contact.Fields], taken bool) {
+	keys, mine := x.keys(), x.Identity
+	if x.Itself != "" {
+		keys = append([]string{"i" + x.Itself}, keys...)
+	}
+	for _, key := range keys {
+		for _, id := range by[key] {
+			c := contacts[id]
+			if c == nil {
+				continue
+			}
+			was := identityIn(c.Members)
+			switch {
+			case key[0] == 'i', key[0] == 'x' && x.sharesID(was):
+				x.by = key[0]
+				return c, taken
+			case key[0] == 'x':
+				taken, mine.External = true, ""
+			case !mine.fits(was):
+			case key[0] == 'n' && !x.calls(c.Members):
+			default:
+				x.by = key[0]
+				return c, taken
+			}
+		}
+	}
+	return nil, taken
+}
+
+// identityIn returns the identity of a contact, as far as names and external ids go.
+func identityIn(f *contact.Fields) *Identity {
+	return &Identity{
+		first: nameKey(text(f.FirstName)), last: nameKey(text(f.LastName)), External: text(f.ExternalID),
+		salutation: text(f.Salutation), birthday: text(f.Birthday),
+	}
+}
+
+// calls reports whether the entry and a contact have a number in common.
+func (x *Candidate) calls(f *contact.Fields) bool {
+	for _, mine := range []string{x.Text("mobile"), x.Text("phone")} {
+		readings := search.Numbers(mine)
+		for _, theirs := range []*string{f.Mobile, f.Phone} {
+			if mine != "" && theirs != nil && search.IsNumberOf(mine, readings, *theirs) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
