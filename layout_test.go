@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"kit/phone"},
 	{"kit/i18n"},
 	{"kit/fault"},
-	{"kit/", "api/internal/", "docs", ".", "docs/examples", "store/db/sqlite", "web/codesample"},
+	{"kit/", "api/internal/", "docs", ".", "docs/examples", "store/db/sqlite/driver", "web/codesample"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
 	{"extract/textio", "record/search/packed"},

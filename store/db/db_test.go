@@ -18,7 +18,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
@@ -851,9 +851,9 @@ func TestAwayMeansTemporary(t *testing.T) {
 		"a right is missing":          {server("42501"), false},
 		"another's certificate":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &tls.CertificateVerificationError{}), false},
 		"nobody listens":              {fmt.Errorf("%w: dial", db.ErrUnavailable), true},
-		"SQLite's disk is full":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.Full}), true},
+		"SQLite's disk is full":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &driver.Error{Code: driver.Full}), true},
 		"it cannot be opened": {
-			fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.CannotOpen}), false,
+			fmt.Errorf("%w: %w", db.ErrUnavailable, &driver.Error{Code: driver.CannotOpen}), false,
 		},
 		"no room for the lock":   {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, true},
 		"another process has it": {&db.InUse{}, false},

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // ErrUnknownOutcome means that the connection broke during a commit: the change
@@ -46,7 +46,7 @@ func (p *Panic) Unwrap() error {
 // knows the engines' codes. Errors of DB and Tx are already mapped; the
 // function is for connections of Server.Config.
 func MapError(err error) error {
-	var lite *sqlite.Error
+	var lite *driver.Error
 	var pg *pgconn.PgError
 	var network net.Error
 	switch {
@@ -54,15 +54,15 @@ func MapError(err error) error {
 		return nil
 	case errors.As(err, &lite):
 		switch lite.Code {
-		case sqlite.ConstraintUnique, sqlite.ConstraintKey, sqlite.ConstraintRowID:
+		case driver.ConstraintUnique, driver.ConstraintKey, driver.ConstraintRowID:
 			return wrap(ErrDuplicate, err)
 		}
 		switch lite.Primary() {
-		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt:
+		case driver.Busy, driver.Locked, driver.Interrupt:
 			return wrap(ErrBusy, err)
-		case sqlite.Full, sqlite.ReadOnly: // the disk, not the statement
+		case driver.Full, driver.ReadOnly: // the disk, not the statement
 			return wrap(ErrRefused, err)
-		case sqlite.IOError, sqlite.CannotOpen:
+		case driver.IOError, driver.CannotOpen:
 			if lite.Writing() {
 				return wrap(ErrRefused, err)
 			}
@@ -90,7 +90,7 @@ func MapError(err error) error {
 			return wrap(ErrUnavailable, err)
 		}
 		return err
-	case errors.Is(err, sqlite.ErrText):
+	case errors.Is(err, driver.ErrText):
 		return wrap(ErrText, err)
 	case errors.Is(err, pgx.ErrNoRows):
 		return ErrNoRows
@@ -118,13 +118,13 @@ func wrap(kind, err error) error {
 // room, and a full disk.
 func Away(err error) bool {
 	var server *pgconn.PgError
-	var lite *sqlite.Error
+	var lite *driver.Error
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &server): // otherwise only the refused connection is known
 		err = MapError(server)
 	case errors.As(err, &lite):
-		return lite.Primary() == sqlite.Full || lite.Primary() == sqlite.IOError || errors.Is(err, ErrBusy)
+		return lite.Primary() == driver.Full || lite.Primary() == driver.IOError || errors.Is(err, ErrBusy)
 	case errors.As(err, &certificate):
 		return false
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

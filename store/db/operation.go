@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 
 	"kartei/kit/trace"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // operation is one Write in the queue for a group commit.
 type operation struct {
 	f func(Tx) error
 	// alone, instead of f, runs outside any transaction (SQLite).
-	alone func(*sqlite.Conn) error
+	alone func(*driver.Conn) error
 	// span is the span of the caller's transaction, or nil.
 	span     *trace.Span
 	state    atomic.Int32

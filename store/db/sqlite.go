@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/kit/trace"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // settings apply to every connection.
@@ -16,7 +16,7 @@ import (
 //   - synchronous=full: a commit is on the disk when it returns. The library's
 //     default differs from build to build.
 //   - mmap_size: the maximum of the library's build, 2 GiB. On Linux the whole
-//     file is mapped (sqlite.Conn). Without a mapping all connections share one
+//     file is mapped (driver.Conn). Without a mapping all connections share one
 //     page cache and its mutex (half the reads a second at 8 readers, seven
 //     times the memory).
 //   - busy_timeout: only a checkpoint or a migration blocks, and briefly.
@@ -61,7 +61,7 @@ type liteDB struct {
 // liteReader is a reading connection. All fields but the connection are guarded
 // by liteDB.mu.
 type liteReader struct {
-	*sqlite.Conn
+	*driver.Conn
 	busy bool
 	// uses counts the reads. since is when the read with the number noted was
 	// first seen to block the log.

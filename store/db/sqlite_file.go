@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // Path returns the path of the database file, without symbolic links.
@@ -21,7 +21,7 @@ func (d *liteDB) Alone(ctx context.Context, f func() error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.write.doAlone(ctx, func(*sqlite.Conn) error {
+	return d.write.doAlone(ctx, func(*driver.Conn) error {
 		d.write.noteChange()
 		return f()
 	})
@@ -48,11 +48,11 @@ func (d *liteDB) CopyTo(path string) error {
 // file is a database of Kartei, of any version. It takes no lock. It must not
 // be called for a database that this process has open, because closing the file
 // would drop the locks of its connections.
-func Inspect(path string) (*sqlite.Conn, error) {
+func Inspect(path string) (*driver.Conn, error) {
 	if ok, err := isSQLite(path); err != nil || !ok {
 		return nil, errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
 	}
-	conn, err := sqlite.OpenExisting(path)
+	conn, err := driver.OpenExisting(path)
 	if err != nil {
 		return nil, describeOpen(path, err)
 	}
@@ -88,7 +88,7 @@ func realPath(path string) (string, error) {
 
 // openConn opens a connection. A new database file is readable by its owner
 // only.
-func openConn(path string, opts Options) (*sqlite.Conn, error) {
+func openConn(path string, opts Options) (*driver.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		// No connection is open yet, so closing this descriptor drops no lock.
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -97,7 +97,7 @@ func openConn(path string, opts Options) (*sqlite.Conn, error) {
 		}
 		file.Close()
 	}
-	conn, err := sqlite.Open(path)
+	conn, err := driver.Open(path)
 	if err != nil {
 		return nil, describeOpen(path, err)
 	}
@@ -136,7 +136,7 @@ func checkWritable(path string) error {
 const application = "1262572116"
 
 // claimApplication marks a new database, and refuses one of another program.
-func claimApplication(conn *sqlite.Conn, path string) error {
+func claimApplication(conn *driver.Conn, path string) error {
 	tables, err := conn.Value("select name from sqlite_schema limit 1")
 	if err != nil {
 		return describeOpen(path, err)
@@ -147,7 +147,7 @@ func claimApplication(conn *sqlite.Conn, path string) error {
 	return checkApplication(conn, path)
 }
 
-func checkApplication(conn *sqlite.Conn, path string) error {
+func checkApplication(conn *driver.Conn, path string) error {
 	found, err := conn.Value("pragma application_id")
 	if err != nil {
 		return describeOpen(path, err)
@@ -159,8 +159,8 @@ func checkApplication(conn *sqlite.Conn, path string) error {
 }
 
 func describeOpen(path string, err error) error {
-	var lite *sqlite.Error
-	if errors.As(err, &lite) && lite.Primary() == sqlite.NotADatabase {
+	var lite *driver.Error
+	if errors.As(err, &lite) && lite.Primary() == driver.NotADatabase {
 		return fmt.Errorf("db: %s is not an SQLite database", path)
 	}
 	return fmt.Errorf("db: open %s: %w", path, MapError(err))
@@ -176,5 +176,5 @@ func isSQLite(path string) (bool, error) {
 	defer file.Close()
 	head := make([]byte, 16)
 	n, _ := file.Read(head)
-	return strings.HasPrefix(string(head[:n]), sqlite.Head), nil
+	return strings.HasPrefix(string(head[:n]), driver.Head), nil
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 const (
@@ -47,9 +47,9 @@ func (w *liteWriter) emptyLog() {
 	if !w.reclaim.Load() {
 		return
 	}
-	_, _, err := w.conn.Checkpoint(sqlite.Truncate)
+	_, _, err := w.conn.Checkpoint(driver.Truncate)
 	if isFull(err) && w.reserve.give() {
-		_, _, err = w.conn.Checkpoint(sqlite.Truncate)
+		_, _, err = w.conn.Checkpoint(driver.Truncate)
 		w.reserve.keep()
 	}
 	w.reclaim.Store(isFull(err))
@@ -155,7 +155,7 @@ var errLogInUse = errors.New("db: the write-ahead log is in use")
 // number of pages. An error is not logged: the log is copied again later, and Writes
 // reports a disk that is full or broken.
 func (w *liteWriter) copyLog() (log int, err error) {
-	log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
+	log, done, err := w.checkpoints.Checkpoint(driver.Passive)
 	if err != nil {
 		return log, err
 	}
@@ -175,10 +175,10 @@ func (w *liteWriter) tryEmpty() error {
 		w.interruptLong()
 		return errLogInUse
 	}
-	err = w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
+	err = w.doAlone(context.Background(), func(conn *driver.Conn) error {
 		conn.BusyTimeout(emptyWait)
 		defer conn.BusyTimeout(busyTimeout)
-		_, _, err := conn.Checkpoint(sqlite.Truncate)
+		_, _, err := conn.Checkpoint(driver.Truncate)
 		if err != nil {
 			return err
 		}
@@ -199,15 +199,15 @@ func (w *liteWriter) tryEmpty() error {
 
 // isBusy reports whether SQLite had to wait for another connection for too long.
 func isBusy(err error) bool {
-	var lite *sqlite.Error
-	return errors.As(err, &lite) && lite.Primary() == sqlite.Busy
+	var lite *driver.Error
+	return errors.As(err, &lite) && lite.Primary() == driver.Busy
 }
 
 // restartLog pauses the writer while the rest of the log is copied and its last
 // readers finish.
 func (w *liteWriter) restartLog() {
-	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
-		_, _, err := conn.Checkpoint(sqlite.Restart)
+	err := w.doAlone(context.Background(), func(conn *driver.Conn) error {
+		_, _, err := conn.Checkpoint(driver.Restart)
 		select {
 		case <-w.checkpointNow: // an earlier request, fulfilled by this checkpoint
 		default:

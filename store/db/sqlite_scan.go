@@ -5,11 +5,11 @@ import (
 	"reflect"
 
 	"kartei/kit/clock"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // scanRow scans the current row of a SQLite statement into dest.
-func scanRow(s *sqlite.Stmt, dest []any) error {
+func scanRow(s *driver.Stmt, dest []any) error {
 	if len(dest) != s.Columns() {
 		return fmt.Errorf("db: %d destinations for %d columns", len(dest), s.Columns())
 	}
@@ -21,50 +21,50 @@ func scanRow(s *sqlite.Stmt, dest []any) error {
 	return nil
 }
 
-func scanColumn(s *sqlite.Stmt, i int, dest any) error {
+func scanColumn(s *driver.Stmt, i int, dest any) error {
 	have := s.Kind(i)
 	switch d := dest.(type) {
 	case *string:
-		if have == sqlite.Text {
+		if have == driver.Text {
 			*d = s.Text(i)
 			return nil
 		}
 	case *int64:
-		if have == sqlite.Integer {
+		if have == driver.Integer {
 			*d = s.Int(i)
 			return nil
 		}
 	case *int:
-		if have == sqlite.Integer {
+		if have == driver.Integer {
 			*d = int(s.Int(i))
 			return nil
 		}
 	case *bool:
-		if have == sqlite.Integer {
+		if have == driver.Integer {
 			*d = s.Int(i) != 0
 			return nil
 		}
 	case *clock.Micros:
-		if have == sqlite.Integer {
+		if have == driver.Integer {
 			*d = clock.Micros(s.Int(i))
 			return nil
 		}
 	case **string:
-		if have == sqlite.Null {
+		if have == driver.Null {
 			*d = nil
 			return nil
 		}
-		if have == sqlite.Text {
+		if have == driver.Text {
 			text := s.Text(i)
 			*d = &text
 			return nil
 		}
 	case *[]byte:
 		switch have {
-		case sqlite.Null:
+		case driver.Null:
 			*d = nil
 			return nil
-		case sqlite.Text, sqlite.Blob:
+		case driver.Text, driver.Blob:
 			*d = s.Bytes(i)
 			return nil
 		}
@@ -76,10 +76,10 @@ func scanColumn(s *sqlite.Stmt, i int, dest any) error {
 	return scanReflected(s, i, have, target.Elem())
 }
 
-func scanReflected(s *sqlite.Stmt, i, have int, target reflect.Value) error {
+func scanReflected(s *driver.Stmt, i, have int, target reflect.Value) error {
 	switch kind := target.Kind(); {
 	case kind == reflect.Pointer:
-		if have == sqlite.Null {
+		if have == driver.Null {
 			target.SetZero()
 			return nil
 		}
@@ -89,24 +89,24 @@ func scanReflected(s *sqlite.Stmt, i, have int, target reflect.Value) error {
 		}
 		target.Set(fresh)
 		return nil
-	case have == sqlite.Null && kind == reflect.Slice:
+	case have == driver.Null && kind == reflect.Slice:
 		target.SetZero()
 		return nil
-	case have == sqlite.Text && kind == reflect.String:
+	case have == driver.Text && kind == reflect.String:
 		target.SetString(s.Text(i))
 		return nil
-	case have == sqlite.Text && kind == reflect.Slice && target.Type().Elem().Kind() == reflect.Uint8:
+	case have == driver.Text && kind == reflect.Slice && target.Type().Elem().Kind() == reflect.Uint8:
 		target.SetBytes(s.Bytes(i))
 		return nil
-	case have == sqlite.Integer && target.CanInt():
+	case have == driver.Integer && target.CanInt():
 		if n := s.Int(i); !target.OverflowInt(n) {
 			target.SetInt(n)
 			return nil
 		}
-	case have == sqlite.Integer && kind == reflect.Bool:
+	case have == driver.Integer && kind == reflect.Bool:
 		target.SetBool(s.Int(i) != 0)
 		return nil
-	case (have == sqlite.Float || have == sqlite.Integer) && target.CanFloat():
+	case (have == driver.Float || have == driver.Integer) && target.CanFloat():
 		target.SetFloat(s.Float(i))
 		return nil
 	}
@@ -115,13 +115,13 @@ func scanReflected(s *sqlite.Stmt, i, have int, target reflect.Value) error {
 
 func kindName(k int) string {
 	switch k {
-	case sqlite.Integer:
+	case driver.Integer:
 		return "a whole number"
-	case sqlite.Float:
+	case driver.Float:
 		return "a fraction"
-	case sqlite.Text:
+	case driver.Text:
 		return "text"
-	case sqlite.Blob:
+	case driver.Blob:
 		return "bytes"
 	}
 	return "null"

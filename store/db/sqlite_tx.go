@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"kartei/kit/trace"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 var (
@@ -19,7 +19,7 @@ var (
 // that code that works here also works there. A failed statement ends the
 // transaction, and only one result is open at a time.
 type liteTx struct {
-	conn  *sqlite.Conn
+	conn  *driver.Conn
 	write bool
 	// wrote says that the transaction has sent a statement that changes something.
 	wrote bool
@@ -71,7 +71,7 @@ func (t *liteTx) fail(err error) error {
 }
 
 // start prepares a statement and binds its arguments.
-func (t *liteTx) start(query string, args []any) (*sqlite.Stmt, error) {
+func (t *liteTx) start(query string, args []any) (*driver.Stmt, error) {
 	if t.stated != nil {
 		t.stated(query)
 	}
@@ -87,7 +87,7 @@ func (t *liteTx) start(query string, args []any) (*sqlite.Stmt, error) {
 	return s, nil
 }
 
-func bind(s *sqlite.Stmt, args []any) error {
+func bind(s *driver.Stmt, args []any) error {
 	if len(args) != s.Params() {
 		return fmt.Errorf("db: %d arguments for %d parameters", len(args), s.Params())
 	}
@@ -113,7 +113,7 @@ func bind(s *sqlite.Stmt, args []any) error {
 	return nil
 }
 
-func bindValue(s *sqlite.Stmt, i int, v value) error {
+func bindValue(s *driver.Stmt, i int, v value) error {
 	switch v.kind {
 	case kindText:
 		return s.BindText(i, v.text)
@@ -259,7 +259,7 @@ func (t *liteTx) Query(ctx context.Context, query string, args ...any) (Rows, er
 
 type liteRows struct {
 	tx   *liteTx
-	stmt *sqlite.Stmt
+	stmt *driver.Stmt
 	row  bool
 	err  error
 	span *trace.Span

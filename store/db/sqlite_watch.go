@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // lookEvery is the interval between checks of the files. If they are deleted,
@@ -133,7 +133,7 @@ func (w *fileWatch) release() error {
 // whyRefused describes a write failure to the operator, with the path and the
 // remedy.
 func (d *liteDB) whyRefused(err error) string {
-	var lite *sqlite.Error
+	var lite *driver.Error
 	switch {
 	case isFull(err):
 		dir := filepath.Dir(d.path)

@@ -12,7 +12,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/trace"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 // whole group. The others run again, as a Write does after a conflict, with savepoints
 // from then on.
 type liteWriter struct {
-	conn    *sqlite.Conn
+	conn    *driver.Conn
 	log     *slog.Logger
 	grouped func(writes int) // Options.Grouped
 	logged  func(pages int)  // Options.Logged
@@ -60,7 +60,7 @@ type liteWriter struct {
 	reclaim atomic.Bool
 	reserve *reserve
 
-	checkpoints    *sqlite.Conn
+	checkpoints    *driver.Conn
 	checkpointNow  chan struct{}
 	checkpointed   atomic.Int64 // pages of the log that are in the file
 	counted        int          // pages of the log after the last commit
@@ -77,7 +77,7 @@ type liteWriter struct {
 }
 
 func newLiteWriter(
-	conn, checkpoints *sqlite.Conn, reserve *reserve, opts Options, took func(), bus *bus, interruptLong func(),
+	conn, checkpoints *driver.Conn, reserve *reserve, opts Options, took func(), bus *bus, interruptLong func(),
 ) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
@@ -119,7 +119,7 @@ func (w *liteWriter) do(ctx context.Context, span *trace.Span, organization int6
 }
 
 // doAlone runs f between two groups, outside any transaction.
-func (w *liteWriter) doAlone(ctx context.Context, f func(*sqlite.Conn) error) error {
+func (w *liteWriter) doAlone(ctx context.Context, f func(*driver.Conn) error) error {
 	op := &operation{alone: f, done: make(chan struct{})}
 	select {
 	case w.alone <- op:
@@ -237,8 +237,8 @@ func (w *liteWriter) begin() error {
 
 // isFull reports whether SQLite found no room on the disk.
 func isFull(err error) bool {
-	var lite *sqlite.Error
-	return errors.As(err, &lite) && (lite.Primary() == sqlite.Full || lite.Code == sqlite.NoRoomForIndex)
+	var lite *driver.Error
+	return errors.As(err, &lite) && (lite.Primary() == driver.Full || lite.Code == driver.NoRoomForIndex)
 }
 
 // noteFull remembers a full disk.

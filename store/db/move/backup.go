@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"kartei/store/db"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 	"kartei/store/schema"
 )
 
@@ -84,7 +84,7 @@ func checkFile(path string) error {
 }
 
 // checkVersion refuses a database of a newer binary.
-func checkVersion(conn *sqlite.Conn) error {
+func checkVersion(conn *driver.Conn) error {
 	text, err := conn.Value("select cast(max(version_id) as text) from goose_db_version")
 	if err != nil {
 		return fmt.Errorf("the file has no Kartei tables: %w", err)

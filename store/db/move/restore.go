@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kartei/store/db"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // ErrExists is the error, wrapped, of a Restore without force over an existing
@@ -64,11 +64,11 @@ func checkEngine(c *backupFile, postgres bool) error {
 	}
 	from := c.path
 	switch {
-	case postgres && strings.HasPrefix(begin, sqlite.Head):
+	case postgres && strings.HasPrefix(begin, driver.Head):
 		return fmt.Errorf("%s is a copy of an SQLite database: restore it into a data folder, without --database-url, and then move it with kartei copy", from)
 	case !postgres && strings.HasPrefix(begin, "PGDMP"):
 		return fmt.Errorf("%s is an archive of pg_dump: name the PostgreSQL database that it goes into, with --database-url postgres://USER@HOST/NAME", from)
-	case !postgres && !strings.HasPrefix(begin, sqlite.Head):
+	case !postgres && !strings.HasPrefix(begin, driver.Head):
 		return fmt.Errorf("%s is not an SQLite database", from)
 	}
 	return nil

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sqlite
+package driver
 
 import lib "modernc.org/sqlite/lib"
 

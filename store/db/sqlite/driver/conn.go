@@ -1,10 +1,10 @@
-// Package sqlite owns the calls into the SQLite library: connections, prepared statements, the mapping of the file.
+// Package driver owns the calls into the SQLite library: connections, statements, the mapping of the file.
 //
 // It uses the library's C interface directly, as modernc.org/sqlite translates
 // it, below database/sql. A point read costs half as much as through the driver
-// (see BenchmarkLayers in the parent package). Nothing is copied, looked up or
+// (see BenchmarkLayers in package db). Nothing is copied, looked up or
 // locked without need.
-package sqlite
+package driver
 
 import (
 	"errors"
