@@ -7,22 +7,19 @@ import (
 	"sync/atomic"
 
 	"kartei/kit/trace"
-	"kartei/store/db/sqlite/driver"
 )
 
 // operation is one Write in the queue for a group commit.
 type operation struct {
 	f func(Tx) error
-	// alone, instead of f, runs outside any transaction (SQLite).
-	alone func(*driver.Conn) error
 	// span is the span of the caller's transaction, or nil.
 	span     *trace.Span
-	state    atomic.Int32
 	messages []message // of NotifyLocal (SQLite)
-	done     chan struct{}
+	// err is the result, set before finish.
+	err error
 
-	// Set before done is closed.
-	err      error
+	state    atomic.Int32
+	done     chan struct{}
 	panicked *Panic
 	exited   bool
 }
@@ -32,6 +29,23 @@ const (
 	opRunning
 	opGivenUp
 )
+
+// newOperation returns an operation that waits.
+func newOperation(f func(Tx) error, span *trace.Span) *operation {
+	return &operation{f: f, span: span, done: make(chan struct{})}
+}
+
+// start reports whether the operation runs from now on. If not, its caller has given up.
+func (op *operation) start() bool { return op.state.CompareAndSwap(opWaiting, opRunning) }
+
+// isRunning reports whether start succeeded.
+func (op *operation) isRunning() bool { return op.state.Load() == opRunning }
+
+// isGivenUp reports whether the context of wait ended before start.
+func (op *operation) isGivenUp() bool { return op.state.Load() == opGivenUp }
+
+// hasExited reports whether the function of the last call ended its goroutine.
+func (op *operation) hasExited() bool { return op.exited }
 
 // wait returns the result of the operation. A panic or runtime.Goexit of its
 // function is repeated here, in the caller's goroutine.

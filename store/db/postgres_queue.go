@@ -94,7 +94,7 @@ func (d *pgDB) WriteIn(ctx context.Context, organization int64, f func(Tx) error
 
 // inQueue runs a change alone, or in a group with other waiting changes.
 func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
-	op := &operation{f: f, span: span, done: make(chan struct{})}
+	op := newOperation(f, span)
 	free, err := d.queues.enter(organization, op, d.opts.Queue)
 	switch {
 	case err != nil:
@@ -109,7 +109,7 @@ func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64
 	switch {
 	case err == errAlone:
 		return d.writeIn(ctx, span, organization, false, f)
-	case op.state.Load() == opGivenUp && ctx.Err() == nil:
+	case op.isGivenUp() && ctx.Err() == nil:
 		return fmt.Errorf("%w: other calls write to the same organization", ErrBusy)
 	}
 	return err
@@ -147,7 +147,7 @@ func (d *pgDB) runGroups(organization int64, group []*operation) {
 		// A function ended its goroutine, and this one with it (runtime.Goexit,
 		// as testing.T.FailNow does). Its transaction was rolled back.
 		for _, op := range group {
-			if op.state.Load() == opRunning {
+			if op.isRunning() {
 				op.finish(errAlone)
 			}
 		}
@@ -168,7 +168,7 @@ func (d *pgDB) runGroups(organization int64, group []*operation) {
 func (d *pgDB) runGroup(organization int64, group []*operation) {
 	running := make([]*operation, 0, len(group))
 	for _, op := range group {
-		if op.state.CompareAndSwap(opWaiting, opRunning) { // otherwise its caller has given up
+		if op.start() {
 			running = append(running, op)
 		}
 	}

@@ -21,7 +21,7 @@ func (d *liteDB) Alone(ctx context.Context, f func() error) error {
 		return ErrClosed
 	}
 	defer d.gate.leave()
-	return d.write.doAlone(ctx, func(*driver.Conn) error {
+	return d.write.doAlone(ctx, func() error {
 		d.write.noteChange()
 		return f()
 	})

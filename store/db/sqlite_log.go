@@ -175,10 +175,10 @@ func (w *liteWriter) tryEmpty() error {
 		w.interruptLong()
 		return errLogInUse
 	}
-	err = w.doAlone(context.Background(), func(conn *driver.Conn) error {
-		conn.BusyTimeout(emptyWait)
-		defer conn.BusyTimeout(busyTimeout)
-		_, _, err := conn.Checkpoint(driver.Truncate)
+	err = w.doAlone(context.Background(), func() error {
+		w.conn.BusyTimeout(emptyWait)
+		defer w.conn.BusyTimeout(busyTimeout)
+		_, _, err := w.conn.Checkpoint(driver.Truncate)
 		if err != nil {
 			return err
 		}
@@ -206,8 +206,8 @@ func isBusy(err error) bool {
 // restartLog pauses the writer while the rest of the log is copied and its last
 // readers finish.
 func (w *liteWriter) restartLog() {
-	err := w.doAlone(context.Background(), func(conn *driver.Conn) error {
-		_, _, err := conn.Checkpoint(driver.Restart)
+	err := w.doAlone(context.Background(), func() error {
+		_, _, err := w.conn.Checkpoint(driver.Restart)
 		select {
 		case <-w.checkpointNow: // an earlier request, fulfilled by this checkpoint
 		default:

@@ -111,7 +111,7 @@ func newLiteWriter(
 // do runs f in a group, at the organization's turn, and returns after the
 // commit.
 func (w *liteWriter) do(ctx context.Context, span *trace.Span, organization int64, f func(Tx) error) error {
-	op := &operation{f: f, span: span, done: make(chan struct{})}
+	op := newOperation(f, span)
 	if err := w.queue.join(organization, op); err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (w *liteWriter) do(ctx context.Context, span *trace.Span, organization int6
 }
 
 // doAlone runs f between two groups, outside any transaction.
-func (w *liteWriter) doAlone(ctx context.Context, f func(*driver.Conn) error) error {
-	op := &operation{alone: f, done: make(chan struct{})}
+func (w *liteWriter) doAlone(ctx context.Context, f func() error) error {
+	op := newOperation(func(Tx) error { return f() }, nil)
 	select {
 	case w.alone <- op:
 		return op.wait(ctx)
@@ -156,9 +156,8 @@ func (w *liteWriter) loop() {
 			w.runWaiting()
 			w.commit()
 		case op := <-w.alone:
-			if op.state.CompareAndSwap(opWaiting, opRunning) {
-				op.err = op.alone(w.conn)
-				close(op.done)
+			if op.start() {
+				op.finish(op.call(nil))
 			}
 		case <-w.stop:
 			finished = true
@@ -181,8 +180,8 @@ func (w *liteWriter) runWaiting() {
 
 // run runs one operation inside the group's transaction.
 func (w *liteWriter) run(op *operation) {
-	if !op.state.CompareAndSwap(opWaiting, opRunning) {
-		return // its caller has given up
+	if !op.start() {
+		return
 	}
 	if err := w.begin(); err != nil {
 		op.finish(err)
@@ -204,7 +203,7 @@ func (w *liteWriter) join(op *operation) {
 	}
 	op.span.Event(begunEvent)
 	defer func() {
-		if op.exited {
+		if op.hasExited() {
 			tx.finish()
 			w.undo(op, tx.wrote, errors.New("db: the function ended its goroutine"))
 		}
