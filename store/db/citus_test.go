@@ -47,7 +47,7 @@ func TestWorkerLostAtCommit(t *testing.T) {
 		calls := 0
 		err := d.WriteIn(ctx, 1, func(tx db.Tx) error {
 			calls++
-			tick, err := db.Tick(ctx, tx, 1, 1000)
+			tick, err := tx.Tick(ctx, 1, 1000)
 			if err != nil {
 				return err
 			}

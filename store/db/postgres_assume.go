@@ -47,6 +47,16 @@ func execOne(ctx context.Context, t Tx, change Statement) error {
 	return nil
 }
 
+// Tick moves the clock at once, unless the transaction is speculative.
+func (t *pgTx) Tick(ctx context.Context, organization int64, now clock.Micros) (clock.Micros, error) {
+	if t.speculative {
+		return t.assumeTick(organization, now), nil
+	}
+	next, err := tick(ctx, t, organization, now)
+	t.noteTick(organization, next)
+	return next, err
+}
+
 // assumeTick returns the tick that the clock will most probably give. It queues
 // a statement that sets this tick, or divides by zero if the clock is ahead.
 // Once in a transaction it queues another, which divides by zero if there is no
@@ -107,7 +117,7 @@ func (t *pgTx) assume(condition string, value any) {
 	if beside != "" {
 		last := len(t.pending) - 1
 		condition = beside + " and " + strings.ReplaceAll(condition, "$1", "$2")
-		values = append(t.pending[last].args, value)
+		values = append(t.pending[last].Args, value)
 		t.pending = t.pending[:last]
 	}
 	t.Queue("select 1 / (case when "+condition+" then 1 else 0 end)", values...)

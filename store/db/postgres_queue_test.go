@@ -50,7 +50,7 @@ func inLine(t *testing.T, d db.DB, functions ...func(db.Tx) error) []error {
 // change takes a tick and stores it under a new number.
 func change(n int, now clock.Micros) func(db.Tx) error {
 	return func(tx db.Tx) error {
-		tick, err := db.Tick(ctx, tx, 1, now)
+		tick, err := tx.Tick(ctx, 1, now)
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ type pgTx struct {
 	pooled   bool
 	spread   bool // see pgDB
 	begun    bool // begin was sent
-	pending  []queuedStatement
+	pending  []Statement
 	// err is the first failure of a Write; no statement runs after it.
 	err   error
 	open  *pgRows
@@ -126,7 +126,7 @@ func (t *pgTx) Queue(query string, args ...any) {
 		t.fail(err)
 		return
 	}
-	t.pending = append(t.pending, queuedStatement{query, plain})
+	t.pending = append(t.pending, Statement{query, plain})
 }
 
 // batch returns all pending statements and their number. If a transaction is
@@ -143,7 +143,7 @@ func (t *pgTx) batch() (*pgx.Batch, int) {
 		}
 	}
 	for _, q := range t.pending {
-		b.Queue(q.query, q.args...)
+		b.Queue(q.Query, q.Args...)
 	}
 	t.pending, t.assumption = nil, ""
 	return b, b.Len()
@@ -238,20 +238,15 @@ func (t *pgTx) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error
 	return rows, results, nil
 }
 
-// CopyRows stores rows with COPY. That costs PostgreSQL and this process half
-// of what inserts cost, and takes another round trip or two. It reports whether
-// COPY is available, which it is neither on SQLite nor behind a pooler. A
-// duplicate row fails with ErrDuplicate, and on a cluster with an unspecific
-// error.
-func CopyRows(ctx context.Context, tx Tx, table string, columns []string, rows [][]any) (can bool, err error) {
-	p, is := tx.(*pgTx)
-	if !is || p.pooled {
+// CopyRows sends rows with COPY, unless a pooler is in between.
+func (t *pgTx) CopyRows(ctx context.Context, table string, columns []string, rows [][]any) (can bool, err error) {
+	if t.pooled {
 		return false, nil
 	}
-	if p.stated != nil {
-		p.stated("copy " + table + " (" + strings.Join(columns, ", ") + ") from stdin")
+	if t.stated != nil {
+		t.stated("copy " + table + " (" + strings.Join(columns, ", ") + ") from stdin")
 	}
-	return true, p.copyFrom(ctx, table, columns, rows)
+	return true, t.copyFrom(ctx, table, columns, rows)
 }
 
 // copyFrom stores rows with COPY.
@@ -309,7 +304,7 @@ func (t *pgTx) flush() error {
 	if t.err != nil || len(t.pending) == 0 {
 		return t.err
 	}
-	defer t.span.Statement(t.pending[0].query, len(t.pending)).End()
+	defer t.span.Statement(t.pending[0].Query, len(t.pending)).End()
 	b, waiting := t.batch()
 	results := t.conn.SendBatch(t.ctx, b)
 	err := t.skip(results, waiting)
@@ -325,7 +320,7 @@ func (t *pgTx) undo() error {
 	if t.open != nil {
 		t.open.Close()
 	}
-	sent := len(t.pending) == 0 || t.pending[0].query != savepoint
+	sent := len(t.pending) == 0 || t.pending[0].Query != savepoint
 	t.err, t.pending, t.assumption, t.holds = nil, nil, "", 0
 	if !sent {
 		return nil

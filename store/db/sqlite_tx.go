@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"kartei/kit/clock"
 	"kartei/kit/trace"
 	"kartei/store/db/sqlite/driver"
 )
@@ -26,18 +27,12 @@ type liteTx struct {
 	// err is the first failure of a Write; no statement runs after it.
 	err      error
 	open     *liteRows
-	pending  []queuedStatement
+	pending  []Statement
 	ended    bool
 	messages []message // of NotifyLocal
 	bus      *bus
 	stated   func(string) // Options.Stated
 	span     *trace.Span  // of the transaction, or nil
-}
-
-// queuedStatement is a statement of Queue.
-type queuedStatement struct {
-	query string
-	args  []any
 }
 
 func (t *liteTx) Dialect() *Dialect { return sqliteDialect }
@@ -169,7 +164,7 @@ func (t *liteTx) Queue(query string, args ...any) {
 			t.fail(err)
 			return
 		}
-		t.pending = append(t.pending, queuedStatement{query, plain})
+		t.pending = append(t.pending, Statement{query, plain})
 	default:
 		t.exec(query, args)
 	}
@@ -180,7 +175,7 @@ func (t *liteTx) flush() error {
 	pending := t.pending
 	t.pending = nil
 	for _, q := range pending {
-		if _, err := t.exec(q.query, q.args); err != nil {
+		if _, err := t.exec(q.Query, q.Args); err != nil {
 			return err
 		}
 	}
@@ -212,6 +207,14 @@ func (t *liteTx) NotifyLocal(topic, word string) (subscribed bool) {
 func (t *liteTx) Expect(ctx context.Context, query string, want int64) error {
 	return expect(ctx, t, query, want)
 }
+
+// Tick moves the clock at once.
+func (t *liteTx) Tick(ctx context.Context, organization int64, now clock.Micros) (clock.Micros, error) {
+	return tick(ctx, t, organization, now)
+}
+
+// CopyRows copies nothing: SQLite has no COPY.
+func (*liteTx) CopyRows(context.Context, string, []string, [][]any) (can bool, err error) { return false, nil }
 
 // AssumeNone queries, since that costs little here.
 func (t *liteTx) AssumeNone(ctx context.Context, query string, args ...any) Row {
