@@ -15,7 +15,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/trace"
-	"kartei/store/db"
+	"kartei/store/db/sqlite"
 )
 
 // Globals is the input of every command: the location of the data, and the
@@ -54,7 +54,7 @@ func (g *Globals) connect(
 // explain adds to an error about missing data, or about data in use, what the
 // user can do.
 func (g *Globals) explain(err error) error {
-	if errors.As(err, new(*db.InUse)) {
+	if errors.As(err, new(*sqlite.InUse)) {
 		return fmt.Errorf("%w. If that process is a server, none answers on the socket in %s: give the server's own --data-dir. "+
 			"If this is it, wait until the server is ready; its log says why if it has no socket, and a restart makes a new one", err, absolute(string(g.DataDir)))
 	}

@@ -10,6 +10,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 )
 
@@ -47,7 +48,7 @@ func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := db.Open(ctx, g.Database(), db.Options{})
+	d, err := open.Database(ctx, g.Database(), db.Options{})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/store/db"
+	"kartei/store/db/sqlite"
 	"kartei/store/db/sqlite/driver"
 )
 
@@ -82,7 +82,7 @@ func restoreSQLite(c *backupFile, path string, force bool, changes []Change) (as
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
 		return "", fmt.Errorf("%s is a database that is in use or was not closed, not a backup", from)
 	}
-	path, unlock, err := db.LockFile(path)
+	path, unlock, err := sqlite.LockFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +117,7 @@ func restoreSQLite(c *backupFile, path string, force bool, changes []Change) (as
 // changeDraft makes the changes in a draft. The journal is in memory, because a
 // disk may have room for the draft alone, and a spoiled draft is discarded.
 func changeDraft(draft string, changes []Change) (err error) {
-	conn, err := db.Inspect(draft)
+	conn, err := sqlite.Inspect(draft)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func changeDraft(draft string, changes []Change) (err error) {
 	for _, c := range changes {
 		found, err := conn.Value("select name from sqlite_schema where type = 'table' and name = '" + c.Table + "'")
 		if err != nil {
-			return db.MapError(err)
+			return sqlite.MapError(err)
 		}
 		if found != "" {
 			script += c.Statement + ";"
 		}
 	}
-	return db.MapError(conn.Script(script + "commit;"))
+	return sqlite.MapError(conn.Script(script + "commit;"))
 }
 
 // replace puts a database aside and publishes the draft in its place. If that
