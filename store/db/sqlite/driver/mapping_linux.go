@@ -20,7 +20,6 @@ type mapping struct {
 }
 
 type (
-	read    = func(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32
 	fetch   = func(tls *libc.TLS, file uintptr, offset int64, size int32, page uintptr) int32
 	unfetch = func(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32
 )

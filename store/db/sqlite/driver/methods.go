@@ -18,6 +18,7 @@ type methods struct {
 }
 
 type (
+	read     = func(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32
 	write    = func(tls *libc.TLS, file, from uintptr, size int32, offset int64) int32
 	fileSize = func(tls *libc.TLS, file, size uintptr) int32
 )
