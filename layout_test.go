@@ -27,13 +27,17 @@ var floors = [][]string{
 	{"kit/phone"},
 	{"kit/i18n"},
 	{"kit/fault"},
-	{"kit/", "api/internal/", "docs", ".", "docs/examples", "store/db/sqlite", "web/codesample"},
+	{"kit/", "api/internal/", "docs", ".", "docs/examples", "store/db/sqlite/driver", "web/codesample"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
 	{"extract/textio", "record/search/packed"},
 	{"extract/legacy"},
-	// The database, the bytes of documents, what they say.
+	// The database as all others see it, the bytes of documents, what they say.
 	{"store/", "extract"},
+	// What both engines are made of; the engines; the choice between them.
+	{"store/db/internal/engine"},
+	{"store/db/postgres", "store/db/sqlite"},
+	{"store/db/open"},
 	// The tables of the database; the replicas that share limits.
 	{"store/schema", "integration/limit/replicas"},
 	// Copies and backups of the database; the points, the queue, the answers
@@ -130,6 +134,13 @@ var walls = []struct{ from, to, why string }{
 	{"api", "kit/telemetry", "instance connects the metrics, so that tests run without them"},
 	{"instance/sample", "api", "the functions of the records make the sample office"},
 }
+
+// engines are the packages that only the store, and who opens it, may import: all others write
+// against store/db.
+var (
+	engines      = []string{"store/db/open", "store/db/postgres", "store/db/sqlite"}
+	engineOwners = []string{"store/", "instance", "cmd/"}
+)
 
 // source is one package as its files tell.
 type source struct {
@@ -249,6 +260,16 @@ func TestWalls(t *testing.T) {
 	}
 }
 
+func TestEnginesStandBehindTheInterface(t *testing.T) {
+	for name, p := range read(t) {
+		for _, engine := range engines {
+			if file, found := p.imports[engine]; found && !fitsAny(name, engineOwners) && !fitsAny(name, helpers) {
+				t.Errorf("%s imports %s: what is no part of the store writes against store/db", file, engine)
+			}
+		}
+	}
+}
+
 // TestDoorsOnlyTranslate holds every door, also of the future, to the operations
 // that nouns declare, and everybody else away from the doors.
 func TestDoorsOnlyTranslate(t *testing.T) {
@@ -335,7 +356,7 @@ func TestPasswordsAreCostly(t *testing.T) {
 
 func TestFloorsStandForFolders(t *testing.T) {
 	packages := slices.Collect(maps.Keys(read(t)))
-	for _, pattern := range slices.Concat(append(floors, helpers, doorKeepers, doorsKnow)...) {
+	for _, pattern := range slices.Concat(append(floors, helpers, doorKeepers, doorsKnow, engines, engineOwners)...) {
 		if !slices.ContainsFunc(packages, func(name string) bool { return fits(name, pattern) }) {
 			t.Errorf("there is no package %s", pattern)
 		}
@@ -383,7 +404,6 @@ var large = map[string]struct{ files, lines int }{
 	"extract":        {29, 6300},
 	"instance":       {29, 3500},
 	"people/account": {14, 4500},
-	"store/db":       {40, 5300},
 }
 
 // TestPackagesAreSmall counts what people write.

@@ -28,7 +28,8 @@ var shared = map[string]sharedTable{
 	"api_keys":    {"access integration/key", "the path notes the last use, and pauses a key at its limit"},
 	"audit_lines": {"people/audit people/offboarding", "a job hides the addresses of an erased person"},
 	"clocks": {
-		"people/organization store/db", "an organization begins with a clock, a transaction takes its tick",
+		"people/organization store/db/internal/engine store/db/postgres",
+		"an organization begins with a clock, a transaction takes its tick, and one on PostgreSQL may assume it",
 	},
 	"devices": {
 		"instance people/signin", "a restored database begins with these endings, before a server reads it",

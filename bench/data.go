@@ -21,6 +21,7 @@ import (
 	"kartei/kit/progress"
 	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 	"kartei/test/operator"
 
@@ -176,7 +177,7 @@ type founder struct {
 
 // found opens a database and creates the sample office in it if it is missing.
 func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder, err error) {
-	if d, err = db.Open(ctx, url, opts); err != nil {
+	if d, err = open.Database(ctx, url, opts); err != nil {
 		return nil, f, err
 	}
 	defer func() {

@@ -279,7 +279,7 @@ func (i *intake) put(ctx context.Context, n, length int, longest *float64) (name
 	for left := search.Ahead(words, false); left > 0; {
 		err := timed(longest, func() error {
 			return i.d.Write(ctx, func(tx db.Tx) (err error) {
-				if _, err = db.Tick(ctx, tx, i.actor.Org(), clock.Now(clock.System)); err != nil {
+				if _, err = tx.Tick(ctx, i.actor.Org(), clock.Now(clock.System)); err != nil {
 					return err
 				}
 				left, err = search.AheadOf(ctx, tx, i.actor.Org(), documents.Documents.Object, left)

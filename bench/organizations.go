@@ -18,6 +18,8 @@ import (
 	"kartei/people/principal"
 	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/store/db/open"
+	"kartei/store/db/postgres"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
@@ -112,7 +114,7 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 
 // distribute creates the tables on a cluster and distributes them.
 func distribute(ctx context.Context, address string) error {
-	d, err := db.Open(ctx, address+"&application_name="+db.AloneName, db.Options{})
+	d, err := open.Database(ctx, address+"&application_name="+postgres.AloneName, db.Options{})
 	if err != nil {
 		return err
 	}
@@ -132,7 +134,7 @@ type tenant struct {
 // makeTenants creates the organizations through the functions of the
 // administration.
 func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant, err error) {
-	d, err := db.Open(ctx, address, db.Options{NoSync: true})
+	d, err := open.Database(ctx, address, db.Options{NoSync: true})
 	if err != nil {
 		return nil, err
 	}

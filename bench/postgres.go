@@ -21,6 +21,7 @@ import (
 	"kartei/kit/id"
 	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/test/dbtest"
 
 	"github.com/jackc/pgx/v5"
@@ -160,7 +161,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 // record finds the statements that read a contact.
 func (p *onPostgres) record(ctx context.Context, directory *access.Directory, call *op.Call) error {
 	var stated []string
-	d, err := db.Open(ctx, p.server.URL(), db.Options{Stated: func(query string) { stated = append(stated, query) }})
+	d, err := open.Database(ctx, p.server.URL(), db.Options{Stated: func(query string) { stated = append(stated, query) }})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"kartei/store/db"
+	"kartei/store/db/open"
 )
 
 // kinds are the compared reads. least is the share of the small office's
@@ -94,7 +95,7 @@ func keptOffice(ctx context.Context, root string, n int) (*office, error) {
 
 // tidy removes the request log of earlier runs.
 func (o *office) tidy(ctx context.Context) error {
-	d, err := db.Open(ctx, o.url, db.Options{})
+	d, err := open.Database(ctx, o.url, db.Options{})
 	if err != nil {
 		return err
 	}

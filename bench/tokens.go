@@ -19,6 +19,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/open"
 )
 
 const (
@@ -149,7 +150,7 @@ func (b *bench) connect(ctx context.Context, p *place, r *receiver) (*applicatio
 
 // admit stores both clients, and what the member consents to.
 func (a *application) admit(ctx context.Context, organization, principal string) error {
-	d, err := db.Open(ctx, a.url, db.Options{})
+	d, err := open.Database(ctx, a.url, db.Options{})
 	if err != nil {
 		return err
 	}

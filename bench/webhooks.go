@@ -25,6 +25,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/test/dbtest"
 	"kartei/test/webhooktest"
 )
@@ -350,7 +351,7 @@ func (h *onWebhooks) backlog() int { return h.contacts() * hookEndpoints }
 
 // logged counts the rows of the delivery log about contacts.
 func (h *onWebhooks) logged(ctx context.Context) (n int, err error) {
-	d, err := db.Open(ctx, h.url, db.Options{})
+	d, err := open.Database(ctx, h.url, db.Options{})
 	if err != nil {
 		return 0, err
 	}

@@ -20,5 +20,5 @@ if [ -z "${KARTEI_TEST_CITUS:-}" ] && ! installed; then
 	exit 0
 fi
 # What a call takes differs too much there to tell a few microseconds apart.
-CGO_ENABLED=0 KARTEI_TEST_POSTGRES=citus go test -timeout 30m -skip TestInvisibleTakesAsLong ./store/db ./store/schema ./store/db/move ./api ./access ./integration/limit ./people/notify ./store/retention ./integration/requestlog \
+CGO_ENABLED=0 KARTEI_TEST_POSTGRES=citus go test -timeout 30m -skip TestInvisibleTakesAsLong ./store/db ./store/db/postgres ./store/schema ./store/db/move ./api ./access ./integration/limit ./people/notify ./store/retention ./integration/requestlog \
 	./record ./integration/event ./record/search ./record/contact ./record/company ./record/task ./record/document ./record/upload ./store/job ./integration/webhook ./instance ./test/e2e

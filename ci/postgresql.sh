@@ -21,5 +21,5 @@ for package in "${packages[@]}"; do
 	"$bin/postgres" --version
 	# What runs on SQLite is left out: it is the same with each version.
 	PATH=$bin:$PATH go test -short -run '/^postgres' -vet=off -ldflags=-w -timeout 10m \
-		./store/db ./store/schema ./store/replay ./record ./integration/requestlog
+		./store/db ./store/db/postgres ./store/schema ./store/replay ./record ./integration/requestlog
 done

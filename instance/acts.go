@@ -25,6 +25,7 @@ import (
 	"kartei/people/organization"
 	"kartei/record/upload"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 )
 
@@ -239,7 +240,7 @@ func openData(
 	if err := CheckData(store); err != nil {
 		return nil, nil, err
 	}
-	d, err := db.Open(ctx, store.Database(), db.Options{})
+	d, err := open.Database(ctx, store.Database(), db.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

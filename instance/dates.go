@@ -17,7 +17,7 @@ const selectNewest = `select coalesce(max(tick), 0) from clocks`
 const aheadBy = time.Minute
 
 // takeDates sets the check of the dates of changes. A change is dated after the
-// one before it in its organization (db.Tick). If a clock was ahead, dates are
+// one before it in its organization (db.Tx.Tick). If a clock was ahead, dates are
 // wrong from then on until the right time has reached them. They are evidence in
 // an office, so the log warns the operator.
 func (i *Instance) takeDates() {

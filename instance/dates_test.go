@@ -27,7 +27,7 @@ func TestDatesAhead(t *testing.T) {
 			if err := tx.QueryRow(t.Context(), `select min(organization) from clocks`).Scan(&organization); err != nil {
 				return err
 			}
-			_, err := db.Tick(t.Context(), tx, organization, clock.Now(now).Add(at))
+			_, err := tx.Tick(t.Context(), organization, clock.Now(now).Add(at))
 			return err
 		}); err != nil {
 			t.Fatal(err)

@@ -318,7 +318,7 @@ func TestInterruptedErasureContinues(t *testing.T) {
 		}
 		step()
 		err = d.WriteIn(t.Context(), o.Sandbox, func(tx db.Tx) error {
-			_, err := db.Tick(t.Context(), tx, o.Sandbox, clock.Now(e.now))
+			_, err := tx.Tick(t.Context(), o.Sandbox, clock.Now(e.now))
 			return err
 		})
 		if !errors.Is(err, db.ErrNoRows) {

@@ -12,7 +12,7 @@ import (
 
 	"kartei/instance/config"
 	"kartei/kit/clock"
-	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/test/dbtest"
 )
 
@@ -44,7 +44,7 @@ func TestStartWaitsForFolderOfFiles(t *testing.T) {
 
 func startsWithRoom(t *testing.T, below string) {
 	dir, resize := dbtest.SmallDisk(t, "4k,nr_inodes=1")
-	if err := os.Mkdir(filepath.Join(dir, "files"), 0o700); !errors.Is(err, syscall.ENOSPC) || !db.Away(err) {
+	if err := os.Mkdir(filepath.Join(dir, "files"), 0o700); !errors.Is(err, syscall.ENOSPC) || !open.Away(err) {
 		t.Fatalf("the disk has room: %v", err)
 	}
 	now := clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))

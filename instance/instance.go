@@ -46,6 +46,8 @@ import (
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/db/open"
+	"kartei/store/db/sqlite"
 	"kartei/store/job"
 	"kartei/store/replay"
 	"kartei/store/schema"
@@ -63,11 +65,11 @@ type Config struct {
 	// Clock defaults to the system's, Logger to slog.Default().
 	Clock  clock.Clock
 	Logger *slog.Logger
-	// Wait makes Start wait for a database that is away (see db.Away) instead
+	// Wait makes Start wait for a database that is away (see open.Away) instead
 	// of failing.
 	Wait bool
 	// Reserve keeps room beside an SQLite database for a full disk, see
-	// db.ReserveSize.
+	// sqlite.ReserveSize.
 	Reserve bool
 }
 
@@ -188,9 +190,9 @@ func (i *Instance) prepare(ctx context.Context) (err error) {
 func (i *Instance) open(ctx context.Context) (err error) {
 	reserve := int64(0)
 	if i.config.Reserve {
-		reserve = db.ReserveSize
+		reserve = sqlite.ReserveSize
 	}
-	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
+	i.DB, err = open.Database(ctx, i.config.Store.Database(), db.Options{
 		Clock: i.clock, Logger: i.logger, Traced: i.tracer != nil, Reserve: reserve,
 		Grouped: func(writes int) { i.groups.Observe(float64(writes)) },
 		Logged:  func(pages int) { i.logPages.Add(int64(pages)) },

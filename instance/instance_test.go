@@ -18,6 +18,7 @@ import (
 	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/db/sqlite"
 	"kartei/test/operator"
 )
 
@@ -192,7 +193,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	begin(t, configOf(dir))
 	_, err := Start(context.Background(), configOf(dir))
-	var used *db.InUse
+	var used *sqlite.InUse
 	if !errors.As(err, &used) || !strings.Contains(used.Holder, "process") {
 		t.Errorf("a second start on the same data: %v", err)
 	}

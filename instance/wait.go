@@ -7,7 +7,7 @@ import (
 
 	"kartei/api"
 	"kartei/integration/limit"
-	"kartei/store/db"
+	"kartei/store/db/open"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 func (i *Instance) patient(what string, step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := step(ctx)
-		if err == nil || !i.config.Wait || !db.Away(err) {
+		if err == nil || !i.config.Wait || !open.Away(err) {
 			return err
 		}
 		i.away.Store(&err)
@@ -38,7 +38,7 @@ func (i *Instance) patient(what string, step func(context.Context) error) func(c
 		}
 		began := i.clock.Now()
 		said := began.Add(-logEvery)
-		for wait := firstPause; db.Away(err); wait = min(2*wait, longestPause) {
+		for wait := firstPause; open.Away(err); wait = min(2*wait, longestPause) {
 			i.away.Store(&err)
 			if now := i.clock.Now(); now.Sub(said) >= logEvery {
 				said = now

@@ -231,7 +231,7 @@ func (k *Collection[T, F, P]) Insert(
 		id: name, revision: 1, ownerID: s.OwnerID, audience: s.audience(), schemaHash: k.schemaHash(),
 		content: content,
 	}
-	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
+	if r.created, err = c.Tx.Tick(ctx, c.Actor.Org(), c.Now); err != nil {
 		return Creation[T]{}, err
 	}
 	r.updated = r.created
@@ -317,7 +317,7 @@ func (k *Collection[T, F, P]) change(
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
+	if next.updated, err = c.Tx.Tick(ctx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
 	values := k.appendColumns([]any{
@@ -428,7 +428,7 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID
 	}
 	subject := k.subject(c, r)
 	next := *r
-	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
+	if next.updated, err = c.Tx.Tick(ctx, c.Actor.Org(), c.Now); err != nil {
 		return op.Nothing{}, err
 	}
 	if err := k.replace(ctx, c, r, next.updated, k.sql.erase); err != nil {

@@ -110,7 +110,7 @@ func (k *storedRecord) indexed(words string) {
 			k.id).Scan(&s.Organization, &s.Created); err != nil {
 			return err
 		}
-		if _, err := db.Tick(ctx, tx, s.Organization, clock.Now(k.Clock)); err != nil {
+		if _, err := tx.Tick(ctx, s.Organization, clock.Now(k.Clock)); err != nil {
 			return err
 		}
 		d := new(search.Document)

@@ -72,7 +72,7 @@ type Giver interface {
 // Gives says that the operation gives access. The path refuses it if the sign-in of the
 // person who calls is not recent, and tells those whom it concerns, in the transaction of the
 // operation. Telling holds the turn of jobs until the commit, so Gives comes after the locks
-// of keys and endpoints, and before db.Tick (docs/decisions/0020).
+// of keys and endpoints, and before db.Tx.Tick (docs/decisions/0020).
 func (c *Call) Gives(ctx context.Context, g Gain) error {
 	if c.Giver == nil {
 		return nil

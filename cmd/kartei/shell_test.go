@@ -12,6 +12,8 @@ import (
 	"kartei/cmd/kartei/command"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
+	"kartei/store/db/open"
+	"kartei/store/db/sqlite"
 )
 
 // shell runs command lines on one data folder.
@@ -230,7 +232,7 @@ func TestUserReset(t *testing.T) {
 	if status, out, errs := s.try("user", "reset", user); status != 1 || out != "" || errs == "" {
 		t.Errorf("without an account: status %d, out %q, err %q", status, out, errs)
 	}
-	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
+	d, err := open.Database(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +270,7 @@ func TestUserReset(t *testing.T) {
 // folder, the error says where a server was looked for.
 func TestDataInUse(t *testing.T) {
 	s := newShell(t)
-	_, unlock, err := db.LockFile(filepath.Join(s.dir, "kartei.db"))
+	_, unlock, err := sqlite.LockFile(filepath.Join(s.dir, "kartei.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

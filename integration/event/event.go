@@ -60,7 +60,7 @@ const Retention = 30 * clock.Day
 const scanned = 1000
 
 // Append writes an event to the change log at the commit, and returns its new ID. Its CreatedAt
-// must be the tick of the change (db.Tick). The log is also the outbox for deliveries and other
+// must be the tick of the change (db.Tx.Tick). The log is also the outbox for deliveries and other
 // reactions to a change.
 //
 // While the organization's module is off, Append writes nothing and returns an empty ID (contract,

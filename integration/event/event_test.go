@@ -312,7 +312,7 @@ func insert(t testing.TB, o *apitest.Office, record string, n int) {
 			return err
 		}
 		for range n {
-			tick, err := db.Tick(ctx, tx, organization, clock.FromTime(o.Clock.Now()))
+			tick, err := tx.Tick(ctx, organization, clock.FromTime(o.Clock.Now()))
 			if err != nil {
 				return err
 			}

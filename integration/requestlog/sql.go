@@ -66,7 +66,7 @@ func (l *Log) insert(ctx context.Context, rows []Entry, args []any, counts *usag
 	err := l.db.Write(ctx, func(tx db.Tx) (err error) {
 		counts.Queue(tx)
 		if len(rows) >= fewest {
-			if copied, err = db.CopyRows(ctx, tx, "request_log", names, slices.Collect(slices.Chunk(args, width))); copied {
+			if copied, err = tx.CopyRows(ctx, "request_log", names, slices.Collect(slices.Chunk(args, width))); copied {
 				return err
 			}
 		}

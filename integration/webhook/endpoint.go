@@ -236,7 +236,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Creation, error) {
 	c.Audit.Changed("eventTypes", nil, r.EventTypes)
 	// Tick locks the clock row until the commit. So the second of two concurrent calls counts the
 	// endpoint of the first.
-	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	tick, err := c.Tx.Tick(ctx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return Creation{}, err
 	}
@@ -565,7 +565,7 @@ func sendTest(ctx context.Context, c *op.Call, in op.ByID) (TestOutput, error) {
 	if err := one(c.Tx.Exec(ctx, noteDue, r.Organization, r.ID, c.Now)); err != nil {
 		return TestOutput{}, err
 	}
-	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	tick, err := c.Tx.Tick(ctx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return TestOutput{}, err
 	}

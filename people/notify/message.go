@@ -43,7 +43,7 @@ func messagePlace(organization int64) string {
 }
 
 // Send enqueues an email within the transaction. It holds the lock that orders the organization's
-// jobs until the commit, so it must be called before db.Tick.
+// jobs until the commit, so it must be called before db.Tx.Tick.
 func (c *Center) Send(ctx context.Context, tx db.Tx, organization int64, m Message) error {
 	plain, err := json.Marshal(m)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestOrganizations(t *testing.T) {
 		err := d.Write(ctx, func(tx db.Tx) error {
 			ticks = nil
 			for _, number := range []int64{1, 2} { // each organization has its own clock
-				tick, err := db.Tick(ctx, tx, number, 5)
+				tick, err := tx.Tick(ctx, number, 5)
 				if err != nil {
 					return err
 				}

@@ -272,7 +272,7 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 func (w *work) succeed(ctx context.Context, words *search.Document) error {
 	for left := search.Ahead(words, w.Fields.Visibility == record.Private); left > 0; {
 		err := w.job.Update(ctx, func(tx db.Tx) error {
-			if _, err := db.Tick(ctx, tx, w.job.Organization, clock.Now(w.Clock)); err != nil {
+			if _, err := tx.Tick(ctx, w.job.Organization, clock.Now(w.Clock)); err != nil {
 				return err
 			}
 			rest, err := search.AheadOf(ctx, tx, w.job.Organization, Documents.Object, left)

@@ -226,7 +226,7 @@ func Fail(ctx context.Context, c *op.Call, name string, why *fault.Fault, rest s
 // end ends an operation. Its event has a tick of its own, because no two events may have the same
 // tick.
 func end(ctx context.Context, c *op.Call, name string, status Status, made Result, failure, rest string) error {
-	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	tick, err := c.Tx.Tick(ctx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return err
 	}

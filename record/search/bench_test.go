@@ -18,6 +18,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 )
 
@@ -45,7 +46,7 @@ func openBig(b *testing.B) (db.DB, int) {
 		url = "sqlite:" + path
 	}
 	ctx := context.Background()
-	d, err := db.Open(ctx, url, db.Options{})
+	d, err := open.Database(ctx, url, db.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func (m *Merger) mergeDue(ctx context.Context, word string) error {
 	}
 	for {
 		err := m.db.WriteIn(ctx, d.organization, func(tx db.Tx) error {
-			if _, err := db.Tick(ctx, tx, d.organization, clock.Now(m.clock)); err != nil {
+			if _, err := tx.Tick(ctx, d.organization, clock.Now(m.clock)); err != nil {
 				return err
 			}
 			return segments{ctx, tx, d.organization, d.family, m.layout}.mergeDue(d.merges)
@@ -148,7 +148,7 @@ func (m *Merger) merge(ctx context.Context, organization int64, family string) e
 	})
 	for err == nil && mergeable(list, m.layout.fanout) {
 		err = m.db.Write(ctx, func(tx db.Tx) (err error) {
-			if _, err = db.Tick(ctx, tx, organization, clock.Now(m.clock)); err != nil {
+			if _, err = tx.Tick(ctx, organization, clock.Now(m.clock)); err != nil {
 				return err
 			}
 			s := segments{ctx, tx, organization, family, m.layout}

@@ -136,7 +136,7 @@ func (m *Mover) left(ctx context.Context) (list []family, err error) {
 // the tick of the record's creation.
 func (m *Mover) piece(ctx context.Context, f family, after clock.Micros) (served clock.Micros, err error) {
 	err = m.db.WriteIn(ctx, f.organization, func(tx db.Tx) (err error) {
-		if _, err = db.Tick(ctx, tx, f.organization, clock.Now(m.clock)); err != nil {
+		if _, err = tx.Tick(ctx, f.organization, clock.Now(m.clock)); err != nil {
 			return err
 		}
 		served, err = segments{ctx, tx, f.organization, f.name, m.layout}.next(after)

@@ -135,7 +135,7 @@ func FuzzPut(f *testing.F) {
 	sessions, late, usedUp := putSessions(f, office)
 	others := office.Stored()
 
-	complaints := new(apitest.LogCollector)
+	complaints := new(dbtest.LogCollector)
 	server := httptest.NewUnstartedServer(office.Handler)
 	server.Config.ErrorLog = log.New(complaints, "", 0)
 	server.Start()

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kartei/store/db"
-	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 	"kartei/test/dbtest"
 )
 
@@ -265,7 +265,7 @@ func BenchmarkLayers(b *testing.B) {
 		}
 	})
 	b.Run("bare", func(b *testing.B) {
-		conn, err := sqlite.Open(path)
+		conn, err := driver.Open(path)
 		if err != nil {
 			b.Fatal(err)
 		}

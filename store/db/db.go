@@ -1,40 +1,11 @@
-// Package db owns the database: both engines, transactions and the change clock.
+// Package db owns the database as all others see it: transactions, the change clock, both dialects of SQL.
 package db
 
 import (
 	"context"
-	"errors"
-	"fmt"
+
+	"kartei/kit/clock"
 )
-
-// ErrNoRows is the error of Row.Scan if the query found nothing.
-var ErrNoRows = errors.New("db: no rows")
-
-// ErrConflict means that a record changed under a Write function. If the
-// function returns it, DB.Write rolls back and calls the function again, a
-// bounded number of times.
-var ErrConflict = errors.New("db: changed by another writer")
-
-// ErrDuplicate means that a statement violated a unique index. It is returned
-// wrapped.
-var ErrDuplicate = errors.New("db: duplicate")
-
-// ErrBusy means that the engine cannot take the call now: the queue is full, or
-// a lock or a statement timed out. Nothing was changed. It is returned wrapped.
-var ErrBusy = errors.New("db: busy")
-
-// ErrUnavailable means that the database cannot be reached, or has no room to
-// store more. Nothing was changed. It is returned wrapped.
-var ErrUnavailable = errors.New("db: unavailable")
-
-// ErrRefused is the error, wrapped, of a Write to a database that can only be
-// read: its disk is full or broken, or it is read-only. It is an
-// ErrUnavailable. DB.Writes reports it to the operator, so callers need not log
-// it.
-var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
-
-// ErrStale means that the assumption of a Tx.Expect was wrong.
-var ErrStale = errors.New("db: an expected value has changed")
 
 // DB is an open database. It is safe for concurrent use.
 type DB interface {
@@ -68,9 +39,22 @@ type DB interface {
 	// Ping fails if the database cannot be reached.
 	Ping(ctx context.Context) error
 	// Writes reports whether the database accepts writes.
-	Writes() *Writes
+	Writes() Writes
 	// Close waits for running calls and closes the database.
 	Close() error
+}
+
+// Writes reports whether a database accepts writes. It learns that only from
+// writes that are tried: reads do not notice a full disk. It is safe for
+// concurrent use.
+type Writes interface {
+	// Refused returns the reason, in words for the operator, why the database
+	// refuses writes at present. It returns nil if the last write succeeded. Reads
+	// may succeed all the same.
+	Refused() error
+	// Total returns the number of refused writes since the start. It counts each
+	// call once.
+	Total() int64
 }
 
 // Tx runs statements. Statements have $1 placeholders and are prepared once for
@@ -109,6 +93,18 @@ type Tx interface {
 	// ErrConflict if it changed none. In that case check, a select, divides by
 	// zero. A speculative transaction queues both.
 	ExecOne(ctx context.Context, change, check Statement) error
+	// Tick takes the next tick of an organization's change clock: now, or one
+	// microsecond after the last tick if that is later. It holds the clock until
+	// the transaction ends, so ticks are unique in the organization and become
+	// visible in order. Sync and the event feed depend only on that: a reader that
+	// has seen a tick was offered all changes up to it. Call Tick as late as the
+	// operation allows. It returns ErrNoRows if the organization has no clock.
+	Tick(ctx context.Context, organization int64, now clock.Micros) (clock.Micros, error)
+	// CopyRows stores rows with COPY, and reports whether that is available. It is
+	// neither on SQLite nor behind a pooler. COPY costs PostgreSQL and this process
+	// half of what inserts cost, and takes another round trip or two. A duplicate row
+	// fails with ErrDuplicate, and on a cluster with an unspecific error.
+	CopyRows(ctx context.Context, table string, columns []string, rows [][]any) (can bool, err error)
 	// Expect makes the transaction fail with ErrStale unless the query, which
 	// returns one number, returns want. Then it has no effect and no result. On
 	// PostgreSQL the query travels with the next statement or with the commit,

@@ -2,24 +2,20 @@ package db_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/goleak"
 
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/store/db/sqlite"
-	"kartei/store/schema"
+	"kartei/store/db/open"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
 )
@@ -34,29 +30,6 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-// table creates the table of these tests, with text sorted by bytes.
-func table(t testing.TB, d db.DB) {
-	t.Helper()
-	collate := ""
-	if d.Dialect().Name == "postgres" {
-		collate = `collate "C"`
-	}
-	dbtest.Run(t, d, `create table things (
-		n    bigint not null primary key,
-		name text `+collate+` unique,
-		ok   boolean,
-		size bigint,
-		note text
-	)`)
-}
-
-func count(t testing.TB, d db.DB) int {
-	t.Helper()
-	var n int
-	dbtest.Get(t, d, []any{&n}, "select count(*) from things")
-	return n
-}
-
 type (
 	title string
 	yes   bool
@@ -65,7 +38,7 @@ type (
 
 func TestValuesAreReadAsWritten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		word, number, off := "Zoë", int64(-7), false
 		long := strings.Repeat("straße ", 30_000)
 		for i, row := range []struct {
@@ -104,7 +77,7 @@ func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil &
 
 func TestScanTakesEveryKindOfPointer(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		dbtest.Run(t, d, "insert into things (n, name, ok, size) values (1, 'x', true, 300)")
 		var (
 			name  title
@@ -139,7 +112,7 @@ func TestScanTakesEveryKindOfPointer(t *testing.T) {
 
 func TestScanRefusesWhatDoesNotFit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		dbtest.Run(t, d, "insert into things (n, name) values (1, null)")
 		var text string
 		var number int64
@@ -169,7 +142,7 @@ func TestScanRefusesWhatDoesNotFit(t *testing.T) {
 
 func TestDuplicateHasItsOwnError(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		dbtest.Run(t, d, "create table parts (n bigint not null references things (n), kind text check (kind = 'a'))")
 		dbtest.Run(t, d, "insert into things (n, name) values (1, 'secret name')")
 		for _, c := range []struct {
@@ -214,7 +187,7 @@ func TestDuplicateHasItsOwnError(t *testing.T) {
 				return nil
 			})
 		}
-		if n := count(t, d); n != 1 {
+		if n := dbtest.Count(t, d, "things"); n != 1 {
 			t.Errorf("%d rows, want 1", n)
 		}
 	})
@@ -222,7 +195,7 @@ func TestDuplicateHasItsOwnError(t *testing.T) {
 
 func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		for _, text := range []string{"a\x00b", "\xff", "a\xed\xa0\x80"} {
 			err := dbtest.Exec(d, "insert into things (n, name) values (1, $1)", text)
 			if !errors.Is(err, db.ErrText) {
@@ -258,7 +231,7 @@ func TestParametersAreNumbered(t *testing.T) {
 // Sorting by bytes makes a page end at the same row on both engines.
 func TestTextSortsByBytes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		for i, name := range []string{"b", "a", "Z", "ä", "a b", "ab", "a-b", "😀", "z", "\uffff"} {
 			dbtest.Run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
 		}
@@ -275,7 +248,7 @@ func TestTextSortsByBytes(t *testing.T) {
 
 func TestRowValuesPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		for i := range 6 {
 			dbtest.Run(t, d, "insert into things (n, name, size) values ($1, $2, $3)", i, fmt.Sprint("n", i), i/2)
 		}
@@ -289,7 +262,7 @@ func TestRowValuesPage(t *testing.T) {
 
 func TestReturningAndUpsert(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		const upsert = `insert into things (n, name, size) values ($1, $2, 1)
 			on conflict (n) do update set size = things.size + 1 where things.size < $3 returning size`
 		for i, want := range []int{1, 2, 3} {
@@ -328,7 +301,7 @@ func TestReturningAndUpsert(t *testing.T) {
 
 func TestTextList(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		for i, name := range []string{"a", "b", `c"ö`} {
 			dbtest.Run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
 		}
@@ -356,7 +329,7 @@ func TestTextList(t *testing.T) {
 
 func TestReadCannotWrite(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		for name, f := range map[string]func(tx db.Tx) error{
 			"exec": func(tx db.Tx) error {
 				_, err := tx.Exec(ctx, "insert into things (n) values (1)")
@@ -378,7 +351,7 @@ func TestReadCannotWrite(t *testing.T) {
 				t.Errorf("%s inside Read was taken", name)
 			}
 		}
-		if n := count(t, d); n != 0 {
+		if n := dbtest.Count(t, d, "things"); n != 0 {
 			t.Errorf("%d rows were written by reads", n)
 		}
 	})
@@ -388,7 +361,7 @@ func TestReadCannotWrite(t *testing.T) {
 // committed meanwhile. The connection leaves the snapshot afterwards.
 func TestSnapshotSeesOneMoment(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		inserted := 0
 		insert := func() {
 			t.Helper()
@@ -432,7 +405,7 @@ func TestSnapshotSeesOneMoment(t *testing.T) {
 
 func TestErrorUndoesEverything(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		stop := errors.New("stop")
 		err := d.Write(ctx, func(tx db.Tx) error {
 			if _, err := tx.Exec(ctx, "insert into things (n) values (1)"); err != nil {
@@ -444,7 +417,7 @@ func TestErrorUndoesEverything(t *testing.T) {
 		if !errors.Is(err, stop) {
 			t.Errorf("got %v", err)
 		}
-		if n := count(t, d); n != 0 {
+		if n := dbtest.Count(t, d, "things"); n != 0 {
 			t.Errorf("%d rows stayed", n)
 		}
 	})
@@ -455,7 +428,7 @@ func TestErrorUndoesEverything(t *testing.T) {
 // in production.
 func TestFailedStatementEndsTheTransaction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		err := d.Write(ctx, func(tx db.Tx) error {
 			tx.Exec(ctx, "insert into things (n) values (1)")
 			tx.Exec(ctx, "insert into things (n) values (1)")
@@ -467,7 +440,7 @@ func TestFailedStatementEndsTheTransaction(t *testing.T) {
 		if !errors.Is(err, db.ErrDuplicate) {
 			t.Errorf("commit gave %v", err)
 		}
-		if n := count(t, d); n != 0 {
+		if n := dbtest.Count(t, d, "things"); n != 0 {
 			t.Errorf("%d rows stayed", n)
 		}
 	})
@@ -475,7 +448,7 @@ func TestFailedStatementEndsTheTransaction(t *testing.T) {
 
 func TestQueuedStatements(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		// Only queued statements, in order.
 		err := d.Write(ctx, func(tx db.Tx) error {
 			tx.Queue("insert into things (n, size) values (1, 1)")
@@ -517,7 +490,7 @@ func TestQueuedStatements(t *testing.T) {
 		if !errors.Is(err, db.ErrDuplicate) {
 			t.Errorf("queued duplicate gave %v", err)
 		}
-		if n := count(t, d); n != 2 {
+		if n := dbtest.Count(t, d, "things"); n != 2 {
 			t.Errorf("%d rows, want 2", n)
 		}
 	})
@@ -525,7 +498,7 @@ func TestQueuedStatements(t *testing.T) {
 
 func TestQueueWhileRowsAreRead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		dbtest.Run(t, d, "insert into things (n) values (1), (2), (3)")
 		err := d.Write(ctx, func(tx db.Tx) error {
 			rows, err := tx.Query(ctx, "select n from things order by n")
@@ -548,7 +521,7 @@ func TestQueueWhileRowsAreRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := count(t, d); n != 6 {
+		if n := dbtest.Count(t, d, "things"); n != 6 {
 			t.Errorf("%d rows, want 6", n)
 		}
 	})
@@ -575,7 +548,7 @@ func TestTransactionEndsWithItsFunction(t *testing.T) {
 // A statement takes effect even if its rows are not read.
 func TestUnreadReturningTakesEffect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		err := d.Write(ctx, func(tx db.Tx) error {
 			for i := range 3 {
 				rows, err := tx.Query(ctx, "insert into things (n) values ($1), ($2) returning n", 2*i, 2*i+1)
@@ -593,7 +566,7 @@ func TestUnreadReturningTakesEffect(t *testing.T) {
 			}
 			return nil
 		})
-		if n := count(t, d); err != nil || n != 6 {
+		if n := dbtest.Count(t, d, "things"); err != nil || n != 6 {
 			t.Errorf("%d rows, want 6 (%v)", n, err)
 		}
 	})
@@ -602,7 +575,7 @@ func TestUnreadReturningTakesEffect(t *testing.T) {
 // A reader that stops early leaves the connection usable.
 func TestRowsLeftOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		dbtest.Run(t, d, "insert into things (n) values (1), (2), (3)")
 		for range 40 {
 			leave := func(tx db.Tx) error {
@@ -617,7 +590,7 @@ func TestRowsLeftOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := count(t, d); n != 3 {
+		if n := dbtest.Count(t, d, "things"); n != 3 {
 			t.Error(n)
 		}
 	})
@@ -625,7 +598,7 @@ func TestRowsLeftOpen(t *testing.T) {
 
 func TestPanicReachesTheCaller(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		cause := errors.New("broken")
 		func() {
 			defer func() {
@@ -642,7 +615,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 			t.Error("no panic")
 		}()
 		dbtest.Run(t, d, "insert into things (n) values (2)")
-		if n := count(t, d); n != 1 {
+		if n := dbtest.Count(t, d, "things"); n != 1 {
 			t.Errorf("%d rows, want 1", n)
 		}
 	})
@@ -651,14 +624,14 @@ func TestPanicReachesTheCaller(t *testing.T) {
 // runtime.Goexit, as called by testing.T.FailNow, must not end the writer.
 func TestGoexitLeavesTheWriterAlive(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		for range 3 {
 			ended, went := make(chan struct{}), false
 			go func() {
 				defer close(ended)
 				d.Write(ctx, func(tx db.Tx) error {
 					tx.Exec(ctx, "insert into things (n) values (1)")
-					goexit()
+					runtime.Goexit()
 					return nil
 				})
 				went = true
@@ -669,7 +642,7 @@ func TestGoexitLeavesTheWriterAlive(t *testing.T) {
 			}
 		}
 		dbtest.Run(t, d, "insert into things (n) values (2)")
-		if n := count(t, d); n != 1 {
+		if n := dbtest.Count(t, d, "things"); n != 1 {
 			t.Errorf("%d rows, want 1", n)
 		}
 	})
@@ -677,7 +650,7 @@ func TestGoexitLeavesTheWriterAlive(t *testing.T) {
 
 func TestConflictIsTriedAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		for _, c := range []struct{ fails, calls int }{{0, 1}, {2, 3}, {4, 5}, {5, 5}, {100, 5}} {
 			calls := 0
 			err := d.Write(ctx, func(tx db.Tx) error {
@@ -694,7 +667,7 @@ func TestConflictIsTriedAgain(t *testing.T) {
 				t.Errorf("%d conflicts: %d calls, %v", c.fails, calls, err)
 			}
 		}
-		if n := count(t, d); n != 3 {
+		if n := dbtest.Count(t, d, "things"); n != 3 {
 			t.Errorf("%d rows, want one for each that went through", n)
 		}
 	})
@@ -703,7 +676,7 @@ func TestConflictIsTriedAgain(t *testing.T) {
 func TestClosedRefuses(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		defer leaktest.None(t, goleak.IgnoreCurrent())
-		d, err := db.Open(ctx, url, db.Options{})
+		d, err := open.Database(ctx, url, db.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -760,24 +733,6 @@ func TestCancelledContextIsRefused(t *testing.T) {
 	})
 }
 
-func TestOpenRefusesOtherURLs(t *testing.T) {
-	for _, url := range []string{"", "sqlite:", "mysql://root:secret@h/x", "/tmp/x.db", "postgres://user:secret@%zz"} {
-		_, err := db.Open(ctx, url, db.Options{})
-		if err == nil {
-			t.Errorf("%s was opened", url)
-		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("error tells the password: %v", err)
-		}
-	}
-}
-
-func TestUnreachableServerIsUnavailable(t *testing.T) {
-	_, err := db.Open(ctx, "postgres://u@/db?host="+t.TempDir(), db.Options{})
-	if !errors.Is(err, db.ErrUnavailable) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // An expectation holds for the whole transaction. Otherwise the transaction
 // fails without effect and without a result.
 func TestExpect(t *testing.T) {
@@ -832,38 +787,6 @@ func TestExpect(t *testing.T) {
 			t.Errorf("%v, then %d rows are there (%v)", stale, n, err)
 		}
 	})
-}
-
-// Away distinguishes temporary failures from those that the operator must fix.
-func TestAwayMeansTemporary(t *testing.T) {
-	server := func(code string) error { return fmt.Errorf("db: migrations: %w", &pgconn.PgError{Code: code}) }
-	for name, c := range map[string]struct {
-		err  error
-		away bool
-	}{
-		"the server is starting":      {server("57P03"), true},
-		"the server is shutting down": {server("57P01"), true},
-		"no connection is left":       {server("53300"), true},
-		"its disk is full":            {server("53100"), true},
-		"it may only read":            {server("25006"), true},
-		"the password is wrong":       {fmt.Errorf("%w: %w", db.ErrUnavailable, server("28P01")), false},
-		"there is no such database":   {fmt.Errorf("%w: %w", db.ErrUnavailable, server("3D000")), false},
-		"a right is missing":          {server("42501"), false},
-		"another's certificate":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &tls.CertificateVerificationError{}), false},
-		"nobody listens":              {fmt.Errorf("%w: dial", db.ErrUnavailable), true},
-		"SQLite's disk is full":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.Full}), true},
-		"it cannot be opened": {
-			fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.CannotOpen}), false,
-		},
-		"no room for the lock":   {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, true},
-		"another process has it": {&db.InUse{}, false},
-		"a newer program's":      {&schema.NewerError{}, false},
-		"nothing":                {nil, false},
-	} {
-		if got := db.Away(c.err); got != c.away {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
 }
 
 // A local notification is delivered in this process after the commit and never
@@ -932,7 +855,7 @@ func TestNotifyLocal(t *testing.T) {
 // the change runs again, and then the query decides.
 func TestAssumptions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
+		dbtest.Things(t, d)
 		dbtest.Run(t, d, "create unique index things_n on things (n)")
 		dbtest.Run(t, d, "insert into things (n) values (1)")
 		insertNew := func(n int) error {

@@ -73,9 +73,10 @@ func Tuples(rows [][]any) string {
 
 // Dialects returns the dialects of both engines, for statements that are built in
 // advance.
-func Dialects() []*Dialect { return []*Dialect{sqliteDialect, postgresDialect} }
+func Dialects() []*Dialect { return []*Dialect{SQLite, PostgreSQL} }
 
-var sqliteDialect = &Dialect{
+// SQLite is the dialect of package sqlite.
+var SQLite = &Dialect{
 	Name:      "sqlite",
 	TextList:  "json_each(%s)",
 	In:        func(placeholder string) string { return "in (select value from json_each(" + placeholder + "))" },
@@ -87,7 +88,8 @@ var sqliteDialect = &Dialect{
 	OneWriter: true,
 }
 
-var postgresDialect = &Dialect{
+// PostgreSQL is the dialect of package postgres.
+var PostgreSQL = &Dialect{
 	Name:     "postgres",
 	TextList: "json_array_elements_text(cast(%s as text)::json)",
 	In: func(placeholder string) string {

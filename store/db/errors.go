@@ -1,19 +1,38 @@
 package db
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
-	"syscall"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"kartei/store/db/sqlite"
 )
+
+// ErrNoRows is the error of Row.Scan if the query found nothing.
+var ErrNoRows = errors.New("db: no rows")
+
+// ErrConflict means that a record changed under a Write function. If the
+// function returns it, DB.Write rolls back and calls the function again, a
+// bounded number of times.
+var ErrConflict = errors.New("db: changed by another writer")
+
+// ErrDuplicate means that a statement violated a unique index. It is returned
+// wrapped.
+var ErrDuplicate = errors.New("db: duplicate")
+
+// ErrBusy means that the engine cannot take the call now: the queue is full, or
+// a lock or a statement timed out. Nothing was changed. It is returned wrapped.
+var ErrBusy = errors.New("db: busy")
+
+// ErrUnavailable means that the database cannot be reached, or has no room to
+// store more. Nothing was changed. It is returned wrapped.
+var ErrUnavailable = errors.New("db: unavailable")
+
+// ErrRefused is the error, wrapped, of a Write to a database that can only be
+// read: its disk is full or broken, or it is read-only. It is an
+// ErrUnavailable. DB.Writes reports it to the operator, so callers need not log
+// it.
+var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
+
+// ErrStale means that the assumption of a Tx.Expect was wrong.
+var ErrStale = errors.New("db: an expected value has changed")
 
 // ErrUnknownOutcome means that the connection broke during a commit: the change
 // was stored as a whole or not at all. It is returned wrapped.
@@ -25,117 +44,3 @@ var ErrText = errors.New("db: text is not UTF-8 or holds NUL")
 
 // ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("db: closed")
-
-// Panic carries a panic of a Write function from the writer's goroutine to the
-// caller's, with the stack of its origin.
-type Panic struct {
-	Value any
-	Stack []byte
-}
-
-func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
-
-// Unwrap returns the value of the panic if it is an error.
-func (p *Panic) Unwrap() error {
-	err, _ := p.Value.(error)
-	return err
-}
-
-// MapError maps an error of an engine to the errors of this package, and wraps
-// it. It returns nil for nil, and an unknown error unchanged. No other code
-// knows the engines' codes. Errors of DB and Tx are already mapped; the
-// function is for connections of Server.Config.
-func MapError(err error) error {
-	var lite *sqlite.Error
-	var pg *pgconn.PgError
-	var network net.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &lite):
-		switch lite.Code {
-		case sqlite.ConstraintUnique, sqlite.ConstraintKey, sqlite.ConstraintRowID:
-			return wrap(ErrDuplicate, err)
-		}
-		switch lite.Primary() {
-		case sqlite.Busy, sqlite.Locked, sqlite.Interrupt:
-			return wrap(ErrBusy, err)
-		case sqlite.Full, sqlite.ReadOnly: // the disk, not the statement
-			return wrap(ErrRefused, err)
-		case sqlite.IOError, sqlite.CannotOpen:
-			if lite.Writing() {
-				return wrap(ErrRefused, err)
-			}
-			return wrap(ErrUnavailable, err)
-		}
-		return err
-	case errors.As(err, &pg):
-		switch pg.Code {
-		case "23505": // unique_violation
-			return wrap(ErrDuplicate, err)
-		case "40001", "40P01", // serialization_failure, deadlock_detected
-			"22012": // division_by_zero: a wrong assumption (see pgTx.assumeTick)
-			return wrap(ErrConflict, err)
-		case "22021", "22P05": // character_not_in_repertoire, untranslatable_character
-			return wrap(ErrText, err)
-		case "55P03", "57014": // lock_not_available, query_canceled
-			return wrap(ErrBusy, err)
-		case "25006", "53100", "58030": // read_only_sql_transaction (see readOnly), disk_full, io_error
-			return wrap(ErrRefused, err)
-		case "25P03": // idle_in_transaction_session_timeout
-			return wrap(ErrUnavailable, err)
-		}
-		switch pg.Code[:min(2, len(pg.Code))] {
-		case "08", "53", "57", "58": // connection, resources (disk, memory, connections), shutdown, input and output
-			return wrap(ErrUnavailable, err)
-		}
-		return err
-	case errors.Is(err, sqlite.ErrText):
-		return wrap(ErrText, err)
-	case errors.Is(err, pgx.ErrNoRows):
-		return ErrNoRows
-	case errors.Is(err, context.Canceled):
-		return err
-	case isConnectionLoss(err):
-		return wrap(ErrUnavailable, err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return wrap(ErrBusy, err)
-	case errors.As(err, &network):
-		return wrap(ErrUnavailable, err)
-	}
-	return err
-}
-
-func wrap(kind, err error) error {
-	if errors.Is(err, kind) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", kind, err)
-}
-
-// Away reports whether an error at startup may pass without a change of the
-// configuration. Examples are no server, a server that is starting or has no
-// room, and a full disk.
-func Away(err error) bool {
-	var server *pgconn.PgError
-	var lite *sqlite.Error
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.As(err, &server): // otherwise only the refused connection is known
-		err = MapError(server)
-	case errors.As(err, &lite):
-		return lite.Primary() == sqlite.Full || lite.Primary() == sqlite.IOError || errors.Is(err, ErrBusy)
-	case errors.As(err, &certificate):
-		return false
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return true
-	}
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnknownOutcome)
-}
-
-// isConnectionLoss recognizes the errors of pgx for lost connections.
-func isConnectionLoss(err error) bool {
-	var connect *pgconn.ConnectError
-	return errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
-		strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "conn closed")
-}

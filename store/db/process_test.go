@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"kartei/store/db"
+	"kartei/store/db/open"
+	"kartei/store/db/sqlite"
 	"kartei/test/dbtest"
 )
 
@@ -22,11 +23,9 @@ const (
 	childURL = "KARTEI_DB_TEST_URL"
 )
 
-func goexit() { runtime.Goexit() }
-
 // child runs this test binary as a second process, until it is killed.
 func child(act, url string) {
-	d, err := db.Open(ctx, url, db.Options{})
+	d, err := open.Database(ctx, url, db.Options{})
 	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
@@ -76,7 +75,7 @@ func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		d := dbtest.Open(t, url, db.Options{})
-		table(t, d)
+		dbtest.Things(t, d)
 		if strings.HasPrefix(url, "sqlite:") {
 			// The child opens the database now.
 			if err := d.Close(); err != nil {
@@ -99,7 +98,7 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 			cmd.Wait()
 			check := d
 			if strings.HasPrefix(url, "sqlite:") {
-				opened, err := db.Open(ctx, url, db.Options{})
+				opened, err := open.Database(ctx, url, db.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,8 +133,8 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 func TestSecondProcessIsRefused(t *testing.T) {
 	url := dbtest.SQLiteURL(t)
 	cmd, _ := startChild(t, "hold", url)
-	_, err := db.Open(ctx, url, db.Options{})
-	var inUse *db.InUse
+	_, err := open.Database(ctx, url, db.Options{})
+	var inUse *sqlite.InUse
 	if !errors.As(err, &inUse) {
 		t.Fatalf("got %v", err)
 	}
@@ -149,7 +148,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Open(ctx, "sqlite:"+link, db.Options{}); !errors.As(err, &inUse) {
+	if _, err := open.Database(ctx, "sqlite:"+link, db.Options{}); !errors.As(err, &inUse) {
 		t.Errorf("by a link: %v", err)
 	}
 	// A killed process leaves no lock.
@@ -157,7 +156,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	cmd.Wait()
 	d := dbtest.Open(t, url, db.Options{})
 	// This process cannot open its database twice either.
-	if _, err := db.Open(ctx, url, db.Options{}); !errors.As(err, &inUse) {
+	if _, err := open.Database(ctx, url, db.Options{}); !errors.As(err, &inUse) {
 		t.Errorf("in the same process: %v", err)
 	}
 	if err := d.Ping(ctx); err != nil {

@@ -20,7 +20,7 @@ func TestTickIsNowOrOneMore(t *testing.T) {
 		} {
 			var got clock.Micros
 			err := d.Write(ctx, func(tx db.Tx) (err error) {
-				got, err = db.Tick(ctx, tx, 1, c.now)
+				got, err = tx.Tick(ctx, 1, c.now)
 				return err
 			})
 			if err != nil || got != c.want {
@@ -33,7 +33,7 @@ func TestTickIsNowOrOneMore(t *testing.T) {
 			t.Errorf("another organization's clock went to %d", other)
 		}
 		err := d.Write(ctx, func(tx db.Tx) error {
-			_, err := db.Tick(ctx, tx, 3, 1)
+			_, err := tx.Tick(ctx, 3, 1)
 			return err
 		})
 		if err == nil {
@@ -62,7 +62,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 							writer).Scan(new(int)); err != nil {
 							return err
 						}
-						tick, err := db.Tick(ctx, tx, 1, clock.Micros(time.Now().UnixMicro()))
+						tick, err := tx.Tick(ctx, 1, clock.Micros(time.Now().UnixMicro()))
 						if err != nil {
 							return err
 						}
@@ -122,7 +122,7 @@ func TestTickRollsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 10)")
 		d.Write(ctx, func(tx db.Tx) error {
-			if _, err := db.Tick(ctx, tx, 1, 500); err != nil {
+			if _, err := tx.Tick(ctx, 1, 500); err != nil {
 				return err
 			}
 			return fmt.Errorf("refused")
@@ -139,12 +139,12 @@ func TestTickRollsBack(t *testing.T) {
 // erased. The same holds for a change that waits while the clock is deleted.
 func TestNoChangeWithoutAClock(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		changes(t, d)
+		dbtest.Run(t, d, "create table changes (n bigint not null primary key)")
 		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 10)")
 		write := func() {
 			t.Helper()
 			err := d.WriteIn(ctx, 1, func(tx db.Tx) error {
-				_, err := db.Tick(ctx, tx, 1, 20)
+				_, err := tx.Tick(ctx, 1, 20)
 				tx.Queue("insert into changes (n) values (1)")
 				return err
 			})
@@ -170,7 +170,7 @@ func TestNoChangeWithoutAClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		write()
-		if n := changed(t, d); n != 0 {
+		if n := dbtest.Count(t, d, "changes"); n != 0 {
 			t.Errorf("%d changes were taken", n)
 		}
 	})

@@ -16,6 +16,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/db/open"
+	"kartei/store/db/sqlite"
 	"kartei/test/dbtest"
 )
 
@@ -60,7 +62,7 @@ func accepted(t *testing.T, d db.DB) {
 func TestFullDiskIsReported(t *testing.T) {
 	dir, resize := dbtest.SmallDisk(t, "3m")
 	d, now, log := watched(t, "sqlite:"+filepath.Join(dir, "kartei.db"))
-	table(t, d)
+	dbtest.Things(t, d)
 	n := 0
 	write := func(size int) error {
 		n++
@@ -173,7 +175,7 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 			t.Run("kartei.db"+file+" "+how, func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "kartei.db")
 				d, now, log := watched(t, "sqlite:"+path)
-				table(t, d)
+				dbtest.Things(t, d)
 				now.Advance(2 * time.Second)
 				dbtest.Run(t, d, "insert into things (n) values (1)")
 				accepted(t, d)
@@ -216,7 +218,7 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 func TestLockFileDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kartei.db")
 	d, now, _ := watched(t, "sqlite:"+path)
-	table(t, d)
+	dbtest.Things(t, d)
 	remove := func() {
 		t.Helper()
 		if err := os.Remove(path + ".lock"); err != nil {
@@ -226,8 +228,8 @@ func TestLockFileDeleted(t *testing.T) {
 	remove()
 	now.Advance(time.Second)
 	accepted(t, d)
-	var inUse *db.InUse
-	if second, err := db.Open(ctx, "sqlite:"+path, db.Options{}); !errors.As(err, &inUse) {
+	var inUse *sqlite.InUse
+	if second, err := open.Database(ctx, "sqlite:"+path, db.Options{}); !errors.As(err, &inUse) {
 		t.Errorf("a second one came in: %v", err)
 		second.Close()
 	}

@@ -50,7 +50,7 @@ type Spec struct {
 // Enqueue adds a job in the transaction of the change that asks for it. The
 // runners of this process wake after the commit. It only queues statements, so
 // it costs no round trip. It locks the organization's turn until the commit, so
-// it must be called before db.Tick to prevent deadlocks. If ctx carries a span,
+// it must be called before db.Tx.Tick to prevent deadlocks. If ctx carries a span,
 // the job continues its trace.
 func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, s Spec) error {
 	payload, err := json.Marshal(s.Payload)

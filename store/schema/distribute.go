@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"kartei/store/db"
+	"kartei/store/db/postgres"
 )
 
 // ErrNotDistributable is the error, wrapped, of Distribute if the database
@@ -39,7 +40,7 @@ type Distribution struct {
 // running, and the database need not be part of a cluster yet. tell, if not
 // nil, is called before each statement.
 func Distribute(ctx context.Context, d db.DB, dry bool, tell func(statement string)) (Distribution, error) {
-	server, ok := d.(db.Server)
+	server, ok := d.(*postgres.DB)
 	if !ok {
 		return Distribution{}, fmt.Errorf("%w: Citus spreads a PostgreSQL database, and this one is SQLite: move it with kartei copy first", ErrNotDistributable)
 	}
@@ -59,7 +60,7 @@ func Distribute(ctx context.Context, d db.DB, dry bool, tell func(statement stri
 		return Distribution{}, fmt.Errorf("%w: it is at version %d of %d: run kartei migrate first", ErrNotDistributable,
 			have.Version, have.Latest)
 	case !dry:
-		if err := db.InUseBy(ctx, d); err != nil {
+		if err := postgres.InUseBy(ctx, d); err != nil {
 			return Distribution{}, err
 		}
 	}
@@ -87,7 +88,7 @@ func Distribute(ctx context.Context, d db.DB, dry bool, tell func(statement stri
 
 // distributeNew distributes new tables of migrations if the database is
 // distributed already. Otherwise it does nothing.
-func distributeNew(ctx context.Context, d db.Server) error {
+func distributeNew(ctx context.Context, d *postgres.DB) error {
 	c, err := connect(ctx, d)
 	if err != nil {
 		return err
@@ -151,10 +152,10 @@ type placement struct {
 
 // connect connects to the coordinator. A worker is refused, because it knows
 // nothing of migrations, locks and notifications.
-func connect(ctx context.Context, d db.Server) (_ *cluster, err error) {
+func connect(ctx context.Context, d *postgres.DB) (_ *cluster, err error) {
 	conn, err := pgx.ConnectConfig(ctx, d.Config()) // without timeouts, because rows are moved
 	if err != nil {
-		return nil, db.MapError(err)
+		return nil, postgres.MapError(err)
 	}
 	c := &cluster{conn: conn}
 	defer func() {
@@ -163,14 +164,14 @@ func connect(ctx context.Context, d db.Server) (_ *cluster, err error) {
 		}
 	}()
 	if err := conn.QueryRow(ctx, "select exists (select from pg_extension where extname = 'citus')").Scan(&c.installed); err != nil || !c.installed {
-		return c, db.MapError(err)
+		return c, postgres.MapError(err)
 	}
 	var worker bool
 	err = conn.QueryRow(ctx, "select not citus_is_coordinator() and exists (select from pg_dist_node)").Scan(&worker)
 	if worker {
 		return nil, fmt.Errorf("%w from here: this server is a worker; use the URL of the coordinator", ErrNotDistributable)
 	}
-	return c, db.MapError(err)
+	return c, postgres.MapError(err)
 }
 
 func (c *cluster) close(ctx context.Context) { c.conn.Close(context.WithoutCancel(ctx)) }
@@ -184,13 +185,13 @@ func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 	}
 	err = c.conn.QueryRow(ctx, "select count(*) from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards").Scan(&nodes)
 	if err != nil {
-		return nodes, db.MapError(err)
+		return nodes, postgres.MapError(err)
 	}
 	if nodes == 0 {
 		err = fmt.Errorf("%w: the cluster has no server that accepts rows: run `select citus_add_node('HOST', PORT)` "+
 			"on the coordinator for each worker", ErrNotDistributable)
 	}
-	return nodes, db.MapError(err)
+	return nodes, postgres.MapError(err)
 }
 
 // where queries the placement of all tables. A table that is only listed by
@@ -212,7 +213,7 @@ func (c *cluster) look(ctx context.Context) error {
 	}
 	rows, err := c.conn.Query(ctx, query)
 	if err != nil {
-		return db.MapError(err)
+		return postgres.MapError(err)
 	}
 	c.tables = map[string]placement{}
 	var name string
@@ -221,7 +222,7 @@ func (c *cluster) look(ctx context.Context) error {
 		c.tables[name] = p
 		return nil
 	})
-	return db.MapError(err)
+	return postgres.MapError(err)
 }
 
 // distribute runs the statements that are left, each in its own transaction,
@@ -229,7 +230,7 @@ func (c *cluster) look(ctx context.Context) error {
 func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell func(string)) ([]string, error) {
 	if !dry { // the second of two concurrent runs finds nothing left to do
 		if _, err := c.conn.Exec(ctx, "select pg_advisory_lock(hashtextextended('kartei distribute', 0))"); err != nil {
-			return nil, db.MapError(err)
+			return nil, postgres.MapError(err)
 		}
 	}
 	all := []string{}
@@ -250,7 +251,7 @@ func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell
 				tell(s)
 			}
 			if _, err := c.conn.Exec(ctx, s); err != nil {
-				return all, fmt.Errorf("db: %s: %w", s, db.MapError(err))
+				return all, fmt.Errorf("db: %s: %w", s, postgres.MapError(err))
 			}
 		}
 	}

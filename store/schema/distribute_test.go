@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"kartei/store/db"
+	"kartei/store/db/postgres"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
 )
@@ -24,7 +25,7 @@ func apart(t *testing.T, url string) db.DB {
 	if strings.Contains(url, "?") {
 		joint = "&"
 	}
-	return dbtest.Open(t, url+joint+"application_name="+db.AloneName, db.Options{Readers: 2, Writers: 2})
+	return dbtest.Open(t, url+joint+"application_name="+postgres.AloneName, db.Options{Readers: 2, Writers: 2})
 }
 
 // local returns the URL of a migrated database outside a cluster, even if the

@@ -21,6 +21,8 @@ import (
 	_ "modernc.org/sqlite" // the SQLite driver for goose
 
 	"kartei/store/db"
+	"kartei/store/db/postgres"
+	"kartei/store/db/sqlite"
 )
 
 //go:embed migrations
@@ -74,14 +76,14 @@ func Migrations() fs.FS {
 
 func migrate(ctx context.Context, d db.DB, files fs.FS) (State, error) {
 	switch d := d.(type) {
-	case db.File:
+	case *sqlite.DB:
 		var state State
 		err := d.Alone(ctx, func() (err error) {
 			state, err = withProvider(ctx, d, files, up)
 			return err
 		})
 		return state, err
-	case db.Server:
+	case *postgres.DB:
 		act := up
 		if d.Pooled() {
 			act = stateOf
@@ -109,10 +111,10 @@ func status(ctx context.Context, d db.DB, files fs.FS) (State, error) {
 // session, which a transaction pooler does not provide.
 func open(d db.DB) (*sql.DB, []goose.ProviderOption, error) {
 	switch d := d.(type) {
-	case db.File:
+	case *sqlite.DB:
 		driver, err := openFile(d.Path())
 		return driver, nil, err
-	case db.Server:
+	case *postgres.DB:
 		driver := stdlib.OpenDB(*d.Config())
 		if d.Pooled() {
 			return driver, nil, nil
@@ -216,8 +218,8 @@ func up(ctx context.Context, provider *goose.Provider, files fs.FS) (State, erro
 	if err != nil || state.Current() {
 		return state, err
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return state, fmt.Errorf("db: migrate: %w", db.MapError(err))
+	if _, err := provider.Up(ctx); err != nil { // of PostgreSQL; goose opens a file by another driver
+		return state, fmt.Errorf("db: migrate: %w", postgres.MapError(err))
 	}
 	return stateOf(ctx, provider, files)
 }
@@ -225,7 +227,7 @@ func up(ctx context.Context, provider *goose.Provider, files fs.FS) (State, erro
 func stateOf(ctx context.Context, provider *goose.Provider, files fs.FS) (State, error) {
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return State{}, fmt.Errorf("db: migrations: %w", db.MapError(err))
+		return State{}, fmt.Errorf("db: migrations: %w", postgres.MapError(err))
 	}
 	state := State{Version: version, Latest: latest(files)}
 	if state.Version > state.Latest {

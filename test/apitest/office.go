@@ -82,7 +82,7 @@ type Office struct {
 	// ID is the id of the live organization, SandboxID the id of its sandbox.
 	ID, SandboxID string
 	// Logged has the operator's log of all replicas.
-	Logged *LogCollector
+	Logged *dbtest.LogCollector
 
 	// Store holds the office's files.
 	Store *blob.Local
@@ -174,7 +174,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 		t.Skip("about one replica, and so the same without KARTEI_TEST_REPLICAS")
 	}
 	c := clock.NewFake(Begin)
-	office := &Office{TB: t, DB: d, Clock: c, Logged: new(LogCollector), versions: o.versions}
+	office := &Office{TB: t, DB: d, Clock: c, Logged: new(dbtest.LogCollector), versions: o.versions}
 	office.Directory = office.directory()
 	office.Operator = operator.New(d, c, office.Directory, api.Names(o.versions)...)
 	office.Log = requestlog.New(d, c)
@@ -490,7 +490,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	log    *LogCollector
+	log    *dbtest.LogCollector
 }
 
 // Do sends a request to /v1. headers are alternating names and values. A body

@@ -15,6 +15,7 @@ import (
 
 	"kartei/extract"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 )
 
@@ -92,7 +93,7 @@ func Open(t testing.TB, url string, opts db.Options) db.DB {
 	if opts.Stated == nil {
 		opts.Stated = said.note
 	}
-	d, err := db.Open(context.Background(), url, opts)
+	d, err := open.Database(context.Background(), url, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "template.db")
 	ctx := context.Background()
-	d, err := db.Open(ctx, "sqlite:"+path, db.Options{NoSync: true, Readers: 1})
+	d, err := open.Database(ctx, "sqlite:"+path, db.Options{NoSync: true, Readers: 1})
 	if err != nil {
 		return nil, err
 	}

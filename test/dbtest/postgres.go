@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 )
 
@@ -281,7 +282,7 @@ func (s *server) migrate(ctx context.Context, name string, then func(db.DB) erro
 	query := u.Query()
 	query.Set("application_name", "kartei-template") // the database is new, so no server uses it
 	u.RawQuery = query.Encode()
-	d, err := db.Open(ctx, u.String(), db.Options{Logger: slog.New(slog.DiscardHandler), Readers: 1})
+	d, err := open.Database(ctx, u.String(), db.Options{Logger: slog.New(slog.DiscardHandler), Readers: 1})
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,22 @@ func Count(t testing.TB, d db.DB, table string) (n int) {
 	return n
 }
 
+// Things makes a table named things for tests of statements, with text sorted by bytes.
+func Things(t testing.TB, d db.DB) {
+	t.Helper()
+	collate := ""
+	if d.Dialect().Name == "postgres" {
+		collate = `collate "C"`
+	}
+	Run(t, d, `create table things (
+		n    bigint not null primary key,
+		name text `+collate+` unique,
+		ok   boolean,
+		size bigint,
+		note text
+	)`)
+}
+
 // Fill inserts rows into every table of a migrated database. Each column gets a
 // value of its type that differs from row to row. So a table that a copy of the
 // database omits is detected.

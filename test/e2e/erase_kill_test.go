@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 	"kartei/test/seed"
 )
@@ -63,7 +64,7 @@ func TestErasureSurvivesKills(t *testing.T) {
 // rowsOf counts the rows of organizations in all tables. No server runs.
 func rowsOf(t *testing.T, address string, organizations ...string) (sum int64) {
 	t.Helper()
-	d, err := db.Open(t.Context(), address, db.Options{})
+	d, err := open.Database(t.Context(), address, db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

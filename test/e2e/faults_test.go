@@ -198,7 +198,7 @@ func fillTable(t *testing.T, own *dbtest.Server) (end func()) {
 			t.Fatal(err)
 		}
 	}
-	open(t, disk)
+	openFolder(t, disk)
 	execute(t, own, "create tablespace small location '"+place+"'", "alter table contacts set tablespace small")
 	t.Cleanup(func() { execute(t, own, "alter table contacts set tablespace pg_default", "drop tablespace small") })
 	ballast := filepath.Join(disk, "ballast")
@@ -258,8 +258,8 @@ func (l *ledger) survives(trouble trouble) {
 	l.over(func() bool { return l.post() && !strings.Contains(get(l.t, operator+"/readyz", 200), `"ok":false`) })
 }
 
-// open lets other users enter a folder of the test.
-func open(t *testing.T, dir string) {
+// openFolder lets other users enter a folder of the test.
+func openFolder(t *testing.T, dir string) {
 	t.Helper()
 	for temp := os.TempDir() + "/"; strings.HasPrefix(dir, temp); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
@@ -274,7 +274,7 @@ func open(t *testing.T, dir string) {
 func TestPostgresDiskFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 160<<20)
-	open(t, disk)
+	openFolder(t, disk)
 	own := dbtest.OwnServerIn(t, disk, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB",
 		"min_wal_size=32MB")
 	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())

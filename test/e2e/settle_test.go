@@ -10,6 +10,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/open"
 )
 
 // storedData is the data in the database while no server runs.
@@ -50,7 +51,7 @@ type feedEntry struct {
 func (h *cluster) settle() storedData {
 	h.Helper()
 	ctx := context.Background()
-	d, err := db.Open(ctx, h.database, db.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2})
+	d, err := open.Database(ctx, h.database, db.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2})
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/test/waittest"
 )
 
@@ -408,7 +409,7 @@ type endpointState struct {
 func (h *cluster) deliveryLog() map[string]*endpointState {
 	h.Helper()
 	ctx := context.Background()
-	d, err := db.Open(ctx, h.database, db.Options{
+	d, err := open.Database(ctx, h.database, db.Options{
 		Clock: clock.System, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2,
 	})
 	if err != nil {

@@ -167,7 +167,7 @@ func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
 		ids = nil
 		for range n {
-			tick, err := db.Tick(ctx, tx, o.Organization, clock.Now(o.Clock))
+			tick, err := tx.Tick(ctx, o.Organization, clock.Now(o.Clock))
 			if err != nil {
 				return err
 			}

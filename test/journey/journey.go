@@ -43,7 +43,7 @@ type Office struct {
 	// Browser is the one in which people of the office sign in.
 	Browser *webtest.Browser
 	// Logged has the log of the instance.
-	Logged *apitest.LogCollector
+	Logged *dbtest.LogCollector
 
 	key    func() string
 	firsts map[string]string
@@ -75,7 +75,7 @@ func Open(t testing.TB, database string, with ...Option) *Office {
 	for _, f := range with {
 		f(&chosen)
 	}
-	o := &Office{TB: t, Clock: clock.NewFake(Begin), Logged: new(apitest.LogCollector), firsts: map[string]string{}}
+	o := &Office{TB: t, Clock: clock.NewFake(Begin), Logged: new(dbtest.LogCollector), firsts: map[string]string{}}
 	c := instance.Config{
 		Store: config.Store{
 			DataDir: config.Dir(filepath.Join(t.TempDir(), "data")), DatabaseURL: config.DatabaseURL(database),

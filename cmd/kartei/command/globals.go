@@ -16,7 +16,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/trace"
-	"kartei/store/db"
+	"kartei/store/db/sqlite"
 )
 
 // Globals is the input of every command: the location of the data, and the
@@ -59,7 +59,7 @@ func (g *Globals) ConnectWith(
 // Explain adds to an error about missing data, or about data in use, what the
 // user can do.
 func (g *Globals) Explain(err error) error {
-	if errors.As(err, new(*db.InUse)) {
+	if errors.As(err, new(*sqlite.InUse)) {
 		return fmt.Errorf("%w. If that process is a server, none answers on the socket in %s: give the server's own --data-dir. "+
 			"If this is it, wait until the server is ready; its log says why if it has no socket, and a restart makes a new one", err, Absolute(string(g.DataDir)))
 	}

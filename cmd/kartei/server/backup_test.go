@@ -10,6 +10,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
+	"kartei/store/db/open"
+	"kartei/store/db/sqlite"
 )
 
 // A backup creates no parent folder of what it writes. The disk for backups may not be mounted.
@@ -49,7 +51,7 @@ func TestRestoreSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
+	d, err := open.Database(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func TestRestoreSaysWhatIsMissing(t *testing.T) {
 		errs != "kartei: restore: there is a database already: "+database+"; use --force to replace it\n" {
 		t.Errorf("over a database: status %d, %q", status, errs)
 	}
-	_, unlock, err := db.LockFile(database)
+	_, unlock, err := sqlite.LockFile(database)
 	if err != nil {
 		t.Fatal(err)
 	}

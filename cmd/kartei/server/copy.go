@@ -13,6 +13,8 @@ import (
 	"kartei/kit/progress"
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/db/open"
+	"kartei/store/db/postgres"
 	"kartei/store/schema"
 )
 
@@ -62,7 +64,7 @@ func (c *Copy) Run(ctx context.Context, g *command.Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := db.InUseBy(ctx, from); err != nil {
+	if err := postgres.InUseBy(ctx, from); err != nil {
 		return fmt.Errorf("--from: %w; its changes since the start of the copy may be missing: stop it and copy again to an empty database", err)
 	}
 	if c.JSON.JSON {
@@ -92,7 +94,7 @@ func openAlone(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.InUseBy(ctx, d); err != nil {
+	if err := postgres.InUseBy(ctx, d); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
@@ -108,9 +110,9 @@ func openApart(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 			return nil, errors.New("the URL of the PostgreSQL database is not valid")
 		}
 		query := u.Query()
-		query.Set("application_name", db.AloneName)
+		query.Set("application_name", postgres.AloneName)
 		u.RawQuery = query.Encode()
 		text = u.String()
 	}
-	return db.Open(ctx, text, db.Options{Readers: 1, Writers: 1})
+	return open.Database(ctx, text, db.Options{Readers: 1, Writers: 1})
 }

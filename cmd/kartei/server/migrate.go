@@ -11,6 +11,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/store/db"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 )
 
@@ -49,7 +50,7 @@ func (c *Migrate) Run(ctx context.Context, g *command.Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := db.Open(ctx, g.Database(), db.Options{})
+	d, err := open.Database(ctx, g.Database(), db.Options{})
 	if err != nil {
 		return err
 	}

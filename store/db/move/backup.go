@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"kartei/store/db"
+	"kartei/store/db/postgres"
 	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 	"kartei/store/schema"
 )
 
@@ -43,16 +45,16 @@ func BackupFor(ctx context.Context, d db.DB, path string, to Recipients) error {
 
 func backupPlain(ctx context.Context, d db.DB, draft string) error {
 	switch d := d.(type) {
-	case db.File:
+	case *sqlite.DB:
 		return copyFile(d, draft)
-	case db.Server:
+	case *postgres.DB:
 		return dump(ctx, d, draft)
 	}
 	return fmt.Errorf("%T cannot be backed up", d)
 }
 
 // copyFile writes a copy of the database, and checks it.
-func copyFile(d db.File, path string) error {
+func copyFile(d *sqlite.DB, path string) error {
 	if err := d.CopyTo(path); err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func copyFile(d db.File, path string) error {
 // checkFile reads a whole SQLite file. It fails unless the file is an intact
 // Kartei database that this binary can open.
 func checkFile(path string) error {
-	conn, err := db.Inspect(path)
+	conn, err := sqlite.Inspect(path)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func checkFile(path string) error {
 }
 
 // checkVersion refuses a database of a newer binary.
-func checkVersion(conn *sqlite.Conn) error {
+func checkVersion(conn *driver.Conn) error {
 	text, err := conn.Value("select cast(max(version_id) as text) from goose_db_version")
 	if err != nil {
 		return fmt.Errorf("the file has no Kartei tables: %w", err)

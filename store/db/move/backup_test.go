@@ -14,6 +14,8 @@ import (
 
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/db/open"
+	"kartei/store/db/sqlite"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
 )
@@ -124,7 +126,7 @@ func TestRestoreMakesChanges(t *testing.T) {
 		}
 		names := func() string {
 			t.Helper()
-			d, err := db.Open(ctx, target, db.Options{Logger: slog.New(slog.DiscardHandler)})
+			d, err := open.Database(ctx, target, db.Options{Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +168,7 @@ func TestRestoreReplacesOnlyWithForce(t *testing.T) {
 		} else {
 			d := dbtest.Open(t, target, db.Options{})
 			dbtest.Run(t, d, "create table other (n bigint)")
-			var inUse *db.InUse
+			var inUse *sqlite.InUse
 			if _, err := move.Restore(ctx, file, target, true); !errors.As(err, &inUse) {
 				t.Errorf("a database in use: %v", err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/db/open"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
 )
@@ -107,10 +108,10 @@ func TestInterruptedCopyResumes(t *testing.T) {
 
 // halfCopy copies nine pages, reports it, and waits.
 func halfCopy(source, target string) {
-	from, err := db.Open(ctx, source, db.Options{})
+	from, err := open.Database(ctx, source, db.Options{})
 	if err == nil {
 		var to db.DB
-		if to, err = db.Open(ctx, target, db.Options{}); err == nil {
+		if to, err = open.Database(ctx, target, db.Options{}); err == nil {
 			pages := 0
 			_, err = move.Copy(ctx, from, to, func(int64, int64) {
 				if pages++; pages == 9 {
@@ -132,7 +133,7 @@ func TestKilledCopyResumes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, to := urls()
-			source, err := db.Open(ctx, from, db.Options{NoSync: true})
+			source, err := open.Database(ctx, from, db.Options{NoSync: true})
 			if err != nil {
 				t.Fatal(err)
 			}

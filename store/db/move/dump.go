@@ -14,15 +14,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"kartei/store/db"
+	"kartei/store/db/postgres"
 )
 
 // dump writes the database to an archive in the custom format of pg_dump.
-func dump(ctx context.Context, d db.Server, path string) error {
+func dump(ctx context.Context, d *postgres.DB, path string) error {
 	return runTool(ctx, d.Config(), streams{}, "pg_dump", append(dumpArguments, "--file="+path)...)
 }
 
 // dumpTo writes the same archive to w.
-func dumpTo(ctx context.Context, d db.Server, w io.Writer) error {
+func dumpTo(ctx context.Context, d *postgres.DB, w io.Writer) error {
 	return runTool(ctx, d.Config(), streams{out: w}, "pg_dump", dumpArguments...)
 }
 
@@ -95,19 +96,15 @@ func (c *backupFile) script(ctx context.Context, out io.Writer, args []string) e
 // target returns the configuration of connections to a PostgreSQL database, and
 // whether it has Kartei's tables.
 func target(ctx context.Context, url string) (config *pgx.ConnConfig, filled bool, err error) {
-	d, err := db.Open(ctx, url, db.Options{Readers: 1, Writers: 1})
+	d, err := postgres.Open(ctx, url, db.Options{Readers: 1, Writers: 1})
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	server, ok := d.(db.Server)
-	if !ok {
-		return nil, false, fmt.Errorf("%T is no PostgreSQL database", d)
-	}
 	err = d.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, "select to_regclass('goose_db_version') is not null").Scan(&filled)
 	})
-	return server.Config(), filled, err
+	return d.Config(), filled, err
 }
 
 // streams replace the files of a program.

@@ -50,7 +50,7 @@ func TestNoPasswordWithoutTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.RequireAuth = "!password" // as db.Server has it
+		config.RequireAuth = "!password" // as postgres.DB has it
 		if knowsRequireAuth() {
 			if err := runTool(ctx, config, streams{}, "pg_dump"); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("pg_dump: %v", err)

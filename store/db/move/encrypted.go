@@ -14,6 +14,8 @@ import (
 	"filippo.io/age/agessh"
 
 	"kartei/store/db"
+	"kartei/store/db/postgres"
+	"kartei/store/db/sqlite"
 )
 
 // Recipients can open an encrypted copy, with their Identities
@@ -93,9 +95,9 @@ func backupEncrypted(ctx context.Context, d db.DB, draft string, to Recipients) 
 		return err
 	}
 	switch d := d.(type) {
-	case db.File:
+	case *sqlite.DB:
 		err = copyFileTo(d, sealed)
-	case db.Server:
+	case *postgres.DB:
 		err = dumpTo(ctx, d, sealed)
 	default:
 		err = fmt.Errorf("%T cannot be backed up", d)
@@ -112,7 +114,7 @@ func backupEncrypted(ctx context.Context, d db.DB, draft string, to Recipients) 
 // copyFileTo writes a checked copy. SQLite needs a file for it. That file lies
 // beside the database and is unlinked before it is read, so it vanishes with
 // the process in any case.
-func copyFileTo(d db.File, w io.Writer) error {
+func copyFileTo(d *sqlite.DB, w io.Writer) error {
 	draft, err := newDraft(d.Path(), backupDraft)
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/store/db"
 	"kartei/store/db/sqlite"
+	"kartei/store/db/sqlite/driver"
 )
 
 // ErrExists is the error, wrapped, of a Restore without force over an existing
@@ -64,11 +64,11 @@ func checkEngine(c *backupFile, postgres bool) error {
 	}
 	from := c.path
 	switch {
-	case postgres && strings.HasPrefix(begin, sqlite.Head):
+	case postgres && strings.HasPrefix(begin, driver.Head):
 		return fmt.Errorf("%s is a copy of an SQLite database: restore it into a data folder, without --database-url, and then move it with kartei copy", from)
 	case !postgres && strings.HasPrefix(begin, "PGDMP"):
 		return fmt.Errorf("%s is an archive of pg_dump: name the PostgreSQL database that it goes into, with --database-url postgres://USER@HOST/NAME", from)
-	case !postgres && !strings.HasPrefix(begin, sqlite.Head):
+	case !postgres && !strings.HasPrefix(begin, driver.Head):
 		return fmt.Errorf("%s is not an SQLite database", from)
 	}
 	return nil
@@ -82,7 +82,7 @@ func restoreSQLite(c *backupFile, path string, force bool, changes []Change) (as
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
 		return "", fmt.Errorf("%s is a database that is in use or was not closed, not a backup", from)
 	}
-	path, unlock, err := db.LockFile(path)
+	path, unlock, err := sqlite.LockFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +117,7 @@ func restoreSQLite(c *backupFile, path string, force bool, changes []Change) (as
 // changeDraft makes the changes in a draft. The journal is in memory, because a
 // disk may have room for the draft alone, and a spoiled draft is discarded.
 func changeDraft(draft string, changes []Change) (err error) {
-	conn, err := db.Inspect(draft)
+	conn, err := sqlite.Inspect(draft)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func changeDraft(draft string, changes []Change) (err error) {
 	for _, c := range changes {
 		found, err := conn.Value("select name from sqlite_schema where type = 'table' and name = '" + c.Table + "'")
 		if err != nil {
-			return db.MapError(err)
+			return sqlite.MapError(err)
 		}
 		if found != "" {
 			script += c.Statement + ";"
 		}
 	}
-	return db.MapError(conn.Script(script + "commit;"))
+	return sqlite.MapError(conn.Script(script + "commit;"))
 }
 
 // replace puts a database aside and publishes the draft in its place. If that

@@ -46,7 +46,7 @@ func countRows(ctx context.Context, d db.DB, t *table) (n int64, err error) {
 // insert stores rows. On PostgreSQL it uses COPY, which costs half of an insert
 // for each row.
 func (t *table) insert(ctx context.Context, tx db.Tx, rows [][]any) error {
-	if copied, err := db.CopyRows(ctx, tx, t.Name, t.columnNames(), rows); copied {
+	if copied, err := tx.CopyRows(ctx, t.Name, t.columnNames(), rows); copied {
 		return err
 	}
 	marks := make([]string, len(t.Columns))

@@ -1,35 +1,224 @@
 package sqlite
 
 import (
-	"unsafe"
+	"context"
+	"errors"
+	"time"
 
-	"modernc.org/libc"
-	lib "modernc.org/sqlite/lib"
+	"kartei/store/db"
+	"kartei/store/db/sqlite/driver"
 )
 
-// logPages is the offset of WatchLog's count in Conn.out.
-const logPages = 16
+const (
+	// checkpointPages is the growth of the write-ahead log, in pages of 4 KiB,
+	// that triggers a checkpoint. A page that was written many times is copied
+	// once. The index of the log finds 4,000 pages in one step.
+	checkpointPages = 4000
+	// restartPages is the size at which the writer pauses until the log can
+	// start over. Otherwise a log under constant writes would grow without
+	// limit.
+	restartPages = 4 * checkpointPages
 
-// WatchLog makes the connection record the pages of the write-ahead log after
-// each of its commits. It turns automatic checkpoints off.
-func (c *Conn) WatchLog() {
-	// The library passes an address to the callback, which must not be in the
-	// Go heap. The connection's words in C memory serve, and hold the count.
-	*int32At(c.out + logPages) = 0
-	lib.Xsqlite3_wal_hook(c.tls, c.db, function(noteLog), c.out+logPages)
+	// Erased data remains in the log, and in the file until the log is copied
+	// back. So the log is emptied emptyAfter the first change that it holds. If
+	// readers block that, it is tried again, with a backoff of at most
+	// emptyRetry. A read that blocks for longestRead is interrupted, as
+	// PostgreSQL ends a long statement. New readers need no log once all of it
+	// is copied back. So the log is empty 50 seconds after a change:
+	// emptyAfter, twice longestRead, and two retries in between. A backup is
+	// not interrupted, because it contains what the log contains.
+	emptyAfter  = 15 * time.Second
+	emptyRetry  = 5 * time.Second
+	longestRead = 10 * time.Second
+	// emptyWait is the time that the writer waits for the last readers. Each
+	// attempt delays writes by at most that.
+	emptyWait = 50 * time.Millisecond
+	// emptyLate is the time after which a log that could not be emptied is
+	// reported to the operator.
+	emptyLate = time.Minute
+)
+
+// emptyLog copies the log to the file and truncates it, if that is due. On a
+// full disk the log may occupy all the space. This checkpoint comes before the
+// write, which would add the first freed megabyte to the log. It uses that
+// megabyte and frees up to 64. If there is not even that, the reserve is given up
+// for it. If a long read blocks the truncation, most of
+// the log is in the file now, and the log starts over after the read.
+func (w *writer) emptyLog() {
+	if !w.reclaim.Load() {
+		return
+	}
+	_, _, err := w.conn.Checkpoint(driver.Truncate)
+	if isFull(err) && w.reserve.give() {
+		_, _, err = w.conn.Checkpoint(driver.Truncate)
+		w.reserve.keep()
+	}
+	w.reclaim.Store(isFull(err))
+	if !isFull(err) {
+		w.checkpointed.Store(0)
+	}
 }
 
-// LogPages returns the pages in the write-ahead log after the connection's last commit.
-func (c *Conn) LogPages() int { return int(*int32At(c.out + logPages)) }
-
-func noteLog(_ *libc.TLS, count, _, _ uintptr, pages int32) int32 {
-	*int32At(count) = pages
-	return lib.SQLITE_OK
+// countLog reports the pages that a commit has added to the log. After a checkpoint
+// the log starts over, and then all of its pages are new.
+func (w *writer) countLog() {
+	pages := w.conn.LogPages()
+	added := pages - w.counted
+	if added <= 0 {
+		added = pages
+	}
+	w.counted = pages
+	w.logged(added)
 }
 
-// function returns the address by which the library calls a Go function.
-func function(f func(*libc.TLS, uintptr, uintptr, uintptr, int32) int32) uintptr {
-	return *(*uintptr)(unsafe.Pointer(&struct {
-		f func(*libc.TLS, uintptr, uintptr, uintptr, int32) int32
-	}{f}))
+// watchLog requests a checkpoint if the log has grown enough.
+func (w *writer) watchLog() {
+	pages := int64(w.conn.LogPages())
+	done := w.checkpointed.Load()
+	if pages < done {
+		// The log has started over.
+		w.checkpointed.Store(0)
+		done = 0
+	}
+	if pages-done < checkpointPages {
+		return
+	}
+	select {
+	case w.checkpointNow <- struct{}{}:
+	default:
+	}
+}
+
+// noteChange schedules the emptying of the log within the promised time.
+func (w *writer) noteChange() {
+	if !w.full.Load() && w.full.CompareAndSwap(false, true) {
+		w.changed <- struct{}{} // never blocks: full is cleared after the element was received
+	}
+}
+
+// checkpointLoop copies the write-ahead log to the file concurrently with the
+// writer. SQLite's automatic checkpoint would make one commit in some hundred
+// wait for two more fsyncs and the copying. The loop also empties the log some
+// time after a change, so that no erased data stays in it.
+func (w *writer) checkpointLoop() {
+	defer w.checkpointDone.Done()
+	var due <-chan time.Time
+	var e truncation
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.checkpointNow:
+			if log, err := w.copyLog(); err == nil && log >= restartPages {
+				w.restartLog()
+			}
+		case <-w.changed:
+			e = truncation{since: w.clock.Now()}
+			due = w.clock.After(emptyAfter)
+		case <-due:
+			due = nil
+			if err := w.tryEmpty(); err != nil {
+				due = w.clock.After(e.again(w, err))
+			}
+		}
+	}
+}
+
+// truncation is the state of an overdue truncation of the log.
+type truncation struct {
+	since time.Time // time of the first change
+	wait  time.Duration
+	told  bool
+}
+
+// again returns the backoff before the next attempt to empty the log.
+func (e *truncation) again(w *writer, err error) time.Duration {
+	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told && !errors.Is(err, db.ErrClosed) {
+		e.told = true
+		switch {
+		case w.reclaim.Load(), isFull(err):
+			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because the disk is full",
+				"since", late.String())
+		case errors.Is(err, errLogInUse):
+			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because a backup or another program reads the database", "since", late.String())
+		default:
+			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data", "since", late.String(), "error", err)
+		}
+	}
+	e.wait = min(max(2*e.wait, time.Second), emptyRetry)
+	return e.wait
+}
+
+// errLogInUse is the error of an attempt to empty a log that somebody reads.
+var errLogInUse = errors.New("db: the write-ahead log is in use")
+
+// copyLog copies as much of the log as is possible without waiting, and returns its
+// number of pages. An error is not logged: the log is copied again later, and Writes
+// reports a disk that is full or broken.
+func (w *writer) copyLog() (log int, err error) {
+	log, done, err := w.checkpoints.Checkpoint(driver.Passive)
+	if err != nil {
+		return log, err
+	}
+	w.checkpointed.Store(int64(done))
+	return log, nil
+}
+
+// tryEmpty copies the log to the file and truncates it. Most is copied concurrently
+// with the writer, which then waits for the rest and, for a moment, for readers of the
+// log. If somebody reads the log, the error is errLogInUse.
+func (w *writer) tryEmpty() error {
+	log, err := w.copyLog()
+	switch {
+	case err != nil && !isBusy(err):
+		return err
+	case err != nil || int64(log) > w.checkpointed.Load():
+		w.interruptLong()
+		return errLogInUse
+	}
+	err = w.doAlone(context.Background(), func() error {
+		w.conn.BusyTimeout(emptyWait)
+		defer w.conn.BusyTimeout(busyTimeout)
+		_, _, err := w.conn.Checkpoint(driver.Truncate)
+		if err != nil {
+			return err
+		}
+		w.checkpointed.Store(0)
+		w.full.Store(false)
+		return nil
+	})
+	switch {
+	case err == nil:
+		w.empties.Add(1)
+		w.reserve.keep()
+	case isBusy(err):
+		w.interruptLong()
+		return errLogInUse
+	}
+	return err
+}
+
+// isBusy reports whether SQLite had to wait for another connection for too long.
+func isBusy(err error) bool {
+	var lite *driver.Error
+	return errors.As(err, &lite) && lite.Primary() == driver.Busy
+}
+
+// restartLog pauses the writer while the rest of the log is copied and its last
+// readers finish.
+func (w *writer) restartLog() {
+	err := w.doAlone(context.Background(), func() error {
+		_, _, err := w.conn.Checkpoint(driver.Restart)
+		select {
+		case <-w.checkpointNow: // an earlier request, fulfilled by this checkpoint
+		default:
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		w.restarts.Add(1)
+	case !errors.Is(err, db.ErrClosed):
+		w.log.Warn("the write-ahead log keeps growing", "error", err)
+	}
 }

@@ -1,0 +1,40 @@
+// Package open owns the choice of the engine: the URL of a database names it.
+package open
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kartei/store/db"
+	"kartei/store/db/postgres"
+	"kartei/store/db/sqlite"
+)
+
+// Database opens the database named by url: sqlite:PATH or postgres://... . It
+// applies no migrations: see schema.Migrate.
+//
+// A SQLite database belongs to one process. If another process has it, the error is
+// a *sqlite.InUse.
+func Database(ctx context.Context, url string, opts db.Options) (db.DB, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		if rest == "" {
+			return nil, fmt.Errorf("db: sqlite: needs a path")
+		}
+		d, err := sqlite.Open(ctx, rest, opts)
+		if err != nil {
+			return nil, err
+		}
+		return d, nil
+	case "postgres", "postgresql":
+		d, err := postgres.Open(ctx, url, opts)
+		if err != nil {
+			return nil, err
+		}
+		return d, nil
+	}
+	// The URL may contain a password, so the error does not repeat it.
+	return nil, fmt.Errorf("db: the database must be sqlite:PATH or postgres://..., not %.12q", scheme+":")
+}

@@ -1,0 +1,11 @@
+package postgres
+
+import "kartei/store/db"
+
+// WaitingIn returns the number of waiting changes of an organization.
+func WaitingIn(d db.DB, organization int64) int {
+	l := &d.(*DB).queues
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting[organization])
+}

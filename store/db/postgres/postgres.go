@@ -1,0 +1,399 @@
+// Package postgres owns the engine on PostgreSQL: connections, speculation, group commits, notifications.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"kartei/kit/trace"
+	"kartei/store/db"
+	"kartei/store/db/internal/engine"
+)
+
+// limits are the settings of each PostgreSQL connection. A statement ends after
+// 10 s and a wait for a lock after 5 s. A transaction whose client is silent
+// ends after 10 s, since Kartei never pauses between two statements. A
+// statement whose client died ends within a second (PostgreSQL 14 or later). So
+// the locks of a killed replica are released even while it waits for another
+// lock. If a whole machine vanished, keep-alives detect it within 25 s. None of
+// the statements is worth compiling (jit).
+var limits = map[string]string{
+	"statement_timeout":                   "10s",
+	"lock_timeout":                        "5s",
+	"idle_in_transaction_session_timeout": "10s",
+	"client_connection_check_interval":    "1s",
+	"tcp_keepalives_idle":                 "10",
+	"tcp_keepalives_interval":             "5",
+	"tcp_keepalives_count":                "3",
+	"jit":                                 "off",
+	"application_name":                    "kartei",
+}
+
+// planOnce makes the server reuse plans instead of planning each call's values
+// anew. Each statement is written so that one plan is right for all values.
+// With ten million records planning takes three times as long as a list. Citus
+// needs the values to find the server with the rows.
+const planOnce = `select set_config('plan_cache_mode', 'force_generic_plan', false)
+	where not exists (select 1 from pg_extension where extname = 'citus')`
+
+// DB is the PostgreSQL engine: one pool of read-only connections and one of
+// writing connections.
+type DB struct {
+	opts    db.Options
+	gate    *engine.Gate
+	config  *pgx.ConnConfig // from the URL, without the timeouts
+	readers *pool
+	writers *pool
+	watch   *watchdog
+	// pooled is true if the URL has default_query_exec_mode=exec (or
+	// simple_protocol). Then a transaction pooler is in between. It has no
+	// sessions, so there are no settings and no prepared statements.
+	pooled bool
+	// spread is true if tables may be distributed over several servers.
+	spread bool
+	queues queues
+	bus    engine.Bus
+	// writes observes the result of each write.
+	writes *engine.Writes
+}
+
+// Open opens the database that a URL names. It applies no migrations.
+func Open(ctx context.Context, url string, opts db.Options) (_ *DB, err error) {
+	opts = engine.WithDefaults(opts)
+	address, err := readAddress(url)
+	if err != nil {
+		return nil, err
+	}
+	config := address.config
+	mode := config.ConnConfig.DefaultQueryExecMode
+	if _, given := config.ConnConfig.RuntimeParams["statement_timeout"]; given { // which may be longer
+		opts.Answer = opts.Transaction
+	}
+	d := &DB{
+		opts:   opts,
+		gate:   engine.NewGate(),
+		config: config.ConnConfig.Copy(),
+		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
+		watch:  newWatchdog(opts.Transaction, opts.Answer),
+	}
+	d.writes = engine.NewWrites(opts, whyRefused, func() error { return nil })
+	defer func() {
+		if err != nil {
+			d.closeAll()
+		}
+	}()
+	readers := max(8, 4*runtime.GOMAXPROCS(0))
+	// Writes wait for the disk together. If 16 concurrent writes on two
+	// processors need not wait for a connection, each costs this process a
+	// tenth less.
+	writers := max(16, readers)
+	if strings.Contains(url, "pool_max_conns") {
+		readers = max(8, int(config.MaxConns))
+		writers = readers
+	}
+	if d.readers, err = d.pool(ctx, config.Copy(), first(opts.Readers, readers), true); err != nil {
+		return nil, err
+	}
+	if d.writers, err = d.pool(ctx, config.Copy(), first(opts.Writers, opts.Readers, writers), false); err != nil {
+		return nil, err
+	}
+	return d, address.explainTLS(d.check(ctx))
+}
+
+// first returns the first number that is not zero.
+func first(numbers ...int) int {
+	for _, n := range numbers {
+		if n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func (d *DB) pool(ctx context.Context, config *pgxpool.Config, size int, readOnly bool) (*pool, error) {
+	config.MaxConns = int32(size)
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, d.opts.Wait)
+	config.PingTimeout = d.opts.Wait
+	config.ConnConfig.DialFunc = noteWaits(config.ConnConfig.DialFunc)
+	if !d.pooled {
+		for name, value := range limits {
+			if _, given := config.ConnConfig.RuntimeParams[name]; !given {
+				config.ConnConfig.RuntimeParams[name] = value
+			}
+		}
+		if readOnly {
+			config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+		}
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, planOnce)
+			return err
+		}
+	}
+	p, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &pool{p, make(chan struct{}, size)}, nil
+}
+
+// check fails if the server is unreachable or stores text in another encoding.
+func (d *DB) check(ctx context.Context) error {
+	conn, err := d.acquire(ctx, d.readers)
+	if err != nil {
+		if strings.Contains(err.Error(), "unsupported startup parameter") {
+			// the operator must fix it, so it is not Away
+			err = fmt.Errorf("db: a pooler without session settings is in front of the database: "+
+				"add default_query_exec_mode=exec to the URL: %v", err)
+		}
+		return err
+	}
+	defer d.release(conn, d.readers, 0)
+	if encoding := conn.Conn().PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
+		return fmt.Errorf("db: the database stores text as %s; it must be created with encoding UTF8", encoding)
+	}
+	var fsync, commit string
+	err = conn.QueryRow(ctx, `select current_setting('fsync'), current_setting('synchronous_commit'),
+		exists (select 1 from pg_extension where extname = 'citus')`).Scan(&fsync, &commit, &d.spread)
+	if err != nil {
+		return MapError(err)
+	}
+	if fsync == "off" || commit == "off" {
+		d.opts.Logger.Warn("the database server answers before a commit is on its disk: if it crashes, acknowledged changes are lost",
+			"fsync", fsync, "synchronous_commit", commit)
+	}
+	return nil
+}
+
+// Config returns a copy of the configuration, for connections outside the pools,
+// which the caller may change. Its ConnString is the URL, completed (see
+// readAddress). It has none of the timeouts of calls: 10 seconds a statement are
+// too short for a migration. Such connections return pgx's errors: see MapError.
+func (d *DB) Config() *pgx.ConnConfig { return d.config.Copy() }
+
+// Pooled reports whether the connections lead through a transaction pooler, by the
+// URL. They have no sessions then, and so no locks that outlast a transaction.
+func (d *DB) Pooled() bool { return d.pooled }
+
+func (d *DB) Dialect() *db.Dialect { return db.PostgreSQL }
+
+// acquire takes a connection and waits at most Options.Wait for one; release
+// returns it.
+func (d *DB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
+	if !pool.take(ctx, d.opts.Wait) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: all connections are in use", db.ErrBusy)
+	}
+	// Each idle connection is asked in turn whether it is alive, and each of them
+	// may be silent for a while. So the time is bounded once more for all of them.
+	bounded, cancel := context.WithTimeout(ctx, d.opts.Wait)
+	defer cancel()
+	conn, err := pool.Acquire(bounded)
+	switch {
+	case err == nil:
+		d.watch.enter(conn.Conn())
+		return conn, nil
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case bounded.Err() != nil:
+		err = fmt.Errorf("%w: no connection within %s", db.ErrUnavailable, d.opts.Wait)
+	case isConnectionLoss(err):
+		err = engine.Wrap(db.ErrUnavailable, err)
+	default:
+		err = engine.Wrap(db.ErrBusy, err)
+	}
+	pool.leave()
+	return nil, err
+}
+
+func (d *DB) Read(ctx context.Context, f func(db.Tx) error) error {
+	if !d.gate.Enter() {
+		return db.ErrClosed
+	}
+	defer d.gate.Leave()
+	span := engine.BeginSpan(ctx, &d.opts, engine.ReadSpan, "postgresql")
+	err := d.read(ctx, span, f)
+	engine.EndSpan(span, err)
+	return err
+}
+
+func (d *DB) read(ctx context.Context, span *trace.Span, f func(db.Tx) error) error {
+	return d.tries(ctx, func(try int) (again bool, err error) {
+		conn, err := d.acquire(ctx, d.readers)
+		if err != nil {
+			return false, err
+		}
+		defer d.release(conn, d.readers, try)
+		// A disconnecting caller must not cost the connection, as it would if
+		// pgx watched its context.
+		tx := &transaction{conn: conn.Conn(), ctx: context.Background(), stated: d.opts.Stated, spread: d.spread, span: span}
+		defer tx.end()
+		err = tx.settled(f(tx))
+		// f has seen no result yet, so it may run again unnoticed.
+		return tx.lost(err) && !tx.answered, err
+	})
+}
+
+func (d *DB) Write(ctx context.Context, f func(db.Tx) error) error {
+	if !d.gate.Enter() {
+		return db.ErrClosed
+	}
+	defer d.gate.Leave()
+	span := engine.BeginSpan(ctx, &d.opts, engine.WriteSpan, "postgresql")
+	err := d.writes.Note(d.write(ctx, span, 0, false, f))
+	engine.EndSpan(span, err)
+	return err
+}
+
+// Writes reports whether the database accepts writes.
+func (d *DB) Writes() db.Writes { return d.writes }
+
+// whyRefused adds the cause that the server leaves out: its disk.
+func whyRefused(err error) string {
+	var server *pgconn.PgError
+	if !errors.As(err, &server) {
+		return "the database server does not answer: " + engine.PlainText(err)
+	}
+	switch server.Code {
+	case "53100":
+		return "the disk of the database server is full: " + server.Error()
+	case "25006":
+		return "the database is read-only: " + server.Error()
+	}
+	return "the database server takes no writes: " + server.Error()
+}
+
+// write runs f until it is committed or fails permanently.
+func (d *DB) write(
+	ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(db.Tx) error,
+) error {
+	if speculative {
+		if again, err := d.attempt(ctx, span, organization, true, 0, f); !again {
+			return err
+		}
+	}
+	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, span, organization, false, try, f) })
+}
+
+// tries calls f, a bounded number of times, until f says that another call is
+// useless. No change can happen twice: f asks for another call only after a
+// rollback by the server, or after losing the connection before a commit was
+// sent.
+func (d *DB) tries(ctx context.Context, f func(try int) (again bool, err error)) error {
+	for try := 0; ; try++ {
+		if err := engine.Pause(ctx, d.opts.Clock, try); err != nil {
+			return err
+		}
+		if again, err := f(try); !again || try == engine.MaxTries-1 {
+			return err
+		}
+	}
+}
+
+// attempt runs f in one transaction, and reports whether another attempt may
+// have a different result.
+func (d *DB) attempt(
+	ctx context.Context, span *trace.Span, organization int64, speculative bool, try int, f func(db.Tx) error,
+) (again bool, err error) {
+	tx, end, err := d.begin(ctx, organization, speculative, try)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	tx.span = span
+	if err = f(tx); err != nil {
+		return tx.again(err), err
+	}
+	if err = tx.commit(); err != nil {
+		return tx.again(err), err
+	}
+	d.queues.noteTick(organization, tx.tick)
+	return tx.again(err), err
+}
+
+// begin returns a transaction on its own connection.
+func (d *DB) begin(
+	ctx context.Context, organization int64, speculative bool, try int,
+) (tx *transaction, end func(), err error) {
+	conn, err := d.acquire(ctx, d.writers)
+	if err != nil {
+		return nil, nil, err
+	}
+	tx = &transaction{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated,
+		write: true, took: d.writes.Took, bus: &d.bus, pooled: d.pooled,
+		speculative: speculative, organization: organization, tick: d.queues.lastTick(organization)}
+	return tx, func() {
+		tx.end()
+		d.release(conn, d.writers, try)
+	}, nil
+}
+
+// fresh reports whether a connection is used for the first time.
+func fresh(conn *pgx.Conn) bool {
+	data := conn.PgConn().CustomData()
+	_, taken := data["taken"]
+	data["taken"] = true
+	return !taken
+}
+
+// again reports whether another attempt may have a different result. It may
+// after a lost race, a lost connection, or a wrong assumption. It is never true
+// after a commit that may have succeeded.
+func (t *transaction) again(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, db.ErrUnknownOutcome), errors.Is(err, db.ErrBusy):
+		return false
+	case errors.Is(err, db.ErrUnavailable):
+		return t.lost(err)
+	}
+	return errors.Is(err, db.ErrConflict) || t.assumed || t.expecting
+}
+
+// release returns a connection to its pool. If a second attempt also met a lost
+// connection, the server was restarted, and all idle connections are lost.
+func (d *DB) release(conn *pgxpool.Conn, pool *pool, try int) {
+	d.watch.leave(conn.Conn())
+	lost := conn.Conn().IsClosed()
+	conn.Release()
+	pool.leave()
+	if lost && try > 0 {
+		pool.Reset()
+	}
+}
+
+func (d *DB) Ping(ctx context.Context) error {
+	if !d.gate.Enter() {
+		return db.ErrClosed
+	}
+	defer d.gate.Leave()
+	conn, err := d.acquire(ctx, d.readers)
+	if err != nil {
+		return err
+	}
+	defer d.release(conn, d.readers, 0)
+	return MapError(conn.Ping(ctx))
+}
+
+func (d *DB) Close() error {
+	if d.gate.Close() {
+		d.closeAll()
+	}
+	return nil
+}
+
+func (d *DB) closeAll() {
+	d.watch.end()
+	for _, pool := range []*pool{d.readers, d.writers} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}
