@@ -1,13 +1,10 @@
 //go:build unix
 
-package instance
+package exposure
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -16,11 +13,10 @@ import (
 	"testing"
 
 	"kartei/instance/config"
-	"kartei/kit/masterkey"
 )
 
 // Each exposure has one warning with a cure, and a closed instance has none.
-func TestExposed(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	address := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 8080} }
 	local, every, public := address("127.0.0.1"), address("::"), address("192.0.2.7")
 	proxy := config.Server{TrustedProxies: []config.Network{{Prefix: netip.MustParsePrefix("192.0.2.0/24")}}}
@@ -56,7 +52,7 @@ func TestExposed(t *testing.T) {
 		if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, c.mode)); err != nil {
 			t.Fatal(err)
 		}
-		words := exposed(&c.server, dir, c.public, c.operator)
+		words := Warnings(&c.server, dir, c.public, c.operator)
 		if len(words) != len(c.want) {
 			t.Errorf("%s: %q", c.name, words)
 			continue
@@ -79,44 +75,8 @@ func TestFolderOfAnotherUser(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, nobody, -1)); err != nil {
 		t.Fatal(err)
 	}
-	if words := exposed(&config.Server{}, dir, nil, nil); len(words) != 1 ||
+	if words := Warnings(&config.Server{}, dir, nil, nil); len(words) != 1 ||
 		!strings.Contains(words[0], "another user (65534) owns") || !strings.Contains(words[0], "chown -R 0") {
 		t.Errorf("%q", words)
-	}
-}
-
-// A start warns of an open data folder. It refuses a master key that others can
-// read, current or previous, and so do the commands that need one.
-func TestStartWithOpenPermissions(t *testing.T) {
-	c := configOf(t.TempDir())
-	if err := os.Chmod(string(c.Store.DataDir), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	end(t, begin(t, c))
-	if strings.Count(log.String(), "data folder") != 1 {
-		t.Errorf("%s", &log)
-	}
-	key := filepath.Join(string(c.Store.DataDir), "master.key")
-	if err := os.Chmod(key, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if i, err := Start(context.Background(), c); !errors.Is(err, masterkey.ErrOpen) {
-		t.Errorf("a start: %v", err)
-		i.Close(context.Background())
-	}
-	if _, _, err := OpenBackup(context.Background(), &c.Store, &c.Server); !errors.Is(err, masterkey.ErrOpen) {
-		t.Errorf("a backup: %v", err)
-	}
-	if _, _, err := OpenBlobDoor(context.Background(), &c.Store, &c.Server); !errors.Is(err, masterkey.ErrOpen) {
-		t.Errorf("a command on files: %v", err)
-	}
-	c.Server.PreviousMasterKeyFiles = []config.File{config.File(key)}
-	c.Server.MasterKeyFile = config.File(filepath.Join(t.TempDir(), "new.key"))
-	if i, err := Start(context.Background(), c); !errors.Is(err, masterkey.ErrOpen) ||
-		!strings.Contains(err.Error(), "--previous-master-key-files") {
-		t.Errorf("a start with a key before: %v", err)
-		i.Close(context.Background())
 	}
 }

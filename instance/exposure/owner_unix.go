@@ -1,6 +1,6 @@
 //go:build unix
 
-package instance
+package exposure
 
 import (
 	"os"

@@ -1,4 +1,5 @@
-package instance
+// Package exposure owns the warnings about what other users and machines can reach: the data folder and the listeners.
+package exposure
 
 import (
 	"fmt"
@@ -9,26 +10,11 @@ import (
 	"kartei/instance/config"
 )
 
-// warnExposed logs each part of the instance that is more open than it should
-// be.
-func (i *Instance) warnExposed() {
-	var public, operator net.Addr
-	if i.public != nil {
-		public = i.public.Addr()
-	}
-	if i.operator != nil {
-		operator = i.operator.Addr()
-	}
-	for _, words := range exposed(&i.config.Server, string(i.config.Store.DataDir), public, operator) {
-		i.logger.Warn(words)
-	}
-}
-
-// exposed returns a warning with a cure for each part that others can reach.
+// Warnings returns a warning with a cure for each part that others can reach.
 // They are only warnings, because the operator may have a reason that the
 // program cannot see, such as a firewall. A nil address means no listener.
-func exposed(s *config.Server, dir string, public, operator net.Addr) (words []string) {
-	if folder := exposedFolder(dir); folder != "" {
+func Warnings(s *config.Server, dir string, public, operator net.Addr) (words []string) {
+	if folder := folderWarning(dir); folder != "" {
 		words = append(words, folder)
 	}
 	if !loopback(public) && s.TLSCert == "" && len(s.TrustedProxies) == 0 {
@@ -42,11 +28,12 @@ func exposed(s *config.Server, dir string, public, operator net.Addr) (words []s
 	return words
 }
 
-// exposedFolder returns a warning about the owner and the mode of the data
+// folderWarning returns a warning about the owner and the mode of the data
 // folder, or the empty text. A user who may write there can replace the master
-// key and the database, and the folder's owner always may. If root owns the folder and the process runs as another user, the
-// group may have access. Kubernetes hands over volumes this way.
-func exposedFolder(dir string) string {
+// key and the database, and the folder's owner always may. If root owns the folder
+// and the process runs as another user, the group may have access. Kubernetes hands
+// over volumes this way.
+func folderWarning(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil || !unixModes {
 		return ""
