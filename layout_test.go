@@ -64,8 +64,8 @@ var floors = [][]string{
 	{"record/contact", "record/company", "record/task", "record/document", "integration/batch", "integration/webhook"},
 	// What long acts have in common. How people find what is in all families.
 	{"record/lookup", "transfer/imports/source", "transfer/process"},
-	// How somebody leaves: all of their records, then the person.
-	{"people/offboarding"},
+	// How somebody leaves: all of their records, then the person. What is erased in time.
+	{"people/offboarding", "instance/erasure"},
 	// The notices of access that was given.
 	{"people/gains"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
@@ -371,7 +371,6 @@ var large = map[string]struct{ files, lines int }{
 	"bench":            {28, 7400},
 	"cmd/kartei":       {38, 6500},
 	"extract":          {29, 6300},
-	"instance":         {26, 3300},
 	"people/account":   {14, 4500},
 	"store/db":         {40, 5300},
 	"transfer/imports": {23, 7100},

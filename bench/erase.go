@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/instance"
+	"kartei/instance/erasure"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
@@ -63,7 +63,7 @@ func (b *bench) eraseBeside(ctx context.Context, o *office, v *visitor, closing 
 	if err != nil {
 		return nil, err
 	}
-	var erased instance.EraseOutput
+	var erased erasure.Output
 	var took time.Duration
 	busy, err := v.work(ctx, func(ctx context.Context) error {
 		began := time.Now()

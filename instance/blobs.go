@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"time"
 
+	"kartei/access"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
+	"kartei/instance/erasure"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -211,6 +213,18 @@ func (i *Instance) blobActs() socket.Acts {
 	return socket.Acts{
 		"blobs.rotate": socket.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),
 		"blobs.check":  socket.Do(placed(i, checkBlobs(i.DB, i.Blobs, i.clock))),
-		"org.erase":    socket.Do(placed(i, i.eraser().act)),
+		"org.erase":    socket.Do(placed(i, i.eraser().Erase)),
 	}
+}
+
+// eraser returns the eraser of an instance, running or not.
+func (i *Instance) eraser() *erasure.Eraser {
+	e := &erasure.Eraser{DB: i.DB, Store: i.Blobs, Directory: i.Directory, Clock: i.clock, Logger: i.logger}
+	if e.Directory == nil { // the instance does not run
+		e.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
+	}
+	if e.Logger == nil {
+		e.Logger = slog.Default()
+	}
+	return e
 }

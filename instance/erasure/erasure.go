@@ -1,4 +1,5 @@
-package instance
+// Package erasure owns what is erased when its time has come: old rows, and organizations after their last date.
+package erasure
 
 import (
 	"cmp"
@@ -17,19 +18,19 @@ import (
 )
 
 const (
-	// eraseEvery is the interval between two searches for organizations whose
-	// date has come.
-	eraseEvery = 10 * time.Minute
-	// erasePiece is the maximum of rows or files in one step. On SQLite a step has
+	// every is the interval between two searches for organizations whose date
+	// has come.
+	every = 10 * time.Minute
+	// maxPiece is the maximum of rows or files in one step. On SQLite a step has
 	// fewer rows if it would hold the writer for too long. PostgreSQL needs large
-	// steps, since each passes the rows erased before. erasePause is the time between
+	// steps, since each passes the rows erased before. pause is the time between
 	// two steps that leaves the writer to others, as in package retention.
-	erasePiece = 500
-	eraseLeast = 50 // rows
-	erasePause = 50 * time.Millisecond
-	// eraseTurn is how long one call of the act erases. The command repeats the
+	maxPiece = 500
+	minPiece = 50 // rows
+	pause    = 50 * time.Millisecond
+	// turn is how long one call of the act erases. The command repeats the
 	// call and shows the progress in between.
-	eraseTurn = time.Second
+	turn = time.Second
 )
 
 // organizationRows are all tables with rows of organizations, in the order of
@@ -56,18 +57,18 @@ var organizationRows = []struct{ table, key string }{
 	{"oauth_grants", "id"}, {"oauth_clients", "id"}, {"principals", "id"},
 }
 
-// eraser erases organizations in steps. An interrupted run leaves fewer rows,
+// Eraser erases organizations in steps. An interrupted run leaves fewer rows,
 // and the next run on any replica continues.
-type eraser struct {
-	db        db.DB
-	store     blob.Store
-	directory *access.Directory
-	clock     clock.Clock
-	logger    *slog.Logger
+type Eraser struct {
+	DB        db.DB
+	Store     blob.Store
+	Directory *access.Directory
+	Clock     clock.Clock
+	Logger    *slog.Logger
 }
 
-// EraseOutput is the output of the act org.erase.
-type EraseOutput struct {
+// Output is the output of the act org.erase.
+type Output struct {
 	// Rows and Files count the erasures of this call.
 	Rows  int64 `json:"rows"`
 	Files int64 `json:"files"`
@@ -78,22 +79,22 @@ type EraseOutput struct {
 	Done bool `json:"done"`
 }
 
-func (o *EraseOutput) add(more EraseOutput) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
+func (o *Output) add(more Output) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
 
-// act erases an organization whose date has come for a moment (see
-// organization.Erase). It is called again until it is done. Somebody waits for
-// it, so it pauses between two steps only twice as long as a step took.
-func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err error) {
-	o, err := e.directory.Due(ctx, in.ID)
+// Erase is the act org.erase. For a second, it erases an organization whose date
+// has come (see organization.Erase). The command calls it again until it is done.
+// Somebody waits for it, so a pause takes only twice as long as the step before.
+func (e *Eraser) Erase(ctx context.Context, in access.ByID) (out Output, err error) {
+	o, err := e.Directory.Due(ctx, in.ID)
 	if err != nil {
 		return out, err
 	}
-	begun := e.clock.Now()
-	end := begun.Add(eraseTurn)
-	out.Done, err = e.erase(ctx, o, func(step EraseOutput) bool {
+	begun := e.Clock.Now()
+	end := begun.Add(turn)
+	out.Done, err = e.eraseWhile(ctx, o, func(step Output) bool {
 		out.add(step)
-		goes := e.rest(ctx, 2*e.clock.Now().Sub(begun)) && e.clock.Now().Before(end)
-		begun = e.clock.Now()
+		goes := e.rest(ctx, 2*e.Clock.Now().Sub(begun)) && e.Clock.Now().Before(end)
+		begun = e.Clock.Now()
 		return goes
 	})
 	if held := (heldError{}); errors.As(err, &held) {
@@ -102,18 +103,18 @@ func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err 
 	return out, err
 }
 
-// handlers returns the job that erases the organizations whose date has come.
-func (e *eraser) handlers() []job.Handler {
+// Handlers returns the job that erases the organizations whose date has come.
+func (e *Eraser) Handlers() []job.Handler {
 	return []job.Handler{{
-		Kind: "organizations.erase", Every: eraseEvery,
+		Kind: "organizations.erase", Every: every,
 		Run: func(ctx context.Context, _ *job.Job) error { return e.due(ctx) },
 	}}
 }
 
 // due erases the organizations whose date has come, and the remains of erased
 // ones. If a backup holds files, due runs again after the hold.
-func (e *eraser) due(ctx context.Context) error {
-	list, err := e.directory.Erasables(ctx)
+func (e *Eraser) due(ctx context.Context) error {
+	list, err := e.Directory.Erasables(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,46 +125,46 @@ func (e *eraser) due(ctx context.Context) error {
 		}
 	}
 	if held.until > 0 {
-		return job.Later(min(eraseEvery, held.until.Sub(clock.Now(e.clock))))
+		return job.Later(min(every, held.until.Sub(clock.Now(e.Clock))))
 	}
 	return ctx.Err()
 }
 
 // dueOne erases an organization with pauses, and logs the result.
-func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
+func (e *Eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	if o.ErasedAt == 0 {
-		e.logger.Info("erasing an organization, because its date has come", "organization", o.ID)
+		e.Logger.Info("erasing an organization, because its date has come", "organization", o.ID)
 	}
-	var sum EraseOutput
-	done, err := e.erase(ctx, o, func(step EraseOutput) bool {
+	var sum Output
+	done, err := e.eraseWhile(ctx, o, func(step Output) bool {
 		sum.add(step)
-		return e.rest(ctx, erasePause)
+		return e.rest(ctx, pause)
 	})
 	switch erased := []any{"organization", o.ID, "rows", sum.Rows, "files", sum.Files}; {
 	case !done:
-		e.logger.Info("the erasure of an organization will continue later",
+		e.Logger.Info("the erasure of an organization will continue later",
 			append(erased, "reason", cmp.Or(err, ctx.Err()))...)
 	case o.ErasedAt == 0 || sum.Rows+sum.Files > 0:
-		e.logger.Info("an organization was erased", erased...)
+		e.Logger.Info("an organization was erased", erased...)
 	}
 	return err
 }
 
 // rest pauses between two steps. It reports whether the work may go on.
-func (e *eraser) rest(ctx context.Context, pause time.Duration) bool {
+func (e *Eraser) rest(ctx context.Context, pause time.Duration) bool {
 	if pause > 0 {
 		select {
 		case <-ctx.Done():
-		case <-e.clock.After(pause):
+		case <-e.Clock.After(pause):
 		}
 	}
 	return ctx.Err() == nil
 }
 
-// erase erases an organization and its sandbox in steps until more, called
-// after each step, returns false. It reports whether nothing is left.
-func (e *eraser) erase(ctx context.Context, o access.Erasable, more func(EraseOutput) bool) (done bool, err error) {
-	for _, part := range []func(context.Context, int64, func(EraseOutput) bool) (bool, error){e.allRows, e.allFiles} {
+// eraseWhile erases an organization and its sandbox in steps while more,
+// called after each step, returns true. It reports whether nothing is left.
+func (e *Eraser) eraseWhile(ctx context.Context, o access.Erasable, more func(Output) bool) (done bool, err error) {
+	for _, part := range []func(context.Context, int64, func(Output) bool) (bool, error){e.allRows, e.allFiles} {
 		for _, number := range []int64{o.Sandbox, o.Number} {
 			if done, err = part(ctx, number, more); !done {
 				return false, err
@@ -173,12 +174,12 @@ func (e *eraser) erase(ctx context.Context, o access.Erasable, more func(EraseOu
 	if o.ErasedAt > 0 {
 		return true, nil
 	}
-	err = e.directory.Erased(ctx, o.Number)
+	err = e.Directory.Erased(ctx, o.Number)
 	return err == nil, err
 }
 
 // allRows erases the rows of an organization in steps.
-func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, err error) {
+func (e *Eraser) allRows(ctx context.Context, number int64, more func(Output) bool) (done bool, err error) {
 	for _, t := range organizationRows {
 		if done, err = e.allOf(ctx, number, t.table, t.key, more); !done {
 			return false, err
@@ -188,20 +189,20 @@ func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutpu
 }
 
 // allOf erases the rows of a table in steps.
-func (e *eraser) allOf(
-	ctx context.Context, number int64, table, key string, more func(EraseOutput) bool,
+func (e *Eraser) allOf(
+	ctx context.Context, number int64, table, key string, more func(Output) bool,
 ) (done bool, err error) {
-	portion := job.Portion{Most: erasePiece, Least: eraseLeast}
+	portion := job.Portion{Most: maxPiece, Least: minPiece}
 	for {
-		limit := erasePiece
-		if e.db.Dialect().OneWriter {
+		limit := maxPiece
+		if e.DB.Dialect().OneWriter {
 			limit = portion.Next()
 		}
 		n, err := e.rows(ctx, &portion, limit, number, table, key)
 		switch {
 		case err != nil:
 			return false, err
-		case n > 0 && !more(EraseOutput{Rows: n}):
+		case n > 0 && !more(Output{Rows: n}):
 			return false, nil
 		case n < int64(limit):
 			return true, nil
@@ -210,13 +211,13 @@ func (e *eraser) allOf(
 }
 
 // allFiles erases the files of an organization in steps.
-func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, err error) {
+func (e *Eraser) allFiles(ctx context.Context, number int64, more func(Output) bool) (done bool, err error) {
 	for _, folder := range []string{blob.Staged, blob.Kept} {
-		for n := int64(erasePiece); n == erasePiece; {
+		for n := int64(maxPiece); n == maxPiece; {
 			if n, err = e.files(ctx, folder+strconv.FormatInt(number, 10)+"/"); err != nil {
 				return false, err
 			}
-			if n > 0 && !more(EraseOutput{Files: n}) {
+			if n > 0 && !more(Output{Files: n}) {
 				return false, nil
 			}
 		}
@@ -225,7 +226,7 @@ func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutp
 }
 
 // rows erases up to limit rows of a table.
-func (e *eraser) rows(
+func (e *Eraser) rows(
 	ctx context.Context, portion *job.Portion, limit int, number int64, table, key string,
 ) (n int64, err error) {
 	statement := "delete from " + table + " where organization = $1"
@@ -234,7 +235,7 @@ func (e *eraser) rows(
 		statement += " and (" + key + ") in (select " + key + " from " + table + " where organization = $1 limit $2)"
 		args = append(args, limit)
 	}
-	err = portion.Write(ctx, e.db, e.clock, limit, func(tx db.Tx) (err error) {
+	err = portion.Write(ctx, e.DB, e.Clock, limit, func(tx db.Tx) (err error) {
 		n, err = tx.Exec(ctx, statement, args...)
 		return err
 	})
@@ -251,22 +252,22 @@ func (e heldError) Error() string {
 // held fails with heldError while a backup copies files. The rows of a file are
 // erased before the file. So a backup that starts later has a snapshot of the
 // database without them.
-func (e *eraser) held(ctx context.Context) error {
-	return e.db.Read(ctx, func(tx db.Tx) error {
+func (e *Eraser) held(ctx context.Context) error {
+	return e.DB.Read(ctx, func(tx db.Tx) error {
 		until, err := document.HeldUntil(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if until > clock.Now(e.clock) {
+		if until > clock.Now(e.Clock) {
 			return heldError{until}
 		}
 		return nil
 	})
 }
 
-// files erases up to erasePiece files.
-func (e *eraser) files(ctx context.Context, prefix string) (n int64, err error) {
-	for info, err := range e.store.List(ctx, prefix) {
+// files erases up to maxPiece files.
+func (e *Eraser) files(ctx context.Context, prefix string) (n int64, err error) {
+	for info, err := range e.Store.List(ctx, prefix) {
 		if err != nil {
 			return n, err
 		}
@@ -276,24 +277,12 @@ func (e *eraser) files(ctx context.Context, prefix string) (n int64, err error) 
 		if err != nil {
 			return n, err
 		}
-		if err := e.store.Delete(ctx, info.Name); err != nil {
+		if err := e.Store.Delete(ctx, info.Name); err != nil {
 			return n, err
 		}
-		if n++; n == erasePiece {
+		if n++; n == maxPiece {
 			break
 		}
 	}
 	return n, nil
-}
-
-// eraser returns the eraser of an instance, running or not.
-func (i *Instance) eraser() *eraser {
-	e := &eraser{db: i.DB, store: i.Blobs, directory: i.Directory, clock: i.clock, logger: i.logger}
-	if e.directory == nil { // the instance does not run
-		e.directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
-	}
-	if e.logger == nil {
-		e.logger = slog.Default()
-	}
-	return e
 }

@@ -1,4 +1,4 @@
-package instance
+package erasure
 
 import (
 	"context"
@@ -25,10 +25,12 @@ import (
 	"kartei/test/operator"
 )
 
-// erasable is an eraser with two organizations that have rows in all tables.
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// erasable is an Eraser with two organizations that have rows in all tables.
 type erasable struct {
 	*testing.T
-	*eraser
+	*Eraser
 	now         *clock.Fake
 	operator    *operator.Operator
 	tables      []schema.Table
@@ -47,9 +49,9 @@ func newErasable(t *testing.T, d db.DB) *erasable {
 	}
 	t.Cleanup(func() { store.Close() })
 	e := &erasable{T: t, now: now}
-	e.eraser = &eraser{db: d, store: store, clock: now, logger: slog.New(slog.DiscardHandler),
-		directory: access.NewDirectory(d, now, access.Options{})}
-	e.operator = operator.New(d, now, e.directory)
+	e.Eraser = &Eraser{DB: d, Store: store, Clock: now, Logger: slog.New(slog.DiscardHandler),
+		Directory: access.NewDirectory(d, now, access.Options{})}
+	e.operator = operator.New(d, now, e.Directory)
 	if e.tables, err = schema.Tables(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,7 @@ func (e *erasable) organization(name string) access.OrganizationInfo {
 		}
 		for _, folder := range []string{blob.Staged, blob.Kept} {
 			at := fmt.Sprintf("%s%d/%s", folder, number, id.New(id.Document))
-			if _, err := e.store.Put(e.Context(), at, strings.NewReader("Geheim"), blob.Expectation{Size: 6}); err != nil {
+			if _, err := e.Store.Put(e.Context(), at, strings.NewReader("Geheim"), blob.Expectation{Size: 6}); err != nil {
 				e.Fatal(err)
 			}
 		}
@@ -118,7 +120,7 @@ func (e *erasable) fill(t schema.Table, number int64) {
 
 func (e *erasable) exec(query string, args ...any) {
 	e.Helper()
-	err := e.db.Write(context.Background(), func(tx db.Tx) error {
+	err := e.DB.Write(context.Background(), func(tx db.Tx) error {
 		_, err := tx.Exec(context.Background(), query, args...)
 		return err
 	})
@@ -136,7 +138,7 @@ func (e *erasable) left(o access.OrganizationInfo) (names []string) {
 			if !t.Spread() {
 				continue
 			}
-			err := e.db.Read(e.Context(), func(tx db.Tx) error {
+			err := e.DB.Read(e.Context(), func(tx db.Tx) error {
 				var n int
 				err := tx.QueryRow(e.Context(), "select count(*) from "+t.Name+" where organization = $1", number).Scan(&n)
 				if n > 0 {
@@ -148,7 +150,7 @@ func (e *erasable) left(o access.OrganizationInfo) (names []string) {
 				e.Fatal(err)
 			}
 		}
-		for info, err := range e.store.List(e.Context(), "") {
+		for info, err := range e.Store.List(e.Context(), "") {
 			if err != nil {
 				e.Fatal(err)
 			}
@@ -183,7 +185,7 @@ func (e *erasable) look() {
 			return
 		case <-next:
 			next = e.now.Waited() // before the step that waits again
-			e.now.Advance(erasePause)
+			e.now.Advance(pause)
 		}
 	}
 }
@@ -200,7 +202,7 @@ func TestEveryTableIsErased(t *testing.T) {
 			}
 			i := slices.IndexFunc(organizationRows, func(r struct{ table, key string }) bool { return r.table == table.Name })
 			if i < 0 {
-				t.Errorf("the rows of %s are not erased with their organization: add it to organizationRows in instance/erase.go", table.Name)
+				t.Errorf("the rows of %s are not erased with their organization: add it to organizationRows in instance/erasure/erasure.go", table.Name)
 				continue
 			}
 			key := strings.Join(slices.DeleteFunc(slices.Clone(table.Key),
@@ -305,12 +307,12 @@ func TestInterruptedErasureContinues(t *testing.T) {
 		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
 			t.Fatal(err)
 		}
-		o, err := e.directory.Due(t.Context(), e.gone.ID)
+		o, err := e.Directory.Due(t.Context(), e.gone.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		step := func() bool {
-			done, err := e.erase(t.Context(), o, func(EraseOutput) bool { return false })
+			done, err := e.eraseWhile(t.Context(), o, func(Output) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +347,7 @@ func TestInterruptedErasureContinues(t *testing.T) {
 func (e *erasable) hold() (until clock.Micros) {
 	e.Helper()
 	until = clock.Now(e.now).Add(10 * time.Minute)
-	if err := e.db.Write(e.Context(), func(tx db.Tx) error { return document.Hold(e.Context(), tx, until) }); err != nil {
+	if err := e.DB.Write(e.Context(), func(tx db.Tx) error { return document.Hold(e.Context(), tx, until) }); err != nil {
 		e.Fatal(err)
 	}
 	return until
@@ -362,7 +364,7 @@ func TestErasureWithoutFiles(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
 		for _, name := range e.fileNames() {
-			if err := e.store.Delete(t.Context(), name); err != nil {
+			if err := e.Store.Delete(t.Context(), name); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -372,7 +374,7 @@ func TestErasureWithoutFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			out, err := e.act(t.Context(), access.ByID{ID: e.gone.ID})
+			out, err := e.Erase(t.Context(), access.ByID{ID: e.gone.ID})
 			if err != nil || out.HeldUntil > 0 {
 				t.Fatalf("%+v, %v", out, err)
 			}
@@ -395,7 +397,7 @@ func TestErasureWaitsForABackup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			out, err := e.act(t.Context(), access.ByID{ID: e.gone.ID})
+			out, err := e.Erase(t.Context(), access.ByID{ID: e.gone.ID})
 			if err != nil || out.Done {
 				t.Fatalf("%+v, %v", out, err)
 			}
@@ -410,7 +412,7 @@ func TestErasureWaitsForABackup(t *testing.T) {
 			t.Errorf("the job ends with %v", err)
 		}
 		e.now.Advance(10 * time.Minute)
-		if out, err := e.act(t.Context(), access.ByID{ID: e.gone.ID}); err != nil || !out.Done || out.Files != 4 {
+		if out, err := e.Erase(t.Context(), access.ByID{ID: e.gone.ID}); err != nil || !out.Done || out.Files != 4 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if left := e.left(e.gone); len(left) > 0 {

@@ -1,4 +1,4 @@
-package instance
+package erasure
 
 import (
 	"time"
@@ -15,9 +15,9 @@ import (
 
 const day = 24 * time.Hour
 
-// Retention says how long each table keeps its rows (contract, 'Other
+// Rules say how long each table keeps its rows (contract, 'Other
 // constants'; open points, 'Preconditions and idempotency').
-var Retention = []retention.Rule{
+var Rules = []retention.Rule{
 	retention.Keep("request_log", requestlog.Age, "at", "at, request_id").OrNobodys(),
 	retention.Keep("usage_hours", usage.Age, "hour", "hour, kind, subject, writer"),
 	retention.Keep("events", event.Retention.Sub(0), "tick", "tick"),
