@@ -64,8 +64,9 @@ var floors = [][]string{
 	{"record/contact", "record/company", "record/task", "record/document", "integration/batch", "integration/webhook"},
 	// What long acts have in common. How people find what is in all families.
 	{"record/lookup", "transfer/imports/source", "transfer/process"},
-	// How somebody leaves: all of their records, then the person. What is erased in time.
-	{"people/offboarding", "instance/erasure"},
+	// How somebody leaves: all of their records, then the person. What is erased in time. The files of
+	// documents, beside their rows.
+	{"people/offboarding", "instance/erasure", "instance/files"},
 	// The notices of access that was given.
 	{"people/gains"},
 	// How people sign in: their accounts, factors and sessions. How applications act for

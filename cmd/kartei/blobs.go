@@ -9,6 +9,7 @@ import (
 	"kartei/door/admin"
 	"kartei/instance"
 	"kartei/instance/config"
+	"kartei/instance/files"
 	"kartei/store/blob"
 )
 
@@ -113,9 +114,9 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	var out instance.CheckOutput
+	var out files.CheckOutput
 	if err := acts.Call(ctx, "blobs.check",
-		instance.CheckInput{Quick: c.Quick, Remove: c.Remove, Age: int64(c.Age / time.Second)}, &out); err != nil {
+		files.CheckInput{Quick: c.Quick, Remove: c.Remove, Age: int64(c.Age / time.Second)}, &out); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -132,7 +133,7 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	return nil
 }
 
-func (c *checkBlobsCmd) tell(g *Globals, out *instance.CheckOutput) error {
+func (c *checkBlobsCmd) tell(g *Globals, out *files.CheckOutput) error {
 	fmt.Fprintf(g.Out, "%d documents, %d stored files, %d bytes read, %d findings.\n", out.Wanted, out.Stored,
 		out.Bytes, out.Found)
 	if out.Found == 0 {

@@ -1,4 +1,5 @@
-package instance
+// Package files owns where the files of documents are, and how they compare with the rows of the database.
+package files
 
 import (
 	"context"
@@ -36,42 +37,36 @@ type CheckOutput struct {
 // maxFindings limits the findings of one output.
 const maxFindings = 5000
 
-// checkBlobs compares a store with a database.
-func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, CheckInput) (CheckOutput, error) {
-	return func(ctx context.Context, in CheckInput) (CheckOutput, error) {
-		out := CheckOutput{Findings: []blob.Finding{}}
-		check := blob.Check{
-			Store: s, Rows: files{d}, Quick: in.Quick, Remove: in.Remove,
-			Before: c.Now().Add(-time.Duration(in.Age) * time.Second),
-			Found: func(f blob.Finding) {
-				if !f.Removed {
-					out.Left++
-				}
-				if out.Found++; len(out.Findings) < maxFindings {
-					out.Findings = append(out.Findings, f)
-				}
-			},
-		}
-		var err error
-		if in.Remove {
-			err = act{name: "blobs.check", word: "files.removeOrphans", target: placeSetting}.begin(ctx, d, c)
-		}
-		if err != nil {
-			return out, err
-		}
-		out.CheckCounts, err = check.Run(ctx)
-		return out, err
+// Check compares the files of a store with the rows of a database.
+func Check(ctx context.Context, d db.DB, s blob.Store, c clock.Clock, in CheckInput) (CheckOutput, error) {
+	out := CheckOutput{Findings: []blob.Finding{}}
+	check := blob.Check{
+		Store: s, Rows: Rows{d}, Quick: in.Quick, Remove: in.Remove,
+		Before: c.Now().Add(-time.Duration(in.Age) * time.Second),
+		Found: func(f blob.Finding) {
+			if !f.Removed {
+				out.Left++
+			}
+			if out.Found++; len(out.Findings) < maxFindings {
+				out.Findings = append(out.Findings, f)
+			}
+		},
 	}
+	var err error
+	out.CheckCounts, err = check.Run(ctx)
+	return out, err
 }
 
-// files looks files up in a database. Each query has a transaction of its own,
+// Rows looks files up in a database. Each query has a transaction of its own,
 // so none is open while files are read.
-type files struct{ db db.DB }
+type Rows struct{ DB db.DB }
 
-func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Reference, error] {
+// Wanted yields the files of all documents.
+
+func (r Rows) Wanted(ctx context.Context) iter.Seq2[blob.Reference, error] {
 	return func(yield func(blob.Reference, error) bool) {
 		var organizations []int64
-		err := f.db.Read(ctx, func(tx db.Tx) (err error) {
+		err := r.DB.Read(ctx, func(tx db.Tx) (err error) {
 			organizations, err = db.Organizations(ctx, tx)
 			return err
 		})
@@ -80,7 +75,7 @@ func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Reference, error] {
 			return
 		}
 		for _, organization := range organizations {
-			if !f.of(ctx, organization, yield) {
+			if !r.of(ctx, organization, yield) {
 				return
 			}
 		}
@@ -88,10 +83,10 @@ func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Reference, error] {
 }
 
 // of yields the files of an organization, and reports whether to continue.
-func (f files) of(ctx context.Context, organization int64, yield func(blob.Reference, error) bool) bool {
+func (r Rows) of(ctx context.Context, organization int64, yield func(blob.Reference, error) bool) bool {
 	for after := ""; ; {
 		var page []blob.Reference
-		err := f.db.Read(ctx, func(tx db.Tx) (err error) {
+		err := r.DB.Read(ctx, func(tx db.Tx) (err error) {
 			page, after, err = document.Files(ctx, tx, organization, after)
 			return err
 		})
@@ -110,22 +105,23 @@ func (f files) of(ctx context.Context, organization int64, yield func(blob.Refer
 	}
 }
 
-func (f files) Has(ctx context.Context, name string) (bool, error) {
-	return f.ask(ctx, name, document.HasFile)
+// Has reports whether a document or an upload session has a file with this name.
+func (r Rows) Has(ctx context.Context, name string) (bool, error) {
+	return r.ask(ctx, name, document.HasFile)
 }
 
-// Pending is false for the bytes of an upload session, because Has has already
-// looked for them.
-func (f files) Pending(ctx context.Context, name string) (bool, error) {
+// Pending reports whether an operation still makes or erases a document's file. It is
+// false for the bytes of an upload session, because Has has already looked for them.
+func (r Rows) Pending(ctx context.Context, name string) (bool, error) {
 	if strings.HasPrefix(name, blob.Staged) {
 		return false, nil
 	}
-	return f.ask(ctx, name, document.FilePending)
+	return r.ask(ctx, name, document.FilePending)
 }
 
 // ask looks for the bytes of a document with the function document, and for
 // the bytes of a session with upload.HasStaged.
-func (f files) ask(
+func (r Rows) ask(
 	ctx context.Context, name string, document func(context.Context, db.Tx, int64, string) (bool, error),
 ) (yes bool, err error) {
 	parts := strings.Split(name, "/")
@@ -139,7 +135,7 @@ func (f files) ask(
 	if parts[0] == "uploads" {
 		document = upload.HasStaged
 	}
-	err = f.db.Read(ctx, func(tx db.Tx) (err error) {
+	err = r.DB.Read(ctx, func(tx db.Tx) (err error) {
 		yes, err = document(ctx, tx, organization, parts[2])
 		return err
 	})

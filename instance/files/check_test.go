@@ -1,7 +1,6 @@
-package instance
+package files
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,9 +17,11 @@ import (
 	"kartei/test/dbtest"
 )
 
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
 // A check compares the files of an office with its rows. Complete files, files
 // in the making and files due for erasure are no findings.
-func TestCheckBlobs(t *testing.T) {
+func TestCheck(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		c := o.As(access.Member)
@@ -56,7 +57,7 @@ func TestCheckBlobs(t *testing.T) {
 // two hours.
 func wantFindings(t *testing.T, o *apitest.Office, want ...blob.Finding) {
 	t.Helper()
-	out, err := checkBlobs(o.DB, o.Store, clock.NewFake(time.Now().Add(2*time.Hour)))(t.Context(), CheckInput{Age: 3600})
+	out, err := Check(t.Context(), o.DB, o.Store, clock.NewFake(time.Now().Add(2*time.Hour)), CheckInput{Age: 3600})
 	if err != nil || out.Found != len(want) || out.Left != len(want) || len(out.Findings) != len(want) {
 		t.Fatalf("%+v, %v; want %+v", out, err, want)
 	}
@@ -137,8 +138,8 @@ func TestCheckCountsRemaining(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check := checkBlobs(dbtest.SQLite(t), store, clock.NewFake(time.Now().Add(2*time.Hour)))
-	out, err := check(context.Background(), CheckInput{Age: 3600, Remove: true})
+	out, err := Check(t.Context(), dbtest.SQLite(t), store, clock.NewFake(time.Now().Add(2*time.Hour)),
+		CheckInput{Age: 3600, Remove: true})
 	if err != nil || out.Found != maxFindings+1 || len(out.Findings) != maxFindings || out.Left != 0 {
 		t.Errorf("found %d, listed %d, left %d, %v", out.Found, len(out.Findings), out.Left, err)
 	}
