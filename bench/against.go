@@ -12,8 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"kartei/test/dbtest"
 )
@@ -59,7 +57,7 @@ func (b *bench) compares() []compare {
 			requests: func(p *place) ([]string, error) { return p.gets(), nil },
 		},
 		{name: "list", calls: 3000, want: http.StatusOK, requests: path("/contacts?limit=25")},
-		{name: "sync", calls: 1000, want: http.StatusOK, requests: (*place).synced},
+		{name: "sync", calls: 1000, want: http.StatusOK, requests: synced},
 		{name: "create", calls: 500, want: http.StatusCreated, requests: func(p *place) (list []string, err error) {
 			for _, body := range b.contents {
 				list = append(list, p.post(body))
@@ -171,7 +169,7 @@ func (b *bench) restart(ctx context.Context, places []*place, r *receiver) (err 
 // again starts a server that has ended.
 func (b *bench) again(ctx context.Context, p *place, r *receiver) (err error) {
 	b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
-	if p.server, err = serve(ctx, p.server.command.Path, p.dir, p.url, false, r.flags()...); err != nil {
+	if p.server, err = serve(ctx, p.server.program(), p.dir, p.url, false, r.flags()...); err != nil {
 		return err
 	}
 	b.servers = append(b.servers, p.server)
@@ -236,45 +234,6 @@ func (b *bench) calls(ctx context.Context, c compare, p *place, to *receiver) (c
 		}
 		return r.Sent * max(1, c.each), err
 	})
-}
-
-// receiver receives deliveries.
-type receiver struct {
-	*helper
-	ca, address string
-}
-
-// await waits for n deliveries. It fails if none has arrived for a minute.
-func (r *receiver) await(ctx context.Context, n int) error {
-	for quiet := time.Now(); n > 0; time.Sleep(10 * time.Millisecond) {
-		var came receiverReport
-		if err := r.ask(struct{}{}, &came); err != nil {
-			return err
-		}
-		if n -= came.Requests; came.Requests > 0 {
-			quiet = time.Now()
-		}
-		if time.Since(quiet) > time.Minute || ctx.Err() != nil {
-			return fmt.Errorf("%d deliveries are missing", n)
-		}
-	}
-	if n < 0 {
-		return fmt.Errorf("%d more deliveries arrived than expected", -n)
-	}
-	return nil
-}
-
-// flags returns the settings of a server whose endpoints all lead to the
-// receiver.
-func (r *receiver) flags() []string {
-	var dial []string
-	for i := range hookEndpoints {
-		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, r.address))
-	}
-	return []string{
-		"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca=" + r.ca,
-		"--webhook-dial=" + strings.Join(dial, ","),
-	}
 }
 
 // startOffice starts a program on new data and creates an office there with
@@ -387,6 +346,6 @@ func (b *bench) fillByCalls(p *place) error {
 
 // synced returns the request of a client that follows the changes of contacts
 // and asks for the next hundred.
-func (p *place) synced() ([]string, error) {
+func synced(p *place) ([]string, error) {
 	return []string{p.get("/contacts?limit=100&includeDeleted=true&updatedSince=" + url.QueryEscape(p.since))}, nil
 }

@@ -10,10 +10,10 @@ import (
 
 // onWholeLists measures how fast all contacts of an office get a tag by the pages of the
 // real program, and lose it again, and what the others of the office wait meanwhile.
-func (b *bench) onWholeLists(ctx context.Context) error { return b.atWork(ctx, nil, b.tagAll) }
+func (b *bench) onWholeLists(ctx context.Context) error { return b.atWork(ctx, nil, tagAll) }
 
 // tagAll gives all contacts a tag and takes it back: the office is kept.
-func (b *bench) tagAll(ctx context.Context, _ *office, _ clerk, v *visitor) ([]figure, error) {
+func tagAll(ctx context.Context, b *bench, _ *office, _ clerk, v *visitor) ([]figure, error) {
 	quiet, err := b.quiet(ctx, v)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ import (
 	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -336,4 +338,46 @@ func bodies(n int) ([]string, error) {
 		list[i] = string(b)
 	}
 	return list, nil
+}
+
+// keptOffice returns the kept office in SQLite, filled if necessary.
+func keptOffice(ctx context.Context, root string, n int) (*office, error) {
+	if err := ensure(ctx, root, n); err != nil {
+		return nil, err
+	}
+	dir := keptIn(root, n)
+	o := &office{dir: dir, url: database(dir), records: n}
+	return o, o.open(ctx)
+}
+
+// tidy removes the request log of earlier runs.
+func (o *office) tidy(ctx context.Context) error {
+	d, err := db.Open(ctx, o.url, db.Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Write(ctx, func(tx db.Tx) error {
+		tx.Queue("delete from request_log")
+		return nil
+	})
+}
+
+// newOffice creates an organization with a member and the member's key.
+func newOffice(ctx context.Context, op *operator.Operator, n int) (name string, o *office, err error) {
+	organization, err := op.CreateOrganization(ctx, organization.New{
+		Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	user, err := op.CreateUser(ctx, principal.New{
+		Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n),
+		Role: access.Member,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	key, err := memberKey(ctx, op, organization.ID, user.ID)
+	return organization.ID, &office{key: key}, err
 }

@@ -4,20 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
-	"sort"
-	"strings"
 	"time"
 
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/kit/id"
-	"kartei/kit/progress"
 	"kartei/record"
 	documents "kartei/record/document"
 	"kartei/record/search"
@@ -41,16 +34,16 @@ func (b *bench) onDocuments(ctx context.Context) (err error) {
 	}
 	type part struct {
 		name string
-		run  func(context.Context) ([]figure, error)
+		run  func(context.Context, *bench) ([]figure, error)
 	}
-	parts, err := choose([]part{{"transfer", b.onTransfers}, {"drain", b.onQueue}, {"find", b.onContent}},
+	parts, err := choose([]part{{"transfer", onTransfers}, {"drain", onQueue}, {"find", onContent}},
 		func(p part) string { return p.name }, b.only)
 	if err != nil {
 		return err
 	}
 	var list []figure
 	for _, part := range parts {
-		figures, err := part.run(ctx)
+		figures, err := part.run(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -61,7 +54,7 @@ func (b *bench) onDocuments(ctx context.Context) (err error) {
 
 // onContent searches documents with text, and measures the indexing of long
 // ones.
-func (b *bench) onContent(ctx context.Context) ([]figure, error) {
+func onContent(ctx context.Context, b *bench) ([]figure, error) {
 	o, err := library(ctx, b.data, b.documents)
 	if err != nil {
 		return nil, err
@@ -71,7 +64,7 @@ func (b *bench) onContent(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	b.servers = append(b.servers, s)
-	p := &place{o, s, 0}
+	p := &place{office: o, server: s}
 	few, many := p.searches("/documents?limit=25&q=")
 	var two []string
 	for i, group := range groups {
@@ -111,100 +104,6 @@ func (b *bench) onContent(ctx context.Context) ([]figure, error) {
 		b.within("count, 10 hits", numberFew, 5),
 		b.within("count, "+hits, numberMny, 5),
 	}, held...), nil
-}
-
-// library returns the kept office with documents, filled if necessary. It
-// measures the kept data itself, since a copy would double the space.
-func library(ctx context.Context, root string, n int) (*office, error) {
-	dir := filepath.Join(root, fmt.Sprintf("documents-%d", n))
-	if !isFilled(dir, n) {
-		say("%s documents: filling %s", number(float64(n)), dir)
-		if err := os.RemoveAll(dir); err != nil {
-			return nil, err
-		}
-		if err := fillLibrary(ctx, dir, n); err != nil {
-			return nil, fmt.Errorf("fill %s: %w", dir, err)
-		}
-	}
-	d, f, err := found(ctx, database(dir), db.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return &office{dir: dir, url: database(dir), records: n, key: f.key}, d.Close()
-}
-
-// fillLibrary creates documents by the functions that an operation calls after
-// it has read a file's text, many in one transaction.
-func fillLibrary(ctx context.Context, dir string, n int) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	d, f, err := found(ctx, database(dir), db.Options{NoSync: true})
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	bar := progress.New(os.Stderr)
-	defer bar.End()
-	from := 0
-	for batch := range contents(n) {
-		err := d.Write(ctx, func(tx db.Tx) error {
-			for i, words := range batch {
-				if _, err := store(ctx, tx, f, from+i, words); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		from += len(batch)
-		bar.Tell(int64(from), int64(n))
-	}
-	// The state after ten minutes without writes.
-	if err := search.NewMerger(d, clock.System).Once(ctx, clock.Now(clock.System).Add(time.Hour)); err != nil {
-		return err
-	}
-	if err := d.Close(); err != nil {
-		return err
-	}
-	return writeState(dir, n)
-}
-
-// contents generates the words of documents while the caller stores them.
-func contents(n int) <-chan []*search.Document {
-	out := make(chan []*search.Document, 4)
-	go func() {
-		defer close(out)
-		v := newVocabulary()
-		for i := 0; i < n; {
-			batch := make([]*search.Document, 0, 200)
-			for ; len(batch) < cap(batch) && i < n; i++ {
-				batch = append(batch, v.content(i, v.length(i)))
-			}
-			out <- batch
-		}
-	}()
-	return out
-}
-
-// store creates document i with the words of its content.
-func store(ctx context.Context, tx db.Tx, f founder, i int, words *search.Document) (name string, err error) {
-	call := &op.Call{
-		Actor: f.actor, Tx: tx, Now: clock.Now(clock.System),
-		Services: &op.Services{Families: []op.Family{documents.Documents.Family}},
-	}
-	fields := documents.Fields{
-		Name: fmt.Sprintf("Schriftsatz_%d.pdf", i), ContentType: "application/pdf", Size: 48_213,
-		SHA256: strings.Repeat("0", 64), UploadID: id.New(id.Upload),
-	}
-	if err := documents.Documents.Check(ctx, call, &fields); err != nil {
-		return "", err
-	}
-	name = id.New(id.Document)
-	_, err = documents.Documents.Insert(ctx, call, name, &fields, words)
-	return name, err
 }
 
 // intake creates 64 documents of 4,096 words and eight with the maximum number
@@ -354,72 +253,4 @@ func atMost(what string, ms, bound float64) figure {
 		What: what, Goal: fmt.Sprintf("< %.0f ms", bound), Measured: fmt.Sprintf("%.1f ms", ms),
 		Value: ms / bound, Reached: ms < bound,
 	}
-}
-
-// maxWords is the maximum number of words of a document that the index keeps.
-const maxWords = 10_000
-
-// vocabulary has German-like words. The frequency of the n-th word is
-// proportional to 1/n^0.9.
-type vocabulary struct {
-	words []string
-	upTo  []float64
-}
-
-func newVocabulary() *vocabulary {
-	v := &vocabulary{}
-	parts := strings.Fields(`kauf recht miet vertrag leist gericht frist zahl klar antrag klag schluss pflicht sach
-		termin wert gesell haft bau rech steuer schuld pfand erb ehe kind unfall sicher kredit zins buerg macht urteil
-		weis zeug gut kost walt datum ord satz pruef schreib stell nehm geb halt trag setz fuehr bank amt teil haus
-		geld land staat jahr post grund`)
-	for _, end := range []string{"", "en", "ung", "er", "e", "lich", "s", "bar"} {
-		for _, second := range parts {
-			for _, first := range parts {
-				v.words = append(v.words, first+second+end)
-			}
-		}
-	}
-	// Frequent words must have nothing else in common.
-	r := rand.New(rand.NewPCG(3, 3))
-	r.Shuffle(len(v.words), func(i, j int) { v.words[i], v.words[j] = v.words[j], v.words[i] })
-	sum := 0.0
-	for i := range v.words {
-		sum += 1 / math.Pow(float64(i+1), 0.9)
-		v.upTo = append(v.upTo, sum)
-	}
-	return v
-}
-
-// length returns the number of different words in the content of document i.
-// The average is 600, most documents have 50 to 1,000, and one in 200 has the
-// maximum.
-func (v *vocabulary) length(i int) int {
-	r := rand.New(rand.NewPCG(uint64(i), 5))
-	if i%200 == 77 {
-		return maxWords
-	}
-	return min(maxWords, int(420*math.Exp(0.7*r.NormFloat64())))
-}
-
-// content returns the words of the text of document i.
-func (v *vocabulary) content(i, length int) *search.Document {
-	d := new(search.Document)
-	d.Add(search.Note, v.text(i, length))
-	return d
-}
-
-// text returns a text of length different words. A fifth of all documents share
-// each group word, such as 'Mandantschaft', and ten share a file word.
-func (v *vocabulary) text(i, length int) string {
-	r := rand.New(rand.NewPCG(uint64(i), 13))
-	seen := make(map[string]bool, length)
-	list := []string{groups[i%len(groups)], fileWord(i / 10)}
-	for len(list) < length {
-		word := v.words[sort.SearchFloat64s(v.upTo, r.Float64()*v.upTo[len(v.upTo)-1])]
-		if !seen[word] {
-			seen[word] = true
-			list = append(list, word)
-		}
-	}
-	return strings.Join(list, " ")
 }

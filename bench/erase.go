@@ -21,7 +21,7 @@ func (b *bench) onErase(ctx context.Context) error {
 	return b.atWork(ctx, func(ctx context.Context, o *office) (err error) {
 		closing, err = b.another(ctx, o)
 		return err
-	}, func(ctx context.Context, o *office, _ clerk, v *visitor) ([]figure, error) {
+	}, func(ctx context.Context, b *bench, o *office, _ clerk, v *visitor) ([]figure, error) {
 		return b.eraseBeside(ctx, o, v, closing)
 	})
 }

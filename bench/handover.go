@@ -12,11 +12,11 @@ import (
 
 // onHandOver measures how fast records change their owner when somebody leaves, and what
 // the others of the office wait meanwhile.
-func (b *bench) onHandOver(ctx context.Context) error { return b.atWork(ctx, nil, b.depart) }
+func (b *bench) onHandOver(ctx context.Context) error { return b.atWork(ctx, nil, depart) }
 
 // depart hands over the records of a user to another one, and back with theirs: the
 // office is kept.
-func (b *bench) depart(ctx context.Context, o *office, c clerk, v *visitor) ([]figure, error) {
+func depart(ctx context.Context, b *bench, o *office, c clerk, v *visitor) ([]figure, error) {
 	quiet, err := b.quiet(ctx, v)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,24 @@ func startKept(root string) (*keptServer, error) {
 	return &keptServer{s}, err
 }
 
+// openKept returns the kept office with n contacts, on PostgreSQL or on SQLite. stop stops
+// the server of the database.
+func openKept(ctx context.Context, root string, n int, postgres bool) (o *office, stop func(), err error) {
+	if !postgres {
+		o, err = keptOffice(ctx, root, n)
+		return o, func() {}, err
+	}
+	k, err := startKept(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o, err = k.office(ctx, root, n); err != nil {
+		k.Stop()
+		return nil, nil, err
+	}
+	return o, k.Stop, nil
+}
+
 // office returns the office with n contacts, filled if necessary.
 func (k *keptServer) office(ctx context.Context, root string, n int) (*office, error) {
 	address, err := k.ensure(ctx, root, n)

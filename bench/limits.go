@@ -36,12 +36,12 @@ func (p *onPostgres) onLimits(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		s, err := serve(ctx, p.options.program, dir, p.server.URL(), false, flags...)
+		s, err := serve(ctx, p.settings.program, dir, p.server.URL(), false, flags...)
 		if err != nil {
 			return err
 		}
 		p.servers = append(p.servers, s)
-		at[i] = &place{&office{key: p.keys[0]}, s, p.server.Pid()}
+		at[i] = &place{office: &office{key: p.keys[0]}, server: s, database: p.server.Pid()}
 	}
 	for _, s := range []struct {
 		name    string

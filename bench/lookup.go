@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,13 +19,9 @@ import (
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
-	"kartei/kit/progress"
 	"kartei/people/account"
-	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/lookup"
-	"kartei/record/search"
-	"kartei/record/task"
 	"kartei/store/db"
 )
 
@@ -44,19 +39,11 @@ const (
 // calls do, in this process and without HTTP.
 func (b *bench) onLookup(ctx context.Context) error {
 	root := filepath.Join(b.data, "lookup") // other measurements expect contacts alone
-	kept := keptOffice
-	if b.postgres {
-		k, err := startKept(root)
-		if err != nil {
-			return err
-		}
-		defer k.Stop()
-		kept = k.office
-	}
-	o, err := kept(ctx, root, b.records)
+	o, stop, err := openKept(ctx, root, b.records, b.postgres)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	d, err := sitDown(ctx, o, b.records)
 	if err != nil {
 		return err
@@ -125,7 +112,7 @@ func national(number *string) *string {
 	if number == nil {
 		return nil
 	}
-	return text("0%s", strings.TrimPrefix(*number, "+49 "))
+	return new("0" + strings.TrimPrefix(*number, "+49 "))
 }
 
 // desk is a member of an office at the web application.
@@ -283,52 +270,4 @@ func (d *desk) measure(ctx context.Context, name string, texts []string, runs in
 			Limit:    fmt.Sprintf("four lists: %.2f ms", float64(bare.Microseconds())/1000/float64(len(found))),
 			Value:    ratio, Reached: ratio <= maxListRatio},
 	}, nil
-}
-
-// furnish creates n companies, tasks and documents, as far as they are missing.
-func (f *founder) furnish(ctx context.Context, n int) error {
-	var have int
-	if err := f.db.Read(ctx, func(tx db.Tx) error {
-		return tx.QueryRow(ctx, `select count(*) from documents where organization = $1`, f.actor.Org()).Scan(&have)
-	}); err != nil || have >= n {
-		return err
-	}
-	say("%s companies, tasks and documents: filling", number(float64(n)))
-	bar := progress.New(os.Stderr)
-	defer bar.End()
-	people, words := newPeople(f.office.Users), newVocabulary()
-	for from := have; from < n; from += 500 {
-		err := f.db.Write(ctx, func(tx db.Tx) error {
-			call := &op.Call{
-				Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &op.Services{Families: api.Families},
-			}
-			for i := from; i < min(from+500, n); i++ {
-				p := people.next()
-				if err := f.oneOfEach(ctx, call, i, p, words); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		bar.Tell(int64(min(from+500, n)), int64(n))
-	}
-	return search.NewMerger(f.db, clock.System).Once(ctx, clock.Now(clock.System).Add(time.Hour))
-}
-
-// oneOfEach creates a company, a task and a document with the names of a person.
-func (f *founder) oneOfEach(ctx context.Context, c *op.Call, i int, p contact.Fields, v *vocabulary) error {
-	name := cmp.Or(first(p.LastName, 50), "Ohne")
-	if _, err := company.Companies.Create(ctx, c, &company.Fields{
-		Name: name + " & Partner " + fmt.Sprint(i), Phone: p.Phone, Email: p.Email,
-	}); err != nil {
-		return err
-	}
-	if _, err := task.Tasks.Create(ctx, c, &task.Fields{Title: "Rückruf " + name, Description: p.Note}); err != nil {
-		return err
-	}
-	_, err := store(ctx, c.Tx, *f, i, v.content(i, 200))
-	return err
 }

@@ -28,42 +28,22 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"kartei/extract"
 )
 
-// options are the flags.
+// options are the flags. Each of its own members measures something else.
 type options struct {
-	records  int
-	seconds  float64
-	runs     int
-	data     string
-	program  string
-	json     string
-	profile  string
-	only     string
-	fill     bool
-	markdown bool
-	quick    bool
-	postgres bool
-	citus    bool
-	scale    bool
-	// organizations is the value of --organizations; 0 measures something else.
-	organizations int
-	limited       bool
-	// documents is the value of --documents; 0 measures something else.
-	documents int
-	// webhooks is the number of deliveries of --webhooks.
-	webhooks int
+	settings
+	fill  bool
+	quick bool
+	scale bool
 	// traces measures the cost of traces for a read.
 	traces bool
 	// lookup measures finding over all families.
 	lookup bool
 	// pages measures pages of the web application.
 	pages bool
-	// imports is the number of contacts of an import, 0 for none.
-	imports int
 	// handOver measures only a hand-over.
 	handOver bool
 	// erase measures only the erasure of an organization.
@@ -74,12 +54,7 @@ type options struct {
 	tokens bool
 	// assistants measures only what a tool costs.
 	assistants bool
-	// other is the program to compare with the one of this tree.
-	other string
 }
-
-// small is the size of the small table, for comparison with the large one.
-const small = 100_000
 
 func main() {
 	extract.Child(os.Args) // of a server in this process
@@ -179,7 +154,7 @@ func run(ctx context.Context, o options) (err error) {
 		return fillKept(ctx, &o)
 	}
 	if o.lookup { // in this process
-		return (&bench{options: o, results: map[string][]result{}}).onLookup(ctx)
+		return (&bench{settings: o.settings, results: map[string][]result{}}).onLookup(ctx)
 	}
 	if o.profile != "" {
 		if o.profile, err = filepath.Abs(o.profile); err != nil {
@@ -201,7 +176,7 @@ func run(ctx context.Context, o options) (err error) {
 			return fmt.Errorf("build ./cmd/kartei: %w", err)
 		}
 	}
-	b := &bench{options: o, results: map[string][]result{}}
+	b := &bench{settings: o.settings, results: map[string][]result{}}
 	defer b.end()
 	switch {
 	case o.organizations > 0:
@@ -234,17 +209,7 @@ func run(ctx context.Context, o options) (err error) {
 	if o.postgres || o.limited {
 		return b.onPostgres(ctx)
 	}
-	if err := b.start(ctx); err != nil {
-		return err
-	}
-	began := time.Now()
-	for i := range o.runs {
-		if err := b.round(ctx, i); err != nil {
-			return err
-		}
-	}
-	say("measured for %s", time.Since(began).Round(time.Second))
-	return b.report(os.Stdout)
+	return b.onRecords(ctx)
 }
 
 // fillKept fills the folders and databases that are kept between runs.
@@ -269,5 +234,10 @@ func fillKept(ctx context.Context, o *options) error {
 	return nil
 }
 
-// say prints progress on standard error.
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+// checkOnly refuses --only if it would be ignored.
+func (o *options) checkOnly() error {
+	if o.only != "" && (o.webhooks > 0 || o.limited || o.traces) {
+		return fmt.Errorf("--only cannot be used with --webhooks, --limited or --traces, which measure one thing each")
+	}
+	return nil
+}

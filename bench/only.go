@@ -25,11 +25,3 @@ func choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 }
 
 func itself(name string) string { return name }
-
-// checkOnly refuses --only if it would be ignored.
-func (o *options) checkOnly() error {
-	if o.only != "" && (o.webhooks > 0 || o.limited || o.traces) {
-		return fmt.Errorf("--only cannot be used with --webhooks, --limited or --traces, which measure one thing each")
-	}
-	return nil
-}

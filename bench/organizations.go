@@ -14,8 +14,6 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
-	"kartei/people/organization"
-	"kartei/people/principal"
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -158,7 +156,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		var made string
 		err = d.WriteIn(ctx, actor.Org(), func(tx db.Tx) error {
 			call := &op.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: &op.Services{Families: api.Families}}
-			a, err := contact.Contacts.Create(ctx, call, &contact.Fields{LastName: text("Berg %d", i)})
+			a, err := contact.Contacts.Create(ctx, call, &contact.Fields{LastName: new(fmt.Sprint("Berg ", i))})
 			made = strings.TrimPrefix(a.Location(), "/contacts/")
 			return err
 		})
@@ -171,25 +169,6 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 	say("%.1f ms each: an organization, a user, a key, a contact",
 		float64(time.Since(begun).Milliseconds())/float64(b.organizations))
 	return list, nil
-}
-
-// newOffice creates an organization with a member and the member's key.
-func newOffice(ctx context.Context, op *operator.Operator, n int) (name string, o *office, err error) {
-	organization, err := op.CreateOrganization(ctx, organization.New{
-		Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On,
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	user, err := op.CreateUser(ctx, principal.New{
-		Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n),
-		Role: access.Member,
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	key, err := memberKey(ctx, op, organization.ID, user.ID)
-	return organization.ID, &office{key: key}, err
 }
 
 func (b *bench) planOrganizations(tenants []tenant) error {

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -28,13 +27,10 @@ import (
 	"kartei/integration/requestlog"
 	"kartei/integration/usage"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
-	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/people/account"
 	"kartei/people/notify"
 	"kartei/people/principal"
-	"kartei/people/signin"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -79,7 +75,7 @@ type measuredPage struct {
 
 type pageCall struct {
 	o    op.Any
-	with func(*visitor) api.Arguments
+	with func(*caller) api.Arguments
 }
 
 // measuredPages are the pages of a clerk's day, and the pages of somebody who looks
@@ -165,7 +161,7 @@ var measuredPages = []measuredPage{
 		"GET /bell",
 		"",
 		0,
-		[]pageCall{whoAmI, {notify.ListBell, func(*visitor) api.Arguments { return api.Arguments{} }}},
+		[]pageCall{whoAmI, {notify.ListBell, func(*caller) api.Arguments { return api.Arguments{} }}},
 	},
 	{"settings: API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {key.List, body("limit", 20)}}},
 	{
@@ -211,32 +207,32 @@ var measuredPages = []measuredPage{
 }
 
 // body returns the members of a body.
-func body(pairs ...any) func(*visitor) api.Arguments {
+func body(pairs ...any) func(*caller) api.Arguments {
 	members := map[string]any{}
 	for i := 0; i < len(pairs); i += 2 {
 		members[pairs[i].(string)] = pairs[i+1]
 	}
-	return func(*visitor) api.Arguments { return api.Arguments{Body: members} }
+	return func(*caller) api.Arguments { return api.Arguments{Body: members} }
 }
 
 // me and it stand for the visitor and the record of the page.
 const me, it = "{me}", "{it}"
 
 var (
-	whoAmI     = pageCall{account.GetSession, func(*visitor) api.Arguments { return api.Arguments{} }}
+	whoAmI     = pageCall{account.GetSession, func(*caller) api.Arguments { return api.Arguments{} }}
 	colleagues = pageCall{
 		principal.ResolveNames,
-		func(v *visitor) api.Arguments { return api.Arguments{Body: map[string]any{"ids": v.users}} },
+		func(v *caller) api.Arguments { return api.Arguments{Body: map[string]any{"ids": v.users}} },
 	}
-	one   = func(v *visitor) api.Arguments { return api.Arguments{ID: v.record} }
-	about = func(v *visitor) api.Arguments {
+	one   = func(v *caller) api.Arguments { return api.Arguments{ID: v.record} }
+	about = func(v *caller) api.Arguments {
 		return api.Arguments{Body: map[string]any{"id": v.record, "limit": 10}}
 	}
 )
 
-func recent(*visitor) api.Arguments { return api.Arguments{Body: map[string]any{"limit": 6}} }
+func recent(*caller) api.Arguments { return api.Arguments{Body: map[string]any{"limit": 6}} }
 
-func sinceMidnight(*visitor) api.Arguments {
+func sinceMidnight(*caller) api.Arguments {
 	y, m, d := time.Now().Date()
 	return api.Arguments{
 		Body: map[string]any{"since": clock.FromTime(time.Date(y, m, d, 0, 0, 0, 0, time.Local)).String(), "limit": 60},
@@ -244,8 +240,8 @@ func sinceMidnight(*visitor) api.Arguments {
 }
 
 // asks returns the parameters of a list or a count.
-func asks(pairs ...string) func(*visitor) api.Arguments {
-	return func(v *visitor) api.Arguments {
+func asks(pairs ...string) func(*caller) api.Arguments {
+	return func(v *caller) api.Arguments {
 		q := url.Values{}
 		for i := 0; i < len(pairs); i += 2 {
 			q.Set(pairs[i], strings.NewReplacer(me, v.users[1], it, v.record).Replace(pairs[i+1]))
@@ -254,12 +250,12 @@ func asks(pairs ...string) func(*visitor) api.Arguments {
 	}
 }
 
-func callsFrom(*visitor) api.Arguments {
+func callsFrom(*caller) api.Arguments {
 	return api.Arguments{Body: map[string]any{"q": "0151 23456789", "limit": 20}}
 }
 
-func finds(limit int) func(*visitor) api.Arguments {
-	return func(*visitor) api.Arguments {
+func finds(limit int) func(*caller) api.Arguments {
+	return func(*caller) api.Arguments {
 		return api.Arguments{Body: map[string]any{"q": "müll", "limit": limit, "counts": limit > 5}}
 	}
 }
@@ -275,13 +271,12 @@ func (p measuredPage) record(ids map[string][]string, n int) string {
 	return list[n%len(list)]
 }
 
-// visitor is one browser, or one caller of bare operations.
-type visitor struct {
-	base, cookie string
-	client       *http.Client
-	record       string
-	users        []string
-	api          *api.API
+// caller is a browser that asks for pages, or a caller of bare operations.
+type caller struct {
+	*visitor
+	record string
+	users  []string
+	api    *api.API
 }
 
 // onPages measures pages of the application against the operations that they make. The
@@ -297,19 +292,11 @@ func (b *bench) onPages(ctx context.Context) error {
 		return err
 	}
 	root := filepath.Join(b.data, "lookup") // the same office with all families
-	kept := keptOffice
-	if b.postgres {
-		k, err := startKept(root)
-		if err != nil {
-			return err
-		}
-		defer k.Stop()
-		kept = k.office
-	}
-	o, err := kept(ctx, root, b.records)
+	o, stop, err := openKept(ctx, root, b.records, b.postgres)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	c, err := hired(ctx, o, b.records)
 	if err != nil {
 		return err
@@ -350,105 +337,6 @@ func namedInTheirLines(pages []measuredPage) error {
 	return nil
 }
 
-// clerk is a member of the office with an account, and the records that its pages show.
-type clerk struct {
-	email, password string
-	users           []string
-	// ids are the ids of records, by family.
-	ids map[string][]string
-}
-
-// hired fills the office if necessary, and gives a member an account with a password.
-func hired(ctx context.Context, o *office, n int) (c clerk, err error) {
-	d, f, err := found(ctx, o.url, db.Options{})
-	if err != nil {
-		return c, err
-	}
-	defer d.Close()
-	if err := f.furnish(ctx, n/10); err != nil {
-		return c, err
-	}
-	if err := f.called(ctx, loggedCalls); err != nil {
-		return c, err
-	}
-	if c, err = f.hire(ctx); err != nil {
-		return c, err
-	}
-	c.ids = map[string][]string{"contacts": o.ids}
-	return c, d.Read(ctx, func(tx db.Tx) (err error) {
-		for _, family := range []string{"companies", "tasks", "documents"} {
-			c.ids[family], err = db.List(ctx, tx,
-				func(row db.Row) (id string, err error) { err = row.Scan(&id); return id, err },
-				"select id from "+family+" where organization = $1 order by id limit 400", f.actor.Org())
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// hire gives a member an account with a password.
-func (f *founder) hire(ctx context.Context) (c clerk, err error) {
-	now := clock.Now(clock.System)
-	c = clerk{email: fmt.Sprintf("bench-%d@example.com", now), password: rand.Text(), users: f.office.Users}
-	hash, err := signin.NewHasher().Hash(ctx, c.password)
-	if err != nil {
-		return c, err
-	}
-	return c, f.db.Write(ctx, func(tx db.Tx) error {
-		name, err := account.Create(ctx, tx, now, c.email)
-		if err != nil {
-			return err
-		}
-		// the sessions of the account of an earlier run, which is nobody's now
-		if _, err = tx.Exec(ctx, `delete from sessions where principal_id = $1`, c.users[1]); err != nil {
-			return err
-		}
-		if err = account.Join(ctx, tx, c.users[1], name); err != nil {
-			return err
-		}
-		return account.Provide(ctx, tx, now, c.users[1], c.email, hash)
-	})
-}
-
-// loggedCalls is the number of calls in the log, for the pages about interfaces.
-const loggedCalls = 200_000
-
-// called fills the request log with n calls of the member's key over 30 days, as far as
-// they are missing: one in fifty is refused.
-func (f *founder) called(ctx context.Context, n int) error {
-	var have int
-	if err := f.db.Read(ctx, func(tx db.Tx) error {
-		return tx.QueryRow(ctx, `select count(*) from request_log where organization = $1`, f.actor.Org()).Scan(&have)
-	}); err != nil || have >= n {
-		return err
-	}
-	log := requestlog.New(f.db, clock.System)
-	defer log.Close(context.WithoutCancel(ctx))
-	now, span := clock.Now(clock.System), 30*24*time.Hour
-	for i := have; i < n; i++ {
-		e := requestlog.Entry{
-			At: now.Add(-span + span*time.Duration(i)/time.Duration(n)), RequestID: id.New(id.Request),
-			Organization: f.actor.Org(),
-			KeyID:        f.actor.Credential().ID, KidShort: "bench", PrincipalID: f.actor.PrincipalID(),
-			Operation: "contacts.get", Method: "GET",
-			Status: http.StatusOK, Duration: time.Duration(i%100) * time.Millisecond,
-			Address: netip.MustParseAddr("127.0.0.1"), Version: api.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
-		}
-		if i%50 == 0 {
-			e.Status, e.Code, e.Reason, e.Records = http.StatusUnauthorized, string(fault.Unauthenticated), "address", 0
-		}
-		log.Add(e)
-		if i%(requestlog.Waiting/4) == 0 {
-			if err := log.Flush(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return log.Flush(ctx)
-}
-
 // visit measures the pages, and what a browser loads.
 func (b *bench) visit(
 	ctx context.Context, o *office, c clerk, pages []measuredPage, taken map[string]spans,
@@ -458,10 +346,7 @@ func (b *bench) visit(
 		return "", nil, err
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
-	first := &visitor{base: "http://" + s.address, client: &http.Client{
-		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: pageClients},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	first := &caller{visitor: newVisitor("http://"+s.address, pageClients)}
 	for range signIns {
 		first.cookie = ""
 		begin := time.Now()
@@ -520,17 +405,14 @@ func (b *bench) call(
 	}
 	for _, p := range pages {
 		answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			v := &visitor{record: r.URL.Query().Get("record"), users: c.users, api: d.api}
+			v := &caller{record: r.URL.Query().Get("record"), users: c.users, api: d.api}
 			if err := v.operations(r.Context(), w, d, p, r.Header["If-Match"]); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			}
 		}))
-		caller := &visitor{
-			base:   answers.URL,
-			client: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: pageClients}},
-		}
+		asker := &caller{visitor: newVisitor(answers.URL, pageClients)}
 		some, err := side(ctx, pageClients, b.seconds, func(client, i int) (time.Duration, error) {
-			return caller.ask(ctx, d, p.record(c.ids, i*pageClients+client), p)
+			return asker.ask(ctx, d, p.record(c.ids, i*pageClients+client), p)
 		})
 		answers.Close()
 		if err != nil {
@@ -540,9 +422,6 @@ func (b *bench) call(
 	}
 	return nil
 }
-
-// spans are the times of answers.
-type spans []time.Duration
 
 // few marks the times of a page with fewClients.
 const few = ", two browsers"
@@ -584,82 +463,12 @@ func side(
 }
 
 var (
-	fieldTags = regexp.MustCompile(`<input [^>]*>`)
-	tagNames  = regexp.MustCompile(` (name|value|type)="([^"]*)"`)
 	assetTags = regexp.MustCompile(`(?:href|src)="(/static/[^"]*)"`)
 )
 
-// request sends a request as a browser does, and returns the answer and its body as it
-// went over the wire.
-func (v *visitor) request(
-	ctx context.Context, method, path string, form url.Values, packed bool,
-) (*http.Response, []byte, error) {
-	r, err := http.NewRequestWithContext(ctx, method, v.base+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, nil, err
-	}
-	if form != nil {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	if packed {
-		r.Header.Set("Accept-Encoding", "gzip")
-	}
-	if v.cookie != "" {
-		r.Header.Set("Cookie", v.cookie)
-	}
-	answer, err := v.client.Do(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	return answer, body, err
-}
-
-// signIn sends the form that signs in.
-func (v *visitor) signIn(ctx context.Context, email, password string) error {
-	_, body, err := v.request(ctx, "GET", "/signin", nil, false)
-	if err != nil {
-		return err
-	}
-	form := hidden(string(body), "/signin")
-	form.Set("email", email)
-	form.Set("password", password)
-	answer, body, err := v.request(ctx, "POST", "/signin", form, false)
-	if err != nil {
-		return err
-	}
-	for _, c := range answer.Cookies() {
-		if strings.Contains(c.Name, "kartei") && !strings.HasSuffix(c.Name, "-device") && c.Value != "" {
-			v.cookie = c.Name + "=" + c.Value
-		}
-	}
-	if v.cookie == "" {
-		return fmt.Errorf("signing in: %s: %s", answer.Status, body)
-	}
-	return nil
-}
-
-// hidden returns the fields with a value of the form for an address.
-func hidden(page, action string) url.Values {
-	_, form, _ := strings.Cut(page, `action="`+action+`"`)
-	form, _, _ = strings.Cut(form, "</form>")
-	values := url.Values{}
-	for _, tag := range fieldTags.FindAllString(form, -1) {
-		a := map[string]string{}
-		for _, m := range tagNames.FindAllStringSubmatch(tag, -1) {
-			a[m[1]] = html.UnescapeString(m[2])
-		}
-		if a["name"] != "" && a["type"] != "checkbox" && a["type"] != "radio" {
-			values.Set(a["name"], a["value"])
-		}
-	}
-	return values
-}
-
 // page asks for a page and returns the time of its answer. A form is read before, which
 // is not counted.
-func (v *visitor) page(ctx context.Context, p measuredPage) (time.Duration, error) {
+func (v *caller) page(ctx context.Context, p measuredPage) (time.Duration, error) {
 	method, path, _ := strings.Cut(p.line, " ")
 	path = strings.Replace(path, "{id}", v.record, 1) + p.query
 	if !strings.HasPrefix(path, "/settings") { // which show both environments
@@ -689,7 +498,7 @@ func (v *visitor) page(ctx context.Context, p measuredPage) (time.Duration, erro
 
 // ask asks for the operations of a page about a record, and returns the time of the
 // answer. The revision of a change is read before, which is not counted.
-func (v *visitor) ask(ctx context.Context, d *desk, record string, p measuredPage) (time.Duration, error) {
+func (v *caller) ask(ctx context.Context, d *desk, record string, p measuredPage) (time.Duration, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.base+"/?record="+record, http.NoBody)
 	if err != nil {
 		return 0, err
@@ -730,7 +539,7 @@ func (d *desk) caller(match []string) api.Caller {
 
 // operations makes the calls of a page one after the other, and writes their answers,
 // compressed.
-func (v *visitor) operations(
+func (v *caller) operations(
 	ctx context.Context, w http.ResponseWriter, d *desk, p measuredPage, match []string,
 ) error {
 	w.Header().Set("Content-Encoding", "gzip")
@@ -755,7 +564,7 @@ func (v *visitor) operations(
 }
 
 // weigh returns what a browser loads at its first visit, and at the next page.
-func (v *visitor) weigh(ctx context.Context, contact string) ([]figure, error) {
+func (v *caller) weigh(ctx context.Context, contact string) ([]figure, error) {
 	_, page, err := v.request(ctx, "GET", "/sandbox/contacts", nil, false)
 	if err != nil {
 		return nil, err
@@ -798,11 +607,11 @@ func pageFigures(p measuredPage, taken map[string]spans, bare spans) []figure {
 	all := taken[p.name]
 	slices.Sort(all)
 	slices.Sort(bare)
-	ratio := all.rate() / bare.rate()
+	ratio := throughput(all) / throughput(bare)
 	list := []figure{{
 		What: p.name, Goal: fmt.Sprintf("≤ %d %%", maxCallRatio*100),
-		Measured: fmt.Sprintf("%s/s (p95 %.2f ms)", number(all.rate()), all.at(0.95)),
-		Limit:    fmt.Sprintf("%d operations: %s/s (p95 %.2f ms)", len(p.calls), number(bare.rate()), bare.at(0.95)),
+		Measured: fmt.Sprintf("%s/s (p95 %.2f ms)", number(throughput(all)), all.at(0.95)),
+		Limit:    fmt.Sprintf("%d operations: %s/s (p95 %.2f ms)", len(p.calls), number(throughput(bare)), bare.at(0.95)),
 		Value:    1 / ratio, Reached: 1/ratio <= maxCallRatio,
 	}}
 	if p.limit > 0 {
@@ -822,17 +631,11 @@ func withinBudget(name string, limit float64, taken spans) figure {
 	}
 }
 
-// rate returns the answers in a second by all clients.
-func (s spans) rate() float64 {
+// throughput returns the answers in a second by all clients.
+func throughput(s spans) float64 {
 	var sum time.Duration
 	for _, t := range s {
 		sum += t
 	}
 	return float64(len(s)*pageClients) / max(sum.Seconds(), 1e-9)
-}
-
-// at returns a quantile of the times in milliseconds, for example the median for 0.5. The
-// spans must be sorted.
-func (s spans) at(share float64) float64 {
-	return float64(s[int(share*float64(len(s)-1))].Microseconds()) / 1000
 }

@@ -1,17 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // cost is the cost of one call: processor time of the server and of its
@@ -125,35 +119,6 @@ func (p *place) spent() (cpu, database float64, err error) {
 	if p.database != 0 {
 		database = float64(usedWithChildren(p.database).Microseconds())
 	}
-	t, err := processTime(p.command.Process.Pid)
+	t, err := processTime(p.pid())
 	return float64(t.Nanoseconds()) / 1000, database, err
-}
-
-// processTime is used with nanoseconds. It reads the CPU clock of another
-// process (clock_getcpuclockid(3)).
-func processTime(pid int) (time.Duration, error) {
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
-		return 0, fmt.Errorf("the processor time of process %d: %w", pid, err)
-	}
-	return time.Duration(t.Nano()), nil
-}
-
-// allocations asks a server for the number of objects that it has allocated so
-// far.
-func (s *server) allocations() (float64, error) { return s.metric("go_memstats_mallocs_total") }
-
-// metric asks a server for the value of a metric without labels.
-func (s *server) metric(name string) (float64, error) {
-	response, err := http.Get(s.operator + "/metrics")
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if value, is := strings.CutPrefix(lines.Text(), name+" "); is {
-			return strconv.ParseFloat(value, 64)
-		}
-	}
-	return 0, fmt.Errorf("%s/metrics has no %s", s.operator, name)
 }

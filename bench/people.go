@@ -63,24 +63,24 @@ func (p *people) next() contact.Fields {
 	if f.Email != nil {
 		local, domain, _ := strings.Cut(*f.Email, "@")
 		first, _, _ := strings.Cut(local, ".")
-		f.Email = text("%s.%s%d@%s", first, ascii.Replace(strings.ToLower(last)), r.IntN(1000), domain)
+		f.Email = new(fmt.Sprintf("%s.%s%d@%s", first, ascii.Replace(strings.ToLower(last)), r.IntN(1000), domain))
 	}
 	if f.Phone != nil {
-		f.Phone = text("+49 %d %07d", 201+r.IntN(780), r.IntN(10_000_000))
+		f.Phone = new(fmt.Sprintf("+49 %d %07d", 201+r.IntN(780), r.IntN(10_000_000)))
 	}
 	if f.Mobile != nil {
-		f.Mobile = text("+49 17%d %07d", r.IntN(10), r.IntN(10_000_000))
+		f.Mobile = new(fmt.Sprintf("+49 17%d %07d", r.IntN(10), r.IntN(10_000_000)))
 	}
 	if f.Address != nil {
 		a := *f.Address
 		street, _, _ := strings.Cut(*a.Street, " ")
-		a.Street = text("%s %d", street, 1+r.IntN(200))
+		a.Street = new(fmt.Sprintf("%s %d", street, 1+r.IntN(200)))
 		f.Address = &a
 	}
 	if f.Birthday != nil {
-		f.Birthday = text("%d-%02d-%02d", 1940+r.IntN(65), 1+r.IntN(12), 1+r.IntN(28))
+		f.Birthday = new(fmt.Sprintf("%d-%02d-%02d", 1940+r.IntN(65), 1+r.IntN(12), 1+r.IntN(28)))
 	}
-	f.ExternalID = text("M-%d", 100_000+i)
+	f.ExternalID = new(fmt.Sprintf("M-%d", 100_000+i))
 	f.Tags = append([]string{groups[i%len(groups)]}, f.Tags...)
 	f.Tags = f.Tags[:min(len(f.Tags), 5)]
 	if f.Visibility == record.Organization {
@@ -105,8 +105,3 @@ func fileWord(n int) string {
 }
 
 var ascii = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss")
-
-func text(format string, args ...any) *string {
-	s := fmt.Sprintf(format, args...)
-	return &s
-}

@@ -80,7 +80,7 @@ func (b *bench) onPostgres(ctx context.Context) (err error) {
 	if b.load, err = b.helper(ctx, "load"); err != nil {
 		return err
 	}
-	s, err := serve(ctx, b.options.program, dir, server.URL(), b.profile != "")
+	s, err := serve(ctx, b.settings.program, dir, server.URL(), b.profile != "")
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,9 @@ func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, orga
 
 // plan puts series that are compared next to each other.
 func (p *onPostgres) plan(ctx context.Context, s *server) error {
-	at := func(i int) *place { return &place{&office{key: p.keys[i]}, s, p.server.Pid()} }
+	at := func(i int) *place {
+		return &place{office: &office{key: p.keys[i]}, server: s, database: p.server.Pid()}
+	}
 	of := at(0).target()
 	var many, one []string
 	for i, body := range p.contents {
@@ -358,7 +360,7 @@ func (p *onPostgres) plan(ctx context.Context, s *server) error {
 var rate = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
 
 func (p *onPostgres) pgbench(ctx context.Context, name, script string) {
-	p.series = append(p.series, series{name, target{}, func() (r result, err error) {
+	p.series = append(p.series, series{name: name, run: func() (r result, err error) {
 		c := exec.CommandContext(ctx, p.program, "--no-vacuum", "--protocol=prepared",
 			fmt.Sprintf("--client=%d", pgClients), "--jobs=2", fmt.Sprintf("--time=%d", max(1, int(p.seconds))),
 			"--file="+filepath.Join(p.dir, script), p.server.URL())

@@ -43,40 +43,27 @@ type document struct {
 	Memory []float64 `json:"memory"`
 }
 
-// report prints the table and writes the figures.
-func (b *bench) report(out io.Writer) error { return b.write(out, b.figures()) }
-
-func (b *bench) write(out io.Writer, figures []figure) error {
-	d := document{
-		At: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Organizations: b.organizations,
-		Documents: b.documents, Webhooks: b.webhooks, Seconds: b.seconds, Runs: b.runs,
-		Figures: figures, Results: b.results, Memory: b.memory,
-	}
-	if b.json != "" {
+// write prints the table, as Markdown if markdown is true. It writes everything into a
+// JSON file unless file is empty.
+func (d *document) write(out io.Writer, file string, markdown bool) error {
+	d.At, d.Go, d.System = time.Now().UTC().Truncate(time.Second), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
+	d.CPUs, d.CPU = runtime.NumCPU(), processor()
+	if file != "" {
 		text, err := json.MarshalIndent(d, "", "  ")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(b.json, append(text, '\n'), 0o644); err != nil {
+		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
 			return err
 		}
 	}
-	if b.markdown {
+	if markdown {
 		return d.markdown(out)
 	}
 	return d.table(out)
 }
 
-// median returns the median of a value over the runs of a series.
-func (b *bench) median(name string, pick func(result) float64) float64 {
-	var values []float64
-	for _, r := range b.results[name] {
-		values = append(values, pick(r))
-	}
-	return middle(values)
-}
-
+// middle returns the median, 0 of no values.
 func middle(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -86,99 +73,6 @@ func middle(values []float64) float64 {
 		return (s[n/2-1] + s[n/2]) / 2
 	}
 	return s[len(s)/2]
-}
-
-func perSecond(r result) float64 { return r.PerSecond }
-func p99(r result) float64       { return r.P99 }
-
-// ratio returns the median, over the runs, of one series' throughput divided by
-// another's in the same run.
-func (b *bench) ratio(name, limit string) float64 {
-	var ratios []float64
-	for i, r := range b.results[name] {
-		ratios = append(ratios, r.PerSecond/b.results[limit][i].PerSecond)
-	}
-	return middle(ratios)
-}
-
-// against returns a row that compares two throughputs.
-func (b *bench) against(what, name, limit, limitIs string, least float64) figure {
-	r := b.ratio(name, limit)
-	return figure{
-		What: what, Goal: fmt.Sprintf("≥ %.0f %%", least*100),
-		Measured: fmt.Sprintf("%s/s", number(b.median(name, perSecond))),
-		Limit:    fmt.Sprintf("%s: %s/s", limitIs, number(b.median(limit, perSecond))),
-		Value:    r, Reached: r >= least,
-	}
-}
-
-// within returns a row about a p99 in milliseconds.
-func (b *bench) within(what, name string, limit float64) figure {
-	v := b.median(name, p99)
-	return figure{
-		What: what + ", p99", Goal: fmt.Sprintf("< %.0f ms", limit),
-		Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms, %s/s)", v, b.median(name, func(r result) float64 { return r.P50 }),
-			number(b.median(name, perSecond))),
-		Value: v / limit, Reached: v > 0 && v < limit,
-	}
-}
-
-func (b *bench) figures() []figure {
-	rows := number(float64(b.records))
-	few, many := "10 hits", number(float64(b.records)/5)+" hits"
-	list := []figure{
-		b.against("GET /contacts/{id}, 16 connections", getLarge, getBare, "bare server", 0.50),
-		b.against("GET /contacts?limit=25, 16 connections", listLarge, listBare, "bare server", 0.25),
-		b.against("the hundredth page", listHundth, listLarge, "the first", 0.90),
-	}
-	if b.small != nil {
-		list = append(list,
-			b.against("GET /contacts/{id} among "+rows, getLarge, getSmall, "among "+number(small), 0.80),
-			b.against("GET /contacts?limit=25 among "+rows, listLarge, listSmall, "among "+number(small), 0.80))
-	}
-	list = append(list,
-		b.against("POST /contacts, 64 connections", postLarge, postLoop, "a row and an fsync each", 1.00),
-		b.within("POST /contacts, 64 connections", postLarge, 50),
-		b.batches(),
-		b.within("search, "+few+", 1 client", clients(searchFew, 1), 25),
-		b.within("search, "+many+", 1 client", clients(searchMany, 1), 25),
-		b.within("search, "+few+", 16 clients", clients(searchFew, 16), 100),
-		b.within("search, "+many+", 16 clients", clients(searchMany, 16), 100),
-		b.within("count of all", countAll, 5),
-		b.within("count, "+few, countFew, 5),
-		b.within("count, "+many, countMany, 5))
-	list = slices.DeleteFunc(list, func(f figure) bool { return f.Value == 0 }) // not measured because of --only
-	return append(list, b.memories()...)
-}
-
-// batches returns the row that compares creations in batches with single ones.
-func (b *bench) batches() figure {
-	each := func(r result) float64 { return inBatch * r.PerSecond }
-	r := inBatch * b.ratio(postBatch, postOne)
-	return figure{
-		What: fmt.Sprintf("creations in batches of %d, 1 client", inBatch), Goal: "≥ 300 %",
-		Measured: fmt.Sprintf("%s/s", number(b.median(postBatch, each))),
-		Limit:    fmt.Sprintf("one by one: %s/s", number(b.median(postOne, perSecond))),
-		Value:    r, Reached: r >= 3,
-	}
-}
-
-// memories returns the rows about memory. Memory may grow by at most a tenth
-// from the first run to the last.
-func (b *bench) memories() []figure {
-	highest := slices.Max(b.memory)
-	list := []figure{{
-		What: "memory of the server (RssAnon), highest", Goal: "< 300 MB", Measured: fmt.Sprintf("%.0f MB", highest),
-		Value: highest / 300, Reached: highest > 0 && highest < 300,
-	}}
-	if n := len(b.memory); n > 1 {
-		grown := b.memory[n-1] / b.memory[0]
-		list = append(list, figure{
-			What: "the same, last run against the first", Goal: "≤ 110 %", Measured: fmt.Sprintf("%.0f MB", b.memory[n-1]),
-			Limit: fmt.Sprintf("first run: %.0f MB", b.memory[0]), Value: grown, Reached: grown <= 1.1,
-		})
-	}
-	return list
 }
 
 // number formats a number with separators: 1,000,000.
@@ -269,3 +163,6 @@ func processor() string {
 	}
 	return "unknown processor"
 }
+
+// say prints progress on standard error.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

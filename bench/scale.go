@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-
-	"kartei/store/db"
 )
 
 // kinds are the compared reads. least is the share of the small office's
@@ -66,7 +64,7 @@ func (b *bench) onScale(ctx context.Context) (err error) {
 			return err
 		}
 		b.servers = append(b.servers, s)
-		*p.place = &place{o, s, database}
+		*p.place = &place{office: o, server: s, database: database}
 	}
 	if b.load, err = b.helper(ctx, "load"); err != nil {
 		return err
@@ -80,29 +78,6 @@ func (b *bench) onScale(ctx context.Context) (err error) {
 		}
 	}
 	return b.write(os.Stdout, b.scales())
-}
-
-// keptOffice returns the kept office in SQLite, filled if necessary.
-func keptOffice(ctx context.Context, root string, n int) (*office, error) {
-	if err := ensure(ctx, root, n); err != nil {
-		return nil, err
-	}
-	dir := keptIn(root, n)
-	o := &office{dir: dir, url: database(dir), records: n}
-	return o, o.open(ctx)
-}
-
-// tidy removes the request log of earlier runs.
-func (o *office) tidy(ctx context.Context) error {
-	d, err := db.Open(ctx, o.url, db.Options{})
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Write(ctx, func(tx db.Tx) error {
-		tx.Queue("delete from request_log")
-		return nil
-	})
 }
 
 // ofSmall returns the name of the small office's series of a kind. The name of

@@ -58,7 +58,7 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 			return err
 		}
 		b.servers = append(b.servers, s)
-		at[name] = &place{o, s, 0}
+		at[name] = &place{office: o, server: s}
 	}
 	var list []figure
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 	} {
 		reads := comparison{name: c.with}
 		for n := range tracesPairs * b.runs {
-			if err := reads.pair(ctx, n, at["off"], at[c.with], b.reads); err != nil {
+			if err := reads.pair(ctx, n, at["off"], at[c.with], func(p *place) (cost, error) { return b.reads(p) }); err != nil {
 				return err
 			}
 		}

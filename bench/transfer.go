@@ -99,39 +99,7 @@ func (b *bench) desk(ctx context.Context) (*place, error) {
 		return nil, err
 	}
 	b.servers = append(b.servers, s)
-	return &place{o, s, 0}, nil
-}
-
-// call makes a call of the API and decodes the answer.
-func (p *place) call(method, path string, body, answer any) error {
-	var sent io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		sent = bytes.NewReader(text)
-	}
-	r, err := http.NewRequest(method, "http://"+p.address+"/v1"+path, sent)
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+p.key)
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Svc-Preview", "true")
-		r.Header.Set("Idempotency-Key", fmt.Sprintf("bench-%016x", rand.Uint64()))
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer a.Body.Close()
-	if a.StatusCode >= 300 {
-		text, _ := io.ReadAll(a.Body)
-		return fmt.Errorf("%s %s: %s: %s", method, path, a.Status, text)
-	}
-	return json.NewDecoder(a.Body).Decode(answer)
+	return &place{office: o, server: s}, nil
 }
 
 // session is the answer of POST /uploads.
@@ -198,7 +166,7 @@ const concurrentTransfers = 20
 
 // onTransfers compares encrypted uploads and downloads with plain copies,
 // alternately. It also measures the memory of many concurrent transfers.
-func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
+func onTransfers(ctx context.Context, b *bench) ([]figure, error) {
 	p, err := b.desk(ctx)
 	if err != nil {
 		return nil, err
@@ -373,7 +341,7 @@ const (
 )
 
 // onQueue compares reads during running operations with reads alone.
-func (b *bench) onQueue(ctx context.Context) ([]figure, error) {
+func onQueue(ctx context.Context, b *bench) ([]figure, error) {
 	p, err := b.desk(ctx)
 	if err != nil {
 		return nil, err

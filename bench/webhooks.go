@@ -1,32 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"kartei/api/op"
-	"kartei/integration/dispatch"
-	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/test/webhooktest"
 )
 
 // The names of the series of webhooks.
@@ -38,12 +25,6 @@ const (
 )
 
 const (
-	// hookEndpoints is the number of endpoints of the backlog. One more
-	// measures the delay of a first attempt. Together they are the maximum for
-	// a principal.
-	hookEndpoints = 15
-	// hookClients is the number of connections of the bare loop.
-	hookClients = 64
 	// hookEvents is the number of events that measure the first attempt.
 	hookEvents = 100
 )
@@ -155,7 +136,7 @@ func (h *onWebhooks) prepare(ctx context.Context) (err error) {
 func (h *onWebhooks) ca() string { return filepath.Join(h.dir, "ca.pem") }
 
 func (h *onWebhooks) place() *place {
-	return &place{&office{dir: h.dir, url: h.url, key: h.key}, h.server, h.database}
+	return &place{office: &office{dir: h.dir, url: h.url, key: h.key}, server: h.server, database: h.database}
 }
 
 // start starts the server. All endpoints lead to the same receiver.
@@ -178,15 +159,6 @@ func (h *onWebhooks) start(ctx context.Context) (err error) {
 func (h *onWebhooks) stop() error {
 	h.servers = nil
 	return h.server.end()
-}
-
-// receiverReport is the receiver's report: the number of requests since the last
-// question, and the delays of the first thousand after the commits of their
-// events, in milliseconds.
-type receiverReport struct {
-	Requests int
-	After    []float64
-	Last     string // body
 }
 
 func (h *onWebhooks) received() (r receiverReport, err error) {
@@ -358,152 +330,4 @@ func (h *onWebhooks) logged(ctx context.Context) (n int, err error) {
 		return tx.QueryRow(ctx, "select count(*) from webhook_attempts where event_type = 'contact.created' and status = 'succeeded'").Scan(&n)
 	})
 	return n, errors.Join(err, d.Close())
-}
-
-// receiving is the process of the receiver, which accepts all deliveries. The
-// first question names the file for its certificate authority, and the answer
-// is its address. Each further question returns what has arrived.
-func receiving(in io.Reader, out io.Writer) error {
-	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
-	var ca string
-	if err := questions.Decode(&ca); err != nil {
-		return err
-	}
-	certificate, err := webhooktest.Certificate("*.bench.test", ca)
-	if err != nil {
-		return err
-	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: []tls.Certificate{certificate},
-		NextProtos:   []string{"http/1.1"},
-	})
-	if err != nil {
-		return err
-	}
-	var t tally
-	server := &http.Server{Handler: &t, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
-	go server.Serve(l)
-	if err := answers.Encode(l.Addr().String()); err != nil {
-		return err
-	}
-	for {
-		var question struct{}
-		if err := questions.Decode(&question); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if err := answers.Encode(t.take()); err != nil {
-			return err
-		}
-	}
-}
-
-// tally counts requests.
-type tally struct {
-	n     atomic.Int64
-	mu    sync.Mutex
-	after []float64
-	last  string
-}
-
-// sampled is the number of requests that are inspected between two questions.
-const sampled = 1000
-
-func (t *tally) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	if t.n.Add(1) <= sampled {
-		var e struct{ CreatedAt time.Time }
-		if json.Unmarshal(body, &e) == nil {
-			t.mu.Lock()
-			t.after = append(t.after, float64(now.Sub(e.CreatedAt).Microseconds())/1000)
-			t.last = string(body)
-			t.mu.Unlock()
-		}
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (t *tally) take() receiverReport {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := receiverReport{int(t.n.Swap(0)), t.after, t.last}
-	t.after, t.last = nil, ""
-	return r
-}
-
-// postJob is a job for the bare loop.
-type postJob struct {
-	Address, CA, Body string
-	Time              time.Duration
-}
-
-// delivering is the process of the limit for deliveries: net/http and an HMAC,
-// and nothing else.
-func delivering(in io.Reader, out io.Writer) error {
-	return eachJob(in, out, (*postJob).run)
-}
-
-func (p *postJob) run() (result, error) {
-	ca, err := os.ReadFile(p.CA)
-	if err != nil {
-		return result{}, err
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
-	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "r0.bench.test"}, MaxIdleConnsPerHost: hookClients,
-		DisableCompression: true,
-	}
-	defer transport.CloseIdleConnections()
-	secret, err := webhook.NewSecret(rand.Reader)
-	if err != nil {
-		return result{}, err
-	}
-	begin := time.Now().Add(warmUp)
-	end := begin.Add(p.Time)
-	var sent, counted atomic.Int64
-	failure := make(chan error, hookClients)
-	var wait sync.WaitGroup
-	for range hookClients {
-		wait.Go(func() {
-			for now := time.Now(); now.Before(end); now = time.Now() {
-				if err := p.post(transport, secret, fmt.Sprintf("evt_%d", sent.Add(1)), now); err != nil {
-					failure <- err
-					return
-				}
-				if now.After(begin) {
-					counted.Add(1)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	close(failure)
-	n := int(counted.Load())
-	return result{Answers: n, PerSecond: float64(n) / p.Time.Seconds(), Sent: int(sent.Load())}, <-failure
-}
-
-func (p *postJob) post(t *http.Transport, secret webhook.Secret, id string, now time.Time) error {
-	body := []byte(p.Body)
-	r, err := http.NewRequest(http.MethodPost, "https://"+p.Address+"/", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", dispatch.UserAgent)
-	dispatch.Sign(r.Header, id, now, body, secret)
-	answer, err := t.RoundTrip(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("%s: %w", answer.Status, err)
-	}
-	return nil
 }

@@ -2,16 +2,15 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
 	"runtime/pprof"
 	"strconv"
@@ -23,71 +22,6 @@ import (
 	"kartei/instance/config"
 	"kartei/integration/limit"
 )
-
-// helper is a subprocess of this program. It reads JSON from standard input and
-// answers in JSON on standard output.
-type helper struct {
-	command *exec.Cmd
-	stdin   io.WriteCloser
-	in      *json.Encoder
-	out     *json.Decoder
-}
-
-func startHelper(ctx context.Context, role string) (*helper, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := exec.CommandContext(ctx, self, role)
-	c.Stderr = os.Stderr
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := c.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Start(); err != nil {
-		return nil, err
-	}
-	return &helper{c, stdin, json.NewEncoder(stdin), json.NewDecoder(bufio.NewReader(stdout))}, nil
-}
-
-// ask sends a question and reads the answer.
-func (h *helper) ask(question, answer any) error {
-	if err := h.in.Encode(question); err != nil {
-		return err
-	}
-	return h.out.Decode(answer)
-}
-
-// end closes the standard input of the process, which then ends.
-func (h *helper) end() error {
-	h.stdin.Close()
-	return h.command.Wait()
-}
-
-// eachJob is the helper's side. It runs each incoming job, one after the other,
-// and answers with the result until the input ends.
-func eachJob[J any](in io.Reader, out io.Writer, do func(*J) (result, error)) error {
-	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
-	for {
-		var job J
-		if err := jobs.Decode(&job); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		r, err := do(&job)
-		if err != nil {
-			return err
-		}
-		if err := results.Encode(r); err != nil {
-			return err
-		}
-	}
-}
 
 // server is a running Kartei in a process of its own.
 type server struct {
@@ -156,7 +90,7 @@ func serveIn(
 	for lines.Scan() {
 		var line struct{ Msg, API, Operator, Level string }
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Level == "ERROR" {
-			say("server: %s", lines.Text())
+			fmt.Fprintln(os.Stderr, "server:", lines.Text())
 		}
 		if line.Msg == "ready" {
 			s.operator = line.Operator
@@ -169,12 +103,18 @@ func serveIn(
 	}
 	go func() {
 		for lines.Scan() {
-			say("server: %s", lines.Text())
+			fmt.Fprintln(os.Stderr, "server:", lines.Text())
 		}
 	}()
 	s.memory = watchMemory(c.Process.Pid)
 	return s, nil
 }
+
+// pid returns the process id.
+func (s *server) pid() int { return s.command.Process.Pid }
+
+// program returns the path of the program.
+func (s *server) program() string { return s.command.Path }
 
 // profile starts a CPU profile in a file. An empty name ends it.
 func (s *server) profile(file string) error {
@@ -253,112 +193,6 @@ func unbounded(flags ...string) (s config.Server, err error) {
 	return s, nil
 }
 
-// memory watches the memory of a process.
-type memory struct {
-	pid  int
-	stop chan struct{}
-	done chan struct{}
-	peak chan chan float64
-}
-
-// watchMemory samples RssAnon, the private memory of a process, ten times a
-// second. VmRSS also counts the mapped pages of the database file. They are the
-// kernel's page cache, which it reclaims as needed.
-func watchMemory(pid int) *memory {
-	m := &memory{pid, make(chan struct{}), make(chan struct{}), make(chan chan float64)}
-	go func() {
-		defer close(m.done)
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		highest := 0.0
-		for {
-			select {
-			case <-tick.C:
-				highest = max(highest, anonymous(pid))
-			case reply := <-m.peak:
-				reply <- max(highest, anonymous(pid))
-				highest = 0
-			case <-m.stop:
-				return
-			}
-		}
-	}()
-	return m
-}
-
-// take returns the peak since the last call, in MB (10⁶ bytes).
-func (m *memory) take() float64 {
-	reply := make(chan float64)
-	m.peak <- reply
-	return <-reply
-}
-
-func (m *memory) end() {
-	close(m.stop)
-	<-m.done
-}
-
-// anonymous returns RssAnon in MB, or 0 if the system does not provide it.
-func anonymous(pid int) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(b), "RssAnon:")
-	words := strings.Fields(rest)
-	if len(words) == 0 {
-		return 0
-	}
-	kib, _ := strconv.ParseFloat(words[0], 64)
-	return kib * 1024 / 1e6
-}
-
-// usedWithChildren is used for a process and its children, such as a PostgreSQL
-// server and its connections. For children that have ended, it counts the times
-// that the parent has collected.
-func usedWithChildren(pid int) time.Duration {
-	sum := used(pid)
-	if fields := stat(pid); len(fields) >= 15 {
-		sum += ticks(fields[13]) + ticks(fields[14])
-	}
-	found, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range found {
-		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if fields := stat(child); len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
-			sum += used(child)
-		}
-	}
-	return sum
-}
-
-// used returns the processor time of a process so far, or 0 if the system does
-// not provide it. Unlike throughput, it does not depend on the load of the
-// machine.
-func used(pid int) time.Duration {
-	fields := stat(pid)
-	if len(fields) < 13 {
-		return 0
-	}
-	return ticks(fields[11]) + ticks(fields[12])
-}
-
-// ticks reads one of the fields 14 to 17 of proc(5), in hundredths of a second.
-func ticks(field string) time.Duration {
-	n, _ := strconv.Atoi(field)
-	return time.Duration(n) * 10 * time.Millisecond
-}
-
-// stat returns the fields of /proc/PID/stat (proc(5)) from the third on, since
-// the second is a name in parentheses. It returns nil if the system does not
-// provide them.
-func stat(pid int) []string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return nil
-	}
-	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-}
-
 // set applies a flag of the form --name=value to the settings.
 func set(s *config.Server, flag string) error {
 	name, text, _ := strings.Cut(flag, "=")
@@ -372,4 +206,23 @@ func set(s *config.Server, flag string) error {
 		}
 	}
 	return fmt.Errorf("there is no setting %s", flag)
+}
+
+// allocations asks a server for the number of objects that it has allocated so
+// far.
+func (s *server) allocations() (float64, error) { return s.metric("go_memstats_mallocs_total") }
+
+// metric asks a server for the value of a metric without labels.
+func (s *server) metric(name string) (float64, error) {
+	response, err := http.Get(s.operator + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if value, is := strings.CutPrefix(lines.Text(), name+" "); is {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("%s/metrics has no %s", s.operator, name)
 }
