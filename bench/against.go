@@ -134,11 +134,7 @@ func (b *bench) newOffices(
 		return nil, nil, end, err
 	}
 	undo = append(undo, func() { os.RemoveAll(dir) })
-	r = &receiver{ca: filepath.Join(dir, "ca.pem")}
-	if r.helper, err = b.helper(ctx, "receive"); err != nil {
-		return nil, nil, end, err
-	}
-	if err := r.ask(r.ca, &r.address); err != nil {
+	if r, err = startReceiver(ctx, b, dir); err != nil {
 		return nil, nil, end, err
 	}
 	for i, program := range programs {
@@ -169,7 +165,7 @@ func (b *bench) restart(ctx context.Context, places []*place, r *receiver) (err 
 // again starts a server that has ended.
 func (b *bench) again(ctx context.Context, p *place, r *receiver) (err error) {
 	b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
-	if p.server, err = serve(ctx, p.server.program(), p.dir, p.url, false, r.flags()...); err != nil {
+	if p.server, err = serve(ctx, p.server.program(), p.dir, p.url, false, r.flags(hookEndpoints)...); err != nil {
 		return err
 	}
 	b.servers = append(b.servers, p.server)
@@ -182,14 +178,14 @@ func (b *bench) comparePairs(
 ) error {
 	for i, c := range calls { // reads come first, before anything is written
 		results[i].name = c.name
-		measure := func(p *place) (cost, error) { return b.calls(ctx, c, p, r) }
+		half := func(p *place) (cost, error) { return b.calls(ctx, c, p, r) }
 		for _, p := range places { // fills caches, pools and prepared statements
-			if _, err := measure(p); err != nil {
+			if _, err := half(p); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
 		for n := range againstPairs {
-			if err := results[i].pair(ctx, n, places[0], places[1], measure); err != nil {
+			if err := results[i].pair(ctx, n, places[0], places[1], half); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
@@ -253,7 +249,7 @@ func (b *bench) startOffice(
 		}
 		p.url, p.database, remove = s.URL(), s.Pid(), s.Remove
 	}
-	if p.server, err = serve(ctx, program, dir, p.url, false, r.flags()...); err != nil {
+	if p.server, err = serve(ctx, program, dir, p.url, false, r.flags(hookEndpoints)...); err != nil {
 		return nil, remove, err
 	}
 	b.servers = append(b.servers, p.server)

@@ -52,7 +52,7 @@ type question struct {
 // costOf returns the rows of a question: its processor time, allocations and memory.
 func (b *bench) costOf(ctx context.Context, q question, rest, assistant *place) ([]figure, error) {
 	const calls = 3000
-	measure := func(p *place) (cost, error) {
+	half := func(p *place) (cost, error) {
 		return p.cost(func() (int, error) {
 			for n := range calls {
 				id := p.ids[n%len(p.ids)]
@@ -71,17 +71,17 @@ func (b *bench) costOf(ctx context.Context, q question, rest, assistant *place) 
 		})
 	}
 	for _, p := range []*place{rest, assistant} { // fills caches
-		if _, err := measure(p); err != nil {
+		if _, err := half(p); err != nil {
 			return nil, err
 		}
 	}
 	c := comparison{name: q.method}
 	for n := range againstPairs * b.runs {
-		if err := c.pair(ctx, n, rest, assistant, measure); err != nil {
+		if err := c.pair(ctx, n, rest, assistant, half); err != nil {
 			return nil, err
 		}
 	}
-	memory, err := rest.memoryOf(func() error { _, err := measure(assistant); return err })
+	memory, err := rest.server.memoryOf(func() error { _, err := half(assistant); return err })
 	if err != nil {
 		return nil, err
 	}

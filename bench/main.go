@@ -154,7 +154,8 @@ func run(ctx context.Context, o options) (err error) {
 		return fillKept(ctx, &o)
 	}
 	if o.lookup { // in this process
-		return (&bench{settings: o.settings, results: map[string][]result{}}).onLookup(ctx)
+		b := newBench(o.settings)
+		return b.onLookup(ctx)
 	}
 	if o.profile != "" {
 		if o.profile, err = filepath.Abs(o.profile); err != nil {
@@ -176,7 +177,7 @@ func run(ctx context.Context, o options) (err error) {
 			return fmt.Errorf("build ./cmd/kartei: %w", err)
 		}
 	}
-	b := &bench{settings: o.settings, results: map[string][]result{}}
+	b := newBench(o.settings)
 	defer b.end()
 	switch {
 	case o.organizations > 0:

@@ -25,6 +25,9 @@ type bench struct {
 	helpers      []*helper
 }
 
+// newBench returns a run of measurements with these settings.
+func newBench(s settings) *bench { return &bench{settings: s, results: map[string][]result{}} }
+
 // place is an office with its server.
 type place struct {
 	*office

@@ -26,13 +26,13 @@ type comparison struct {
 // without, and takes the means. Other work of the machine then affects both.
 // Work that a server does after its calls, such as storing the request log,
 // counts equally too.
-func (c *comparison) pair(ctx context.Context, n int, without, with *place, measure func(*place) (cost, error)) error {
+func (c *comparison) pair(ctx context.Context, n int, without, with *place, half func(*place) (cost, error)) error {
 	costs := map[*place]cost{}
 	for _, p := range []*place{without, with, with, without} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		one, err := measure(p)
+		one, err := half(p)
 		if err != nil {
 			return err
 		}

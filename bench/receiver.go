@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,16 @@ import (
 type receiver struct {
 	*helper
 	ca, address string
+}
+
+// startReceiver starts a receiver, whose certificate authority is in a file of a folder.
+func startReceiver(ctx context.Context, b *bench, dir string) (*receiver, error) {
+	h, err := b.helper(ctx, "receive")
+	if err != nil {
+		return nil, err
+	}
+	r := &receiver{helper: h, ca: filepath.Join(dir, "ca.pem")}
+	return r, r.ask(r.ca, &r.address)
 }
 
 // await waits for n deliveries. It fails if none has arrived for a minute.
@@ -43,11 +54,11 @@ func (r *receiver) await(ctx context.Context, n int) error {
 	return nil
 }
 
-// flags returns the settings of a server whose endpoints all lead to the
+// flags returns the settings of a server with n endpoints, which all lead to the
 // receiver.
-func (r *receiver) flags() []string {
+func (r *receiver) flags(n int) []string {
 	var dial []string
-	for i := range hookEndpoints {
+	for i := range n {
 		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, r.address))
 	}
 	return []string{

@@ -80,7 +80,7 @@ func (b *bench) onTokens(ctx context.Context) error {
 			continue
 		}
 		c := comparison{name: s.compare}
-		measure := func(p *place) (cost, error) {
+		half := func(p *place) (cost, error) {
 			do := s.base
 			if p != keyed {
 				do = s.other
@@ -95,12 +95,12 @@ func (b *bench) onTokens(ctx context.Context) error {
 			})
 		}
 		for _, p := range []*place{keyed, &tokened} { // fills caches
-			if _, err := measure(p); err != nil {
+			if _, err := half(p); err != nil {
 				return fmt.Errorf("%s: %w", s.compare, err)
 			}
 		}
 		for n := range againstPairs * b.runs {
-			if err := c.pair(ctx, n, keyed, &tokened, measure); err != nil {
+			if err := c.pair(ctx, n, keyed, &tokened, half); err != nil {
 				return fmt.Errorf("%s: %w", s.compare, err)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"kartei/api/op"
@@ -80,8 +79,7 @@ type onWebhooks struct {
 	dir, url string
 	database int
 	key      string
-	receiver *helper
-	address  string // of the receiver
+	receiver *receiver
 	loop     *helper
 	server   *server
 	contact  string
@@ -102,10 +100,7 @@ func (h *onWebhooks) prepare(ctx context.Context) (err error) {
 	if h.load, err = h.helper(ctx, "load"); err != nil {
 		return err
 	}
-	if h.receiver, err = h.helper(ctx, "receive"); err != nil {
-		return err
-	}
-	if err := h.receiver.ask(h.ca(), &h.address); err != nil {
+	if h.receiver, err = startReceiver(ctx, h.bench, h.dir); err != nil {
 		return err
 	}
 	if h.loop, err = h.helper(ctx, "deliver"); err != nil {
@@ -133,21 +128,13 @@ func (h *onWebhooks) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-func (h *onWebhooks) ca() string { return filepath.Join(h.dir, "ca.pem") }
-
 func (h *onWebhooks) place() *place {
 	return &place{office: &office{dir: h.dir, url: h.url, key: h.key}, server: h.server, database: h.database}
 }
 
 // start starts the server. All endpoints lead to the same receiver.
 func (h *onWebhooks) start(ctx context.Context) (err error) {
-	var dial []string
-	for i := range hookEndpoints + 1 {
-		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, h.address))
-	}
-	h.server, err = serve(ctx, h.program, h.dir, h.url, h.profile != "",
-		"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca="+h.ca(),
-		"--webhook-dial="+strings.Join(dial, ","))
+	h.server, err = serve(ctx, h.program, h.dir, h.url, h.profile != "", h.receiver.flags(hookEndpoints+1)...)
 	if err != nil {
 		return err
 	}
@@ -247,7 +234,7 @@ func (h *onWebhooks) contacts() int { return (h.webhooks + hookEndpoints - 1) / 
 // bareLoop measures the limit.
 func (h *onWebhooks) bareLoop(context.Context) error {
 	var r result
-	if err := h.loop.ask(postJob{h.address, h.ca(), h.body, h.time()}, &r); err != nil {
+	if err := h.loop.ask(postJob{h.receiver.address, h.receiver.ca, h.body, h.time()}, &r); err != nil {
 		return err
 	}
 	say("%-38s %8.0f/s", postHooks, r.PerSecond)
