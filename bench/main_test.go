@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 
+	"kartei/bench/measure"
+
 	"kartei/test/dbtest"
 )
 
@@ -11,7 +13,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 // A measurement of one thing refuses --only.
 func TestOnlyIsRefused(t *testing.T) {
-	for _, o := range []options{{settings: settings{only: "get", webhooks: 1}}, {settings: settings{only: "get", limited: true}}, {settings: settings{only: "get"}, traces: true}} {
+	for _, o := range []options{{Settings: measure.Settings{Only: "get", Webhooks: 1}}, {Settings: measure.Settings{Only: "get", Limited: true}}, {Settings: measure.Settings{Only: "get"}, traces: true}} {
 		if o.checkOnly() == nil {
 			t.Errorf("%+v: --only is ignored", o)
 		}
