@@ -100,6 +100,7 @@ func isFilled(dir string, n int) bool {
 	return err == nil && json.Unmarshal(b, &f) == nil && f == folderContents{generation, n}
 }
 
+// Database returns the address of the SQLite database in a folder.
 func Database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
 
 // fill creates the sample office in a database with its folder, and n contacts in its
@@ -298,6 +299,7 @@ func copyFolder(from, to string) error {
 	return nil
 }
 
+// CopyFile copies a file, which must not exist yet, and syncs it to disk.
 func CopyFile(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {

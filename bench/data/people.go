@@ -28,6 +28,7 @@ type People struct {
 	seen   int       // number of earlier contacts that are visible to everyone
 }
 
+// NewPeople returns the first person. owners are the ids of the principals who own contacts.
 func NewPeople(owners []string) *People {
 	p := &People{base: sample.Contacts(4000, owners)}
 	for _, end := range strings.Fields(lastNameEnds) {

@@ -19,6 +19,7 @@ type Vocabulary struct {
 	upTo  []float64
 }
 
+// NewVocabulary returns always the same words.
 func NewVocabulary() *Vocabulary {
 	v := &Vocabulary{}
 	parts := strings.Fields(`kauf recht miet vertrag leist gericht frist zahl klar antrag klag schluss pflicht sach

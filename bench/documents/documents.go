@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
 	"time"
 
 	"kartei/bench/data"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 
 	"kartei/api/op"
@@ -35,7 +33,7 @@ const (
 // Measure measures documents: transfers of files, reads during running
 // operations, and searches in the content.
 func Measure(ctx context.Context, b *measure.Bench) (err error) {
-	if b.Load, err = b.Helper(ctx, "load"); err != nil {
+	if err := b.StartLoad(ctx); err != nil {
 		return err
 	}
 	type part struct {
@@ -65,12 +63,10 @@ func measureContent(ctx context.Context, b *measure.Bench) ([]report.Figure, err
 	if err != nil {
 		return nil, err
 	}
-	s, err := process.Serve(ctx, b.Program, o.Dir, o.URL, b.Profile != "")
+	p, err := b.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	b.Servers = append(b.Servers, s)
-	p := &measure.Place{Office: o, Server: s}
 	few, many := p.Searches("/documents?limit=25&q=")
 	var two []string
 	for i, group := range data.Groups {
@@ -91,10 +87,9 @@ func measureContent(ctx context.Context, b *measure.Bench) ([]report.Figure, err
 			return nil, err
 		}
 	}
-	if err := s.End(); err != nil {
+	if err := b.Close(p); err != nil {
 		return nil, err
 	}
-	b.Servers = slices.DeleteFunc(b.Servers, func(o *process.Server) bool { return o == s })
 	held, err := measureIntake(ctx, o)
 	if err != nil {
 		return nil, err

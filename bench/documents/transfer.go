@@ -13,13 +13,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"kartei/bench/data"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 
 	"kartei/store/db"
@@ -90,7 +88,7 @@ func desk(ctx context.Context, b *measure.Bench) (*measure.Place, error) {
 		return nil, err
 	}
 	o := &data.Office{Dir: dir, URL: data.Database(dir)}
-	b.Offices = append(b.Offices, o)
+	b.RemoveLater(o)
 	d, f, err := data.Found(ctx, o.URL, db.Options{})
 	if err != nil {
 		return nil, err
@@ -99,12 +97,7 @@ func desk(ctx context.Context, b *measure.Bench) (*measure.Place, error) {
 	if err := d.Close(); err != nil {
 		return nil, err
 	}
-	s, err := process.Serve(ctx, b.Program, dir, o.URL, b.Profile != "")
-	if err != nil {
-		return nil, err
-	}
-	b.Servers = append(b.Servers, s)
-	return &measure.Place{Office: o, Server: s}, nil
+	return b.Open(ctx, o)
 }
 
 // session is the answer of POST /uploads.
@@ -264,8 +257,7 @@ func together(ways ...func() (time.Duration, error)) error {
 
 // leave stops a server and removes its data to free the space.
 func leave(b *measure.Bench, p *measure.Place) error {
-	b.Servers = slices.DeleteFunc(b.Servers, func(s *process.Server) bool { return s == p.Server })
-	return errors.Join(p.End(), os.RemoveAll(p.Dir))
+	return errors.Join(b.Close(p), os.RemoveAll(p.Dir))
 }
 
 // discard removes the uploaded bytes of a session. The session would keep them

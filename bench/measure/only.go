@@ -24,4 +24,5 @@ func Choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 	return chosen, nil
 }
 
+// Itself is the name of a name, for Choose.
 func Itself(name string) string { return name }

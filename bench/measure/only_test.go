@@ -28,7 +28,7 @@ func TestOnly(t *testing.T) {
 		!strings.Contains(err.Error(), `"list"`) {
 		t.Errorf("lst: %v", err)
 	}
-	b := Bench{Settings: Settings{Only: "lst"}, Memory: []float64{1}}
+	b := Bench{Settings: Settings{Only: "lst"}}
 	b.Series = list
 	if err := b.ChooseSeries(); err == nil {
 		t.Error("a run without a series begins")

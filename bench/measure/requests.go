@@ -21,6 +21,7 @@ func (p *Place) Get(path string) string {
 		"\r\nAccept: application/json\r\n\r\n"
 }
 
+// Post returns the creation of a contact.
 func (p *Place) Post(body string) string {
 	return p.Write("POST", "/contacts", body, "Idempotency-Key: "+load.Fresh)
 }
@@ -37,6 +38,7 @@ func (p *Place) Write(method, path, body string, headers ...string) string {
 // InBatch is the number of creations in a batch.
 const InBatch = 20
 
+// Batch returns a call that creates contacts.
 func (p *Place) Batch(bodies []string) string {
 	calls := make([]string, len(bodies))
 	for i, body := range bodies {
@@ -48,6 +50,7 @@ func (p *Place) Batch(bodies []string) string {
 	return p.Write("POST", "/batch", body)
 }
 
+// Gets returns reads of the contacts that were picked.
 func (p *Place) Gets() []string {
 	list := make([]string, len(p.IDs))
 	for i, id := range p.IDs {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,7 +15,6 @@ import (
 	"kartei/bench/data"
 	"kartei/bench/load"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 	"kartei/bench/webhooks"
 
@@ -133,7 +131,7 @@ func newOffices(
 	if b.Contents, err = data.Bodies(againstBodies); err != nil {
 		return nil, nil, end, err
 	}
-	if b.Load, err = b.Helper(ctx, "load"); err != nil {
+	if err := b.StartLoad(ctx); err != nil {
 		return nil, nil, end, err
 	}
 	dir, err := os.MkdirTemp(b.Data, "run-")
@@ -159,7 +157,7 @@ func newOffices(
 // some percent during their whole life, because of the layout of their memory.
 func restart(ctx context.Context, b *measure.Bench, places []*measure.Place, r *webhooks.Receiver) (err error) {
 	for _, p := range places {
-		if err := p.Server.End(); err != nil {
+		if err := b.Close(p); err != nil {
 			return err
 		}
 		if err := again(ctx, b, p, r); err != nil {
@@ -170,12 +168,12 @@ func restart(ctx context.Context, b *measure.Bench, places []*measure.Place, r *
 }
 
 // again starts a server that has ended.
-func again(ctx context.Context, b *measure.Bench, p *measure.Place, r *webhooks.Receiver) (err error) {
-	b.Servers = slices.DeleteFunc(b.Servers, func(s *process.Server) bool { return s == p.Server })
-	if p.Server, err = process.Serve(ctx, p.Server.Program(), p.Dir, p.URL, false, r.Flags(webhooks.Endpoints)...); err != nil {
+func again(ctx context.Context, b *measure.Bench, p *measure.Place, r *webhooks.Receiver) error {
+	started, err := b.OpenBy(ctx, p.Office, p.Server.Program(), nil, r.Flags(webhooks.Endpoints)...)
+	if err != nil {
 		return err
 	}
-	b.Servers = append(b.Servers, p.Server)
+	p.Server = started.Server
 	return nil
 }
 
@@ -219,16 +217,9 @@ func costOfCalls(ctx context.Context, b *measure.Bench, c compare, p *measure.Pl
 		return cost{}, err
 	}
 	return perCall(p, func() (int, error) {
-		var r load.Result
-		err := b.Load.Ask(load.Job{
+		r, err := b.Send(&load.Job{
 			Address: p.Address, Connections: againstConnections, Requests: requests, Want: c.want, Count: c.calls,
-		}, &r)
-		if err != nil {
-			return r.Sent * max(1, c.each), err
-		}
-		if r.Failures > 0 {
-			err = errors.New(r.Failure)
-		}
+		})
 		if err != nil {
 			return r.Sent * max(1, c.each), err
 		}
@@ -245,7 +236,7 @@ func startOffice(
 	ctx context.Context, b *measure.Bench, program, dir string, r *webhooks.Receiver,
 ) (p *measure.Place, remove func(), err error) {
 	remove = func() {}
-	p = &measure.Place{Office: &data.Office{Dir: dir, URL: data.Database(dir), Records: b.Records}}
+	o, database := &data.Office{Dir: dir, URL: data.Database(dir), Records: b.Records}, 0
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, remove, err
 	}
@@ -254,12 +245,12 @@ func startOffice(
 		if err != nil {
 			return nil, remove, err
 		}
-		p.URL, p.Database, remove = s.URL(), s.Pid(), s.Remove
+		o.URL, database, remove = s.URL(), s.Pid(), s.Remove
 	}
-	if p.Server, err = process.Serve(ctx, program, dir, p.URL, false, r.Flags(webhooks.Endpoints)...); err != nil {
+	if p, err = b.OpenBy(ctx, o, program, nil, r.Flags(webhooks.Endpoints)...); err != nil {
 		return nil, remove, err
 	}
-	b.Servers = append(b.Servers, p.Server)
+	p.Database = database
 	if p.Key, err = newKey(ctx, p, program); err != nil {
 		return nil, remove, err
 	}
@@ -317,16 +308,11 @@ func fillByCalls(b *measure.Bench, p *measure.Place) error {
 	for bodies := range slices.Chunk(b.Contents, measure.InBatch) {
 		batches = append(batches, p.Batch(bodies))
 	}
-	var r load.Result
-	err := b.Load.Ask(load.Job{
+	if _, err := b.Send(&load.Job{
 		Address: p.Address, Connections: 1, Requests: batches, Want: http.StatusOK,
 		Count: int64(p.Records / measure.InBatch),
-	}, &r)
-	if err != nil {
+	}); err != nil {
 		return err
-	}
-	if r.Failures > 0 {
-		return errors.New(r.Failure)
 	}
 	for path := "/contacts?limit=100"; path != "" && len(p.IDs) < 1000; {
 		var page struct {

@@ -142,7 +142,7 @@ func connect(ctx context.Context, b *measure.Bench, p *measure.Place, r *webhook
 	if err := p.Call("GET", "/me", nil, &me); err != nil {
 		return nil, err
 	}
-	if err := p.Server.End(); err != nil {
+	if err := b.Close(p); err != nil {
 		return nil, err
 	}
 	if err := a.admit(ctx, me.Organization.ID, me.PrincipalID); err != nil {

@@ -3,17 +3,14 @@ package pairs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"slices"
 
-	"kartei/bench/data"
 	"kartei/bench/load"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 )
 
@@ -36,7 +33,7 @@ var (
 // traced. It measures processor time and allocations of the server, in pairs. A
 // pair of two equal servers shows how much of a difference is chance.
 func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
-	if b.Load, err = b.Helper(ctx, "load"); err != nil {
+	if err := b.StartLoad(ctx); err != nil {
 		return err
 	}
 	collector, err := b.Helper(ctx, "collect")
@@ -51,20 +48,14 @@ func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
 	for name, environment := range map[string][]string{
 		"off": untraced, "off again": untraced, "1 %": hundredth, "100 %": each,
 	} {
-		o, err := data.Prepare(ctx, b.Data, b.Records)
-		if o != nil {
-			b.Offices = append(b.Offices, o)
-		}
+		o, err := b.Prepare(ctx, b.Records)
 		if err != nil {
 			return err
 		}
 		environment = append(slices.Clone(environment), "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+address)
-		s, err := process.ServeIn(ctx, environment, b.Program, o.Dir, o.URL, false)
-		if err != nil {
+		if at[name], err = b.OpenBy(ctx, o, b.Program, environment); err != nil {
 			return err
 		}
-		b.Servers = append(b.Servers, s)
-		at[name] = &measure.Place{Office: o, Server: s}
 	}
 	var list []report.Figure
 	for _, c := range []struct {
@@ -90,17 +81,10 @@ func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
 // costOfRead returns the cost of one read for a server.
 func costOfRead(b *measure.Bench, p *measure.Place) (cost, error) {
 	return perCall(p, func() (int, error) {
-		var r load.Result
-		err := b.Load.Ask(load.Job{
+		r, err := b.Send(&load.Job{
 			Address: p.Address, Connections: 16, Time: b.Time(), Requests: p.Gets(), Want: http.StatusOK,
-		}, &r)
-		if err != nil {
-			return r.Sent, err
-		}
-		if r.Failures > 0 {
-			return r.Sent, fmt.Errorf("a read: %s", r.Failure)
-		}
-		return r.Sent, nil
+		})
+		return r.Sent, err
 	})
 }
 

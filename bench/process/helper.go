@@ -20,6 +20,7 @@ type Helper struct {
 	out     *json.Decoder
 }
 
+// StartHelper starts this program in another role, its first argument.
 func StartHelper(ctx context.Context, role string) (*Helper, error) {
 	self, err := os.Executable()
 	if err != nil {

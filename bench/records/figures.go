@@ -37,7 +37,7 @@ func figures(b *measure.Bench) []report.Figure {
 		b.Within("count, "+few, countFew, 5),
 		b.Within("count, "+many, countMany, 5))
 	list = slices.DeleteFunc(list, func(f report.Figure) bool { return f.Value == 0 }) // not measured because of --only
-	return append(list, memories(b)...)
+	return append(list, b.Memories()...)
 }
 
 // batches returns the row that compares creations in batches with single ones.
@@ -50,22 +50,4 @@ func batches(b *measure.Bench) report.Figure {
 		Limit:    fmt.Sprintf("one by one: %s/s", report.Number(b.Median(postOne, measure.PerSecond))),
 		Value:    r, Reached: r >= 3,
 	}
-}
-
-// memories returns the rows about memory. Memory may grow by at most a tenth
-// from the first run to the last.
-func memories(b *measure.Bench) []report.Figure {
-	highest := slices.Max(b.Memory)
-	list := []report.Figure{{
-		What: "memory of the server (RssAnon), highest", Goal: "< 300 MB", Measured: fmt.Sprintf("%.0f MB", highest),
-		Value: highest / 300, Reached: highest > 0 && highest < 300,
-	}}
-	if n := len(b.Memory); n > 1 {
-		grown := b.Memory[n-1] / b.Memory[0]
-		list = append(list, report.Figure{
-			What: "the same, last run against the first", Goal: "≤ 110 %", Measured: fmt.Sprintf("%.0f MB", b.Memory[n-1]),
-			Limit: fmt.Sprintf("first run: %.0f MB", b.Memory[0]), Value: grown, Reached: grown <= 1.1,
-		})
-	}
-	return list
 }

@@ -10,7 +10,6 @@ import (
 
 	"kartei/bench/data"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 )
 
@@ -26,7 +25,7 @@ const (
 // measureLimits compares reads with and without limits. The limits of all levels are
 // counted by two replicas on one PostgreSQL server.
 func (p *postgres) measureLimits(ctx context.Context) (err error) {
-	if p.Load, err = p.Helper(ctx, "load"); err != nil {
+	if err := p.StartLoad(ctx); err != nil {
 		return err
 	}
 	var at [3]*measure.Place
@@ -41,12 +40,11 @@ func (p *postgres) measureLimits(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		s, err := process.Serve(ctx, p.Settings.Program, dir, p.server.URL(), false, flags...)
-		if err != nil {
+		o := &data.Office{Dir: dir, URL: p.server.URL(), Key: p.keys[0]}
+		if at[i], err = p.Open(ctx, o, flags...); err != nil {
 			return err
 		}
-		p.Servers = append(p.Servers, s)
-		at[i] = &measure.Place{Office: &data.Office{Key: p.keys[0]}, Server: s, Database: p.server.Pid()}
+		at[i].Database = p.server.Pid()
 	}
 	for _, s := range []struct {
 		name    string

@@ -11,7 +11,6 @@ import (
 
 	"kartei/bench/data"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 
 	"kartei/access"
@@ -69,16 +68,15 @@ func MeasureOrganizations(ctx context.Context, b *measure.Bench) (err error) {
 			return err
 		}
 	}
-	if b.Load, err = b.Helper(ctx, "load"); err != nil {
+	if err := b.StartLoad(ctx); err != nil {
 		return err
 	}
-	s, err := process.Serve(ctx, b.Program, dir, address, b.Profile != "")
+	s, err := b.Open(ctx, &data.Office{Dir: dir, URL: address})
 	if err != nil {
 		return err
 	}
-	b.Servers = append(b.Servers, s)
 	for i := range tenants {
-		tenants[i].place.Server, tenants[i].place.Database = s, pid
+		tenants[i].place.Server, tenants[i].place.Database = s.Server, pid
 	}
 	if err := planOrganizations(b, tenants); err != nil {
 		return err

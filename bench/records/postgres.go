@@ -83,15 +83,14 @@ func MeasurePostgres(ctx context.Context, b *measure.Bench) (err error) {
 	if err := p.scripts(ctx); err != nil {
 		return fmt.Errorf("pgbench's scripts: %w", err)
 	}
-	if b.Load, err = b.Helper(ctx, "load"); err != nil {
+	if err := b.StartLoad(ctx); err != nil {
 		return err
 	}
-	s, err := process.Serve(ctx, b.Settings.Program, dir, server.URL(), b.Profile != "")
+	s, err := b.Open(ctx, &data.Office{Dir: dir, URL: server.URL()})
 	if err != nil {
 		return err
 	}
-	b.Servers = append(b.Servers, s)
-	if err := p.plan(ctx, s); err != nil {
+	if err := p.plan(ctx, s.Server); err != nil {
 		return err
 	}
 	for i := range b.Runs {

@@ -45,10 +45,7 @@ func start(ctx context.Context, b *measure.Bench) (err error) {
 	if b.Contents, err = data.Bodies(2000); err != nil {
 		return err
 	}
-	if b.Load, err = b.Helper(ctx, "load"); err != nil {
-		return err
-	}
-	if b.Insert, err = b.Helper(ctx, "insert"); err != nil {
+	if err := b.StartLoad(ctx); err != nil {
 		return err
 	}
 	one, err := fetch(b.Large, "/contacts/"+b.Large.IDs[0])
@@ -67,24 +64,24 @@ func start(ctx context.Context, b *measure.Bench) (err error) {
 	if err != nil {
 		return err
 	}
-	return plan(b, bareGet, bareList)
+	inserter, err := b.Helper(ctx, "insert")
+	if err != nil {
+		return err
+	}
+	return plan(b, bareGet, bareList, inserter)
 }
 
 func open(ctx context.Context, b *measure.Bench, records int) (*measure.Place, error) {
 	report.Say("%d contacts: preparing a copy in %s", records, b.Data)
-	o, err := data.Prepare(ctx, b.Data, records)
-	if o != nil {
-		b.Offices = append(b.Offices, o)
-	}
+	o, err := b.Prepare(ctx, records)
 	if err != nil {
 		return nil, err
 	}
-	s, err := process.Serve(ctx, b.Program, o.Dir, data.Database(o.Dir), b.Profile != "")
+	p, err := b.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	b.Servers = append(b.Servers, s)
-	return &measure.Place{Office: o, Server: s}, o.Warm()
+	return p, o.Warm()
 }
 
 // bare starts a bare server.
@@ -99,7 +96,7 @@ func bare(ctx context.Context, b *measure.Bench, a answer) (measure.Target, erro
 
 // plan lists the series in the order of a round. Series that are compared stand
 // next to each other.
-func plan(b *measure.Bench, bareGet, bareList measure.Target) error {
+func plan(b *measure.Bench, bareGet, bareList measure.Target, inserter *process.Helper) error {
 	large := b.Large.Target()
 	b.Add(getBare, bareGet, 16, []string{b.Large.Get("/contacts/" + b.Large.IDs[0])})
 	b.Add(getLarge, large, 16, b.Large.Gets())
@@ -126,8 +123,8 @@ func plan(b *measure.Bench, bareGet, bareList measure.Target) error {
 	b.Add(countAll, large, 1, []string{b.Large.Get("/contacts/count")})
 	b.Add(countFew, large, 1, few)
 	b.Add(countMany, large, 1, many)
-	b.Series = append(b.Series, measure.Series{Name: postLoop, Of: measure.Target{Pid: b.Insert.Pid()}, Run: func() (r load.Result, err error) {
-		return r, b.Insert.Ask(loop{b.Large.Dir, b.Time(), b.Contents}, &r)
+	b.Series = append(b.Series, measure.Series{Name: postLoop, Of: measure.Target{Pid: inserter.Pid()}, Run: func() (r load.Result, err error) {
+		return r, inserter.Ask(loop{b.Large.Dir, b.Time(), b.Contents}, &r)
 	}})
 	posts := make([]string, len(b.Contents))
 	for i, body := range b.Contents {

@@ -9,7 +9,6 @@ import (
 
 	"kartei/bench/data"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 )
 
@@ -64,14 +63,14 @@ func MeasureScale(ctx context.Context, b *measure.Bench) (err error) {
 		if err := o.Tidy(ctx); err != nil {
 			return err
 		}
-		s, err := process.Serve(ctx, b.Program, o.Dir, o.URL, b.Profile != "")
+		at, err := b.Open(ctx, o)
 		if err != nil {
 			return err
 		}
-		b.Servers = append(b.Servers, s)
-		*p.place = &measure.Place{Office: o, Server: s, Database: database}
+		at.Database = database
+		*p.place = at
 	}
-	if b.Load, err = b.Helper(ctx, "load"); err != nil {
+	if err := b.StartLoad(ctx); err != nil {
 		return err
 	}
 	if err := planScale(b); err != nil {
@@ -164,5 +163,5 @@ func scales(b *measure.Bench) []report.Figure {
 		f.Measured += fmt.Sprintf(", p99 %.2f ms", b.Median(k.name, measure.P99))
 		list = append(list, f)
 	}
-	return append(list, memories(b)...)
+	return append(list, b.Memories()...)
 }

@@ -81,6 +81,7 @@ func Measure(ctx context.Context, b *measure.Bench) (err error) {
 	return b.Write(os.Stdout, list)
 }
 
+// backlog is an office with deliveries that wait.
 type backlog struct {
 	*measure.Bench
 	dir, url string
@@ -88,7 +89,7 @@ type backlog struct {
 	key      string
 	receiver *Receiver
 	loop     *process.Helper
-	server   *process.Server
+	place    *measure.Place
 	contact  string
 	body     string    // of a delivery
 	idle     []float64 // ms
@@ -104,7 +105,7 @@ func (h *backlog) prepare(ctx context.Context) (err error) {
 	if err := d.Close(); err != nil {
 		return err
 	}
-	if h.Load, err = h.Helper(ctx, "load"); err != nil {
+	if err := h.StartLoad(ctx); err != nil {
 		return err
 	}
 	if h.receiver, err = StartReceiver(ctx, h.Bench, h.dir); err != nil {
@@ -117,7 +118,7 @@ func (h *backlog) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	var made struct{ ID string }
-	if err := h.place().Call("POST", "/contacts", map[string]any{"lastName": "Morgenstern"}, &made); err != nil {
+	if err := h.place.Call("POST", "/contacts", map[string]any{"lastName": "Morgenstern"}, &made); err != nil {
 		return err
 	}
 	h.contact = made.ID
@@ -126,7 +127,7 @@ func (h *backlog) prepare(ctx context.Context) (err error) {
 		if i == Endpoints {
 			types = []string{"company.created"}
 		}
-		if err := h.place().Call("POST", "/webhook_endpoints",
+		if err := h.place.Call("POST", "/webhook_endpoints",
 			map[string]any{"name": "bench", "url": fmt.Sprintf("https://r%d.bench.test/", i), "eventTypes": types},
 			&made); err != nil {
 			return err
@@ -135,25 +136,18 @@ func (h *backlog) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-func (h *backlog) place() *measure.Place {
-	return &measure.Place{Office: &data.Office{Dir: h.dir, URL: h.url, Key: h.key}, Server: h.server, Database: h.database}
-}
-
 // start starts the server. All endpoints lead to the same receiver.
 func (h *backlog) start(ctx context.Context) (err error) {
-	h.server, err = process.Serve(ctx, h.Program, h.dir, h.url, h.Profile != "", h.receiver.Flags(Endpoints+1)...)
-	if err != nil {
+	o := &data.Office{Dir: h.dir, URL: h.url, Key: h.key}
+	if h.place, err = h.Open(ctx, o, h.receiver.Flags(Endpoints+1)...); err != nil {
 		return err
 	}
-	h.Servers = []*process.Server{h.server}
+	h.place.Database = h.database
 	return nil
 }
 
 // stop ends the server.
-func (h *backlog) stop() error {
-	h.Servers = nil
-	return h.server.End()
-}
+func (h *backlog) stop() error { return h.Close(h.place) }
 
 func (h *backlog) received() (r receiverReport, err error) {
 	return r, h.receiver.Ask(struct{}{}, &r)
@@ -166,7 +160,7 @@ func (h *backlog) firstAttempts(ctx context.Context) error {
 	}
 	for i := range hookEvents {
 		var made struct{ ID string }
-		if err := h.place().Call("POST", "/companies", map[string]any{"name": fmt.Sprintf("Firma %d", i)},
+		if err := h.place.Call("POST", "/companies", map[string]any{"name": fmt.Sprintf("Firma %d", i)},
 			&made); err != nil {
 			return err
 		}
@@ -195,7 +189,7 @@ func (h *backlog) calm(ctx context.Context) error { return h.gets(ctx, calmGet) 
 
 // gets measures calls under a name.
 func (h *backlog) gets(ctx context.Context, name string) error {
-	p := h.place()
+	p := h.place
 	h.Series = nil
 	for _, n := range []int{1, 16} {
 		h.Add(measure.WithClients(name, n), p.Target(), n, []string{p.Get("/contacts/" + h.contact)})
@@ -277,7 +271,7 @@ func (h *backlog) drain(ctx context.Context) error {
 		return err
 	}
 	if h.Profile != "" {
-		if err := h.server.Profile(filepath.Join(h.Profile, "deliveries.pprof")); err != nil {
+		if err := h.place.Profile(filepath.Join(h.Profile, "deliveries.pprof")); err != nil {
 			return err
 		}
 	}
@@ -298,7 +292,7 @@ func (h *backlog) drain(ctx context.Context) error {
 		return err
 	}
 	report.Say("%s deliveries in %s; memory (RssAnon) of the server at most %.0f MB", report.Number(float64(total)),
-		time.Since(begin).Round(time.Second), h.server.Memory.Take())
+		time.Since(begin).Round(time.Second), h.place.Memory.Take())
 	if err := h.stop(); err != nil { // which stores the last attempts
 		return err
 	}
