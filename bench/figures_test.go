@@ -26,7 +26,6 @@ import (
 	"kartei/bench/load"
 	"kartei/bench/measure"
 	"kartei/bench/process"
-
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/clock"

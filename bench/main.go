@@ -39,7 +39,6 @@ import (
 	"kartei/bench/process"
 	"kartei/bench/records"
 	"kartei/bench/webhooks"
-
 	"kartei/extract"
 )
 

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"kartei/bench/measure"
-
 	"kartei/test/dbtest"
 )
 

@@ -8,12 +8,11 @@ import (
 	"os/exec"
 	"time"
 
+	"kartei/access"
 	"kartei/bench/browser"
 	"kartei/bench/data"
 	"kartei/bench/measure"
 	"kartei/bench/report"
-
-	"kartei/access"
 	"kartei/instance/erasure"
 	"kartei/kit/clock"
 	"kartei/store/db"

@@ -11,7 +11,6 @@ import (
 	"kartei/bench/data"
 	"kartei/bench/measure"
 	"kartei/bench/report"
-
 	"kartei/people/offboarding"
 )
 

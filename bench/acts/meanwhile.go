@@ -16,15 +16,14 @@ import (
 	"kartei/bench/browser"
 	"kartei/bench/data"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
 )
 
-// atWork measures something at an office with --records contacts, where a clerk has signed
+// atWork measures what do does at an office with --records contacts, where a clerk has signed
 // in. If first is not nil, it changes the office before its server starts.
 func atWork(
 	ctx context.Context, b *measure.Bench, first func(context.Context, *data.Office) error,
-	measure func(context.Context, *measure.Bench, *data.Office, data.Clerk, *browser.Visitor) ([]report.Figure, error),
+	do func(context.Context, *measure.Bench, *data.Office, data.Clerk, *browser.Visitor) ([]report.Figure, error),
 ) error {
 	root := filepath.Join(b.Data, "lookup")
 	o, stop, err := data.OpenKept(ctx, root, b.Records, b.Postgres)
@@ -42,24 +41,24 @@ func atWork(
 	if err != nil {
 		return err
 	}
-	s, err := process.Serve(ctx, b.Program, o.Dir, o.URL, b.Profile != "", "--no-metered")
+	p, err := b.Open(ctx, o, "--no-metered")
 	if err != nil {
 		return err
 	}
 	if b.Profile != "" {
-		if err := s.Profile(filepath.Join(b.Profile, "work.pprof")); err != nil {
-			return errors.Join(err, s.End())
+		if err := p.Profile(filepath.Join(b.Profile, "work.pprof")); err != nil {
+			return errors.Join(err, b.Close(p))
 		}
 	}
-	v := browser.New("http://"+s.Address, others)
+	v := browser.New("http://"+p.Address, others)
 	var list []report.Figure
 	if err = v.SignIn(ctx, c.Email, c.Password); err == nil {
-		list, err = measure(ctx, b, o, c, v)
+		list, err = do(ctx, b, o, c, v)
 	}
 	if b.Profile != "" {
-		err = errors.Join(err, s.Profile(""))
+		err = errors.Join(err, p.Profile(""))
 	}
-	if err = errors.Join(err, s.End()); err != nil {
+	if err = errors.Join(err, b.Close(p)); err != nil {
 		return err
 	}
 	return b.Write(os.Stdout, list)

@@ -13,12 +13,11 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/bench/load"
-	"kartei/bench/report"
-
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/bench/load"
+	"kartei/bench/report"
 	"kartei/instance/sample"
 	"kartei/integration/key"
 	"kartei/kit/clock"

@@ -6,10 +6,9 @@ import (
 	"os"
 	"time"
 
-	"kartei/bench/report"
-
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/bench/report"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
 	"kartei/record/company"

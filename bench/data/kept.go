@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"kartei/bench/report"
-
 	"kartei/test/dbtest"
 
 	"github.com/jackc/pgx/v5"

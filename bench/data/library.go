@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/bench/report"
-
 	"kartei/api/op"
+	"kartei/bench/report"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/kit/progress"

@@ -9,11 +9,10 @@ import (
 	"os"
 	"time"
 
+	"kartei/api/op"
 	"kartei/bench/data"
 	"kartei/bench/measure"
 	"kartei/bench/report"
-
-	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/record"
 	documents "kartei/record/document"

@@ -19,7 +19,6 @@ import (
 	"kartei/bench/data"
 	"kartei/bench/measure"
 	"kartei/bench/report"
-
 	"kartei/store/db"
 )
 

@@ -72,14 +72,14 @@ func (b *Bench) RemoveLater(o *data.Office) { b.offices = append(b.offices, o) }
 // Open starts the server of an office, by the program of the settings. With a folder for
 // profiles, this program is the server.
 func (b *Bench) Open(ctx context.Context, o *data.Office, flags ...string) (*Place, error) {
-	return b.keep(o)(process.Serve(ctx, b.Program, o.Dir, o.URL, b.Profile != "", flags...))
+	return b.keep(o)(process.Serve(ctx, b.Program, nil, o.Dir, o.URL, b.Profile != "", flags...))
 }
 
 // OpenBy starts the server of an office by a program, with extra environment variables.
 func (b *Bench) OpenBy(
 	ctx context.Context, o *data.Office, program string, environment []string, flags ...string,
 ) (*Place, error) {
-	return b.keep(o)(process.ServeIn(ctx, environment, program, o.Dir, o.URL, false, flags...))
+	return b.keep(o)(process.Serve(ctx, program, environment, o.Dir, o.URL, false, flags...))
 }
 
 // keep lets End stop the server that has started for an office.

@@ -13,13 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"kartei/bench/data"
-	"kartei/bench/measure"
-	"kartei/bench/report"
-
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/bench/data"
+	"kartei/bench/measure"
+	"kartei/bench/report"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"

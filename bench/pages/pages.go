@@ -21,15 +21,13 @@ import (
 	"sync"
 	"time"
 
+	"kartei/api"
+	"kartei/api/op"
 	"kartei/bench/browser"
 	"kartei/bench/data"
 	"kartei/bench/load"
 	"kartei/bench/measure"
-	"kartei/bench/process"
 	"kartei/bench/report"
-
-	"kartei/api"
-	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
@@ -349,12 +347,12 @@ func namedInTheirLines(pages []page) error {
 func visit(
 	ctx context.Context, b *measure.Bench, o *data.Office, c data.Clerk, pages []page, taken map[string]browser.Spans,
 ) (cookie string, weights []report.Figure, err error) {
-	s, err := process.Serve(ctx, b.Program, o.Dir, o.URL, b.Profile != "")
+	at, err := b.Open(ctx, o)
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { err = errors.Join(err, s.End()) }()
-	first := &caller{Visitor: browser.New("http://"+s.Address, pageClients)}
+	defer func() { err = errors.Join(err, b.Close(at)) }()
+	first := &caller{Visitor: browser.New("http://"+at.Address, pageClients)}
 	for range signIns {
 		first.Cookie = ""
 		begin := time.Now()
@@ -365,7 +363,7 @@ func visit(
 	}
 	for _, p := range pages {
 		if b.Profile != "" {
-			if err := s.Profile(filepath.Join(b.Profile, strings.ReplaceAll(p.name, " ", "-")+".pprof")); err != nil {
+			if err := at.Profile(filepath.Join(b.Profile, strings.ReplaceAll(p.name, " ", "-")+".pprof")); err != nil {
 				return "", nil, err
 			}
 		}
@@ -384,7 +382,7 @@ func visit(
 			taken[group.name] = append(taken[group.name], some...)
 		}
 		if b.Profile != "" {
-			if err := s.Profile(""); err != nil {
+			if err := at.Profile(""); err != nil {
 				return "", nil, err
 			}
 		}

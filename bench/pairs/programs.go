@@ -17,7 +17,6 @@ import (
 	"kartei/bench/measure"
 	"kartei/bench/report"
 	"kartei/bench/webhooks"
-
 	"kartei/test/dbtest"
 )
 

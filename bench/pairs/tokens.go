@@ -15,11 +15,10 @@ import (
 	"os"
 	"strings"
 
+	"kartei/access"
 	"kartei/bench/measure"
 	"kartei/bench/report"
 	"kartei/bench/webhooks"
-
-	"kartei/access"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/store/db"

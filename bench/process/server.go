@@ -25,12 +25,14 @@ import (
 
 // Server is a running Kartei in a process of its own.
 type Server struct {
+	// Address is the one of the API, Operator the URL of the operator's listener, which is
+	// empty with a profiler.
+	Address, Operator string
+	Memory            *Memory
+
 	command  *exec.Cmd
 	stdin    io.WriteCloser
 	profiled bool
-	Address  string
-	Operator string // the address of the operator's listener; empty with a profiler
-	Memory   *memory
 }
 
 // highestLimits returns all limits at their maximum, so that calls are counted
@@ -43,16 +45,11 @@ func highestLimits() []string {
 	return list
 }
 
-// Serve starts a server on a folder and a database. If profile is set, this
-// program runs the same parts together with a profiler. flags are extra
-// settings, of the form --name=value if the profiler must understand them too.
-func Serve(ctx context.Context, program, dir, database string, profile bool, flags ...string) (*Server, error) {
-	return ServeIn(ctx, nil, program, dir, database, profile, flags...)
-}
-
-// ServeIn is serve with extra environment variables.
-func ServeIn(
-	ctx context.Context, environment []string, program, dir, database string, profile bool, flags ...string,
+// Serve starts a program as the server of a folder and a database, with extra environment
+// variables. If profile is true, this program runs the same parts together with a profiler.
+// flags are extra settings, of the form --name=value if the profiler must understand them.
+func Serve(
+	ctx context.Context, program string, environment []string, dir, database string, profile bool, flags ...string,
 ) (*Server, error) {
 	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0",
 		"--operator-listen", "127.0.0.1:0",

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory watches the memory of a process.
-type memory struct {
+// Memory watches the memory of a process.
+type Memory struct {
 	pid  int
 	stop chan struct{}
 	done chan struct{}
@@ -23,8 +23,8 @@ type memory struct {
 // watchMemory samples RssAnon, the private memory of a process, ten times a
 // second. VmRSS also counts the mapped pages of the database file. They are the
 // kernel's page cache, which it reclaims as needed.
-func watchMemory(pid int) *memory {
-	m := &memory{pid, make(chan struct{}), make(chan struct{}), make(chan chan float64)}
+func watchMemory(pid int) *Memory {
+	m := &Memory{pid, make(chan struct{}), make(chan struct{}), make(chan chan float64)}
 	go func() {
 		defer close(m.done)
 		tick := time.NewTicker(100 * time.Millisecond)
@@ -46,13 +46,13 @@ func watchMemory(pid int) *memory {
 }
 
 // Take returns the peak since the last call, in MB (10⁶ bytes).
-func (m *memory) Take() float64 {
+func (m *Memory) Take() float64 {
 	reply := make(chan float64)
 	m.peak <- reply
 	return <-reply
 }
 
-func (m *memory) end() {
+func (m *Memory) end() {
 	close(m.stop)
 	<-m.done
 }
@@ -118,7 +118,7 @@ func stat(pid int) []string {
 	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 }
 
-// ProcessTime is used with nanoseconds. It reads the CPU clock of another
+// ProcessTime is Used in nanoseconds. It reads the CPU clock of another
 // process (clock_getcpuclockid(3)).
 func ProcessTime(pid int) (time.Duration, error) {
 	var t unix.Timespec

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"kartei/bench/data"
-	"kartei/bench/measure"
-	"kartei/bench/report"
-
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/bench/data"
+	"kartei/bench/measure"
+	"kartei/bench/report"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
 	"kartei/record/contact"

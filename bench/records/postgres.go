@@ -13,15 +13,14 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/access"
+	"kartei/api"
+	"kartei/api/op"
 	"kartei/bench/data"
 	"kartei/bench/load"
 	"kartei/bench/measure"
 	"kartei/bench/process"
 	"kartei/bench/report"
-
-	"kartei/access"
-	"kartei/api"
-	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"

@@ -15,7 +15,6 @@ import (
 
 	"kartei/bench/load"
 	"kartei/bench/process"
-
 	"kartei/integration/dispatch"
 	"kartei/integration/webhook"
 )

@@ -17,7 +17,6 @@ import (
 
 	"kartei/bench/measure"
 	"kartei/bench/process"
-
 	"kartei/test/webhooktest"
 )
 

@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"kartei/api/op"
 	"kartei/bench/data"
 	"kartei/bench/load"
 	"kartei/bench/measure"
 	"kartei/bench/process"
 	"kartei/bench/report"
-
-	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/record/contact"
 	"kartei/store/db"
