@@ -20,7 +20,9 @@ func MeasureWholeList(ctx context.Context, b *measure.Bench) error {
 }
 
 // tagAll gives all contacts a tag and takes it back: the office is kept.
-func tagAll(ctx context.Context, b *measure.Bench, _ *data.Office, _ data.Clerk, v *browser.Visitor) ([]report.Figure, error) {
+func tagAll(
+	ctx context.Context, b *measure.Bench, _ *data.Office, _ data.Clerk, v *browser.Visitor,
+) ([]report.Figure, error) {
 	quiet, err := quiet(ctx, b, v)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,9 @@ func another(ctx context.Context, b *measure.Bench, o *data.Office) (string, err
 }
 
 // eraseBeside erases an organization by the command line.
-func eraseBeside(ctx context.Context, b *measure.Bench, o *data.Office, v *browser.Visitor, closing string) ([]report.Figure, error) {
+func eraseBeside(
+	ctx context.Context, b *measure.Bench, o *data.Office, v *browser.Visitor, closing string,
+) ([]report.Figure, error) {
 	run := func(args ...string) ([]byte, error) {
 		text, err := exec.CommandContext(ctx, b.Program,
 			append(args, "--json", "--data-dir", o.Dir, "--database-url", o.URL)...).Output()

@@ -20,7 +20,9 @@ func MeasureHandOver(ctx context.Context, b *measure.Bench) error { return atWor
 
 // depart hands over the records of a user to another one, and back with theirs: the
 // office is kept.
-func depart(ctx context.Context, b *measure.Bench, o *data.Office, c data.Clerk, v *browser.Visitor) ([]report.Figure, error) {
+func depart(
+	ctx context.Context, b *measure.Bench, o *data.Office, c data.Clerk, v *browser.Visitor,
+) ([]report.Figure, error) {
 	quiet, err := quiet(ctx, b, v)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,9 @@ type importer struct {
 	path string
 }
 
-func moveIn(ctx context.Context, b *measure.Bench, _ *data.Office, _ data.Clerk, v *browser.Visitor) ([]report.Figure, error) {
+func moveIn(
+	ctx context.Context, b *measure.Bench, _ *data.Office, _ data.Clerk, v *browser.Visitor,
+) ([]report.Figure, error) {
 	quiet, err := quiet(ctx, b, v)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,9 @@ func besides(quiet, busy map[string]browser.Spans, when string) (list []report.F
 }
 
 // work lets the others work until do has ended.
-func work(ctx context.Context, v *browser.Visitor, do func(context.Context) error) (taken map[string]browser.Spans, err error) {
+func work(
+	ctx context.Context, v *browser.Visitor, do func(context.Context) error,
+) (taken map[string]browser.Spans, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	taken = map[string]browser.Spans{}
 	var mu sync.Mutex

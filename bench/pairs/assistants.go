@@ -54,7 +54,9 @@ type question struct {
 }
 
 // costOf returns the rows of a question: its processor time, allocations and memory.
-func costOf(ctx context.Context, b *measure.Bench, q question, rest, assistant *measure.Place) ([]report.Figure, error) {
+func costOf(
+	ctx context.Context, b *measure.Bench, q question, rest, assistant *measure.Place,
+) ([]report.Figure, error) {
 	const calls = 3000
 	half := func(p *measure.Place) (cost, error) {
 		return perCall(p, func() (int, error) {

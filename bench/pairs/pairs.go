@@ -31,7 +31,9 @@ type comparison struct {
 // without, and takes the means. Other work of the machine then affects both.
 // Work that a server does after its calls, such as storing the request log,
 // counts equally too.
-func (c *comparison) pair(ctx context.Context, n int, without, with *measure.Place, half func(*measure.Place) (cost, error)) error {
+func (c *comparison) pair(
+	ctx context.Context, n int, without, with *measure.Place, half func(*measure.Place) (cost, error),
+) error {
 	costs := map[*measure.Place]cost{}
 	for _, p := range []*measure.Place{without, with, with, without} {
 		if err := ctx.Err(); err != nil {

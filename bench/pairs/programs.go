@@ -210,7 +210,9 @@ func againstFigures(b *measure.Bench, calls []compare, results []comparison) (li
 }
 
 // costOfCalls measures one half of a pair.
-func costOfCalls(ctx context.Context, b *measure.Bench, c compare, p *measure.Place, to *webhooks.Receiver) (cost, error) {
+func costOfCalls(
+	ctx context.Context, b *measure.Bench, c compare, p *measure.Place, to *webhooks.Receiver,
+) (cost, error) {
 	requests, err := c.requests(p)
 	if err != nil {
 		return cost{}, err

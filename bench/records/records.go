@@ -123,9 +123,11 @@ func plan(b *measure.Bench, bareGet, bareList measure.Target, inserter *process.
 	b.Add(countAll, large, 1, []string{b.Large.Get("/contacts/count")})
 	b.Add(countFew, large, 1, few)
 	b.Add(countMany, large, 1, many)
-	b.Series = append(b.Series, measure.Series{Name: postLoop, Of: measure.Target{Pid: inserter.Pid()}, Run: func() (r load.Result, err error) {
-		return r, inserter.Ask(loop{b.Large.Dir, b.Time(), b.Contents}, &r)
-	}})
+	b.Series = append(b.Series, measure.Series{
+		Name: postLoop, Of: measure.Target{Pid: inserter.Pid()}, Run: func() (r load.Result, err error) {
+			return r, inserter.Ask(loop{b.Large.Dir, b.Time(), b.Contents}, &r)
+		},
+	})
 	posts := make([]string, len(b.Contents))
 	for i, body := range b.Contents {
 		posts[i] = b.Large.Post(body)
