@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/instance"
+	"kartei/instance/erasure"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/store/retention"
@@ -91,7 +91,7 @@ func TestClockJumpsBack(t *testing.T) {
 		}
 		o.As(access.Member).Do("GET", "/me", nil).Want(200) // a key created now
 		for organization := range int64(3) {
-			if err := retention.New(d, o.Clock, instance.Retention).Tidy(t.Context(), organization); err != nil {
+			if err := retention.New(d, o.Clock, erasure.Rules).Tidy(t.Context(), organization); err != nil {
 				t.Fatal(err)
 			}
 		}

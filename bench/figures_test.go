@@ -21,6 +21,11 @@ import (
 	"testing/cryptotest"
 	"time"
 
+	"kartei/bench/browser"
+	"kartei/bench/data"
+	"kartei/bench/load"
+	"kartei/bench/measure"
+	"kartei/bench/process"
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/clock"
@@ -135,9 +140,9 @@ var countedCalled = []countedCall{
 		return s.request("PATCH", "/v1/contacts/"+s.id(n), fmt.Sprintf(`{"lastName":"Morgenstern %d"}`, n), "If-Match", "*")
 	}, http.StatusOK, false, maxReadRatio},
 	{"POST /batch of 20 contacts", countedCalls / 5, func(s *countedServer, n int) *http.Request {
-		calls := make([]string, inBatch)
+		calls := make([]string, measure.InBatch)
 		for i := range calls {
-			calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"batch-%d-%d"},"body":%s}`, n, i, s.body(countedContacts+n*inBatch+i))
+			calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"batch-%d-%d"},"body":%s}`, n, i, s.body(countedContacts+n*measure.InBatch+i))
 		}
 		return s.request("POST", "/v1/batch", `{"calls":[`+strings.Join(calls, ",")+`]}`)
 	}, http.StatusOK, true, maxBatchRatio},
@@ -168,10 +173,10 @@ var countedCalled = []countedCall{
 type countedServer struct {
 	t        testing.TB
 	instance *instance.Instance
-	operator *server
+	operator *process.Server
 	clock    *clock.Fake
 	dir, key string
-	browser  *visitor
+	browser  *browser.Visitor
 	bodies   []string
 	ids      []string
 	contacts int
@@ -187,28 +192,28 @@ func startCounted(t testing.TB) *countedServer {
 			t.Fatal(err)
 		}
 	}
-	d, f, err := found(ctx, database(s.dir), db.Options{})
+	d, f, err := data.Found(ctx, data.Database(s.dir), db.Options{})
 	must(err)
-	clerk, err := f.hire(ctx)
+	clerk, err := f.Hire(ctx)
 	must(errors.Join(err, d.Close()))
-	s.key = f.key
-	s.bodies, err = bodies(2000)
+	s.key = f.Key
+	s.bodies, err = data.Bodies(2000)
 	must(err)
 	c := instance.Config{
-		Store: config.Store{DataDir: config.Dir(s.dir), DatabaseURL: config.DatabaseURL(database(s.dir))},
+		Store: config.Store{DataDir: config.Dir(s.dir), DatabaseURL: config.DatabaseURL(data.Database(s.dir))},
 		Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
 	}
-	c.Server, err = unbounded("--operator-listen=127.0.0.1:0", "--base-url=http://localhost", "--mcp=true")
+	c.Server, err = process.Unbounded("--operator-listen=127.0.0.1:0", "--base-url=http://localhost", "--mcp=true")
 	must(err)
 	s.instance, err = instance.Start(ctx, c)
 	must(err)
 	t.Cleanup(func() { must(s.instance.Close(ctx)) })
-	s.operator = &server{operator: s.instance.OperatorURL}
-	s.browser = &visitor{base: "http://localhost", client: &http.Client{
+	s.operator = &process.Server{Operator: s.instance.OperatorURL}
+	s.browser = &browser.Visitor{Base: "http://localhost", Client: &http.Client{
 		Transport:     inProcess{s.instance.Handler},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	must(s.browser.signIn(ctx, clerk.email, clerk.password))
+	must(s.browser.SignIn(ctx, clerk.Email, clerk.Password))
 	return s
 }
 
@@ -281,7 +286,7 @@ func (s *countedServer) sum() (c callCost) {
 	err := s.instance.Log.Flush(context.Background())
 	read := func(metric string) (value float64) {
 		if err == nil {
-			value, err = s.operator.metric(metric)
+			value, err = s.operator.Metric(metric)
 		}
 		return value
 	}
@@ -336,14 +341,14 @@ func (s *countedServer) asks(method, params string) *http.Request {
 // page returns the request of a browser.
 func (s *countedServer) page(path string) *http.Request {
 	r := httptest.NewRequest("GET", "http://localhost"+path, http.NoBody)
-	r.Header.Set("Cookie", s.browser.cookie)
+	r.Header.Set("Cookie", s.browser.Cookie)
 	r.Header.Set("Accept-Encoding", "gzip")
 	return r
 }
 
 // body returns the body of the nth contact.
 func (s *countedServer) body(n int) string {
-	return strings.ReplaceAll(s.bodies[n%len(s.bodies)], fresh, fmt.Sprint("M-", n))
+	return strings.ReplaceAll(s.bodies[n%len(s.bodies)], load.Fresh, fmt.Sprint("M-", n))
 }
 
 func (s *countedServer) id(n int) string { return s.ids[n%len(s.ids)] }

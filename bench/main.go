@@ -28,42 +28,32 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
+	"kartei/bench/acts"
+	"kartei/bench/data"
+	"kartei/bench/documents"
+	"kartei/bench/load"
+	"kartei/bench/measure"
+	"kartei/bench/pages"
+	"kartei/bench/pairs"
+	"kartei/bench/process"
+	"kartei/bench/records"
+	"kartei/bench/webhooks"
 	"kartei/extract"
 )
 
-// options are the flags.
+// options are the flags. Each of its own members measures something else.
 type options struct {
-	records  int
-	seconds  float64
-	runs     int
-	data     string
-	program  string
-	json     string
-	profile  string
-	only     string
-	fill     bool
-	markdown bool
-	quick    bool
-	postgres bool
-	citus    bool
-	scale    bool
-	// organizations is the value of --organizations; 0 measures something else.
-	organizations int
-	limited       bool
-	// documents is the value of --documents; 0 measures something else.
-	documents int
-	// webhooks is the number of deliveries of --webhooks.
-	webhooks int
+	measure.Settings
+	fill  bool
+	quick bool
+	scale bool
 	// traces measures the cost of traces for a read.
 	traces bool
 	// lookup measures finding over all families.
 	lookup bool
 	// pages measures pages of the web application.
 	pages bool
-	// imports is the number of contacts of an import, 0 for none.
-	imports int
 	// handOver measures only a hand-over.
 	handOver bool
 	// erase measures only the erasure of an organization.
@@ -74,12 +64,7 @@ type options struct {
 	tokens bool
 	// assistants measures only what a tool costs.
 	assistants bool
-	// other is the program to compare with the one of this tree.
-	other string
 }
-
-// small is the size of the small table, for comparison with the large one.
-const small = 100_000
 
 func main() {
 	extract.Child(os.Args) // of a server in this process
@@ -93,21 +78,21 @@ func begin() error {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "load":
-			return generate(os.Stdin, os.Stdout)
+			return load.Generate(os.Stdin, os.Stdout)
 		case "bare":
-			return bare(os.Stdin, os.Stdout)
+			return records.ServeBare(os.Stdin, os.Stdout)
 		case "copy":
-			return copying(os.Stdin, os.Stdout)
+			return documents.ServeCopies(os.Stdin, os.Stdout)
 		case "receive":
-			return receiving(os.Stdin, os.Stdout)
+			return webhooks.ServeReceiver(os.Stdin, os.Stdout)
 		case "deliver":
-			return delivering(os.Stdin, os.Stdout)
+			return webhooks.Deliver(os.Stdin, os.Stdout)
 		case "collect":
-			return collecting(os.Stdin, os.Stdout)
+			return pairs.ServeCollector(os.Stdin, os.Stdout)
 		case "insert":
-			return insert(os.Stdin, os.Stdout)
+			return records.Insert(os.Stdin, os.Stdout)
 		case "serve":
-			return serveProfiled(os.Args[2], os.Args[3], os.Args[4:])
+			return process.ServeProfiled(os.Args[2], os.Args[3], os.Args[4:])
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -117,31 +102,31 @@ func begin() error {
 
 func flags() options {
 	var o options
-	flag.IntVar(&o.records, "records", 1_000_000, "how many contacts the office has")
-	flag.Float64Var(&o.seconds, "seconds", 3, "how long each measurement takes")
-	flag.IntVar(&o.runs, "runs", 5, "how often each is repeated; the table shows medians")
-	flag.StringVar(&o.data, "data", filepath.Join(os.TempDir(), "kartei-bench"),
+	flag.IntVar(&o.Records, "records", 1_000_000, "how many contacts the office has")
+	flag.Float64Var(&o.Seconds, "seconds", 3, "how long each measurement takes")
+	flag.IntVar(&o.Runs, "runs", 5, "how often each is repeated; the table shows medians")
+	flag.StringVar(&o.Data, "data", filepath.Join(os.TempDir(), "kartei-bench"),
 		"`folder` that keeps filled offices between runs (4 GB)")
-	flag.StringVar(&o.program, "kartei", "", "the `program` that is measured; without it, it is built")
-	flag.StringVar(&o.json, "json", "", "write all figures into a `file`")
-	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the server under each load into a `folder`")
-	flag.StringVar(&o.only, "only", "", "measure only the series whose names begin with this `word`: get, list, search, count, post; an unknown one is told which there are")
+	flag.StringVar(&o.Program, "kartei", "", "the `program` that is measured; without it, it is built")
+	flag.StringVar(&o.JSON, "json", "", "write all figures into a `file`")
+	flag.StringVar(&o.Profile, "profile", "", "write a CPU profile of the server under each load into a `folder`")
+	flag.StringVar(&o.Only, "only", "", "measure only the series whose names begin with this `word`: get, list, search, count, post; an unknown one is told which there are")
 	flag.BoolVar(&o.fill, "fill", false, "only fill the folders")
-	flag.BoolVar(&o.markdown, "markdown", false, "print the table as it stands in docs/performance.md")
+	flag.BoolVar(&o.Markdown, "markdown", false, "print the table as it stands in docs/performance.md")
 	flag.BoolVar(&o.quick, "quick", false, "100,000 contacts, one run of each")
-	flag.BoolVar(&o.citus, "citus", false, "with --organizations: on a Citus cluster of three servers, where the installed PostgreSQL has the extension")
-	flag.BoolVar(&o.postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
+	flag.BoolVar(&o.Citus, "citus", false, "with --organizations: on a Citus cluster of three servers, where the installed PostgreSQL has the extension")
+	flag.BoolVar(&o.Postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
 	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
-	flag.IntVar(&o.organizations, "organizations", 0,
+	flag.IntVar(&o.Organizations, "organizations", 0,
 		"measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
-	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
-	flag.IntVar(&o.documents, "documents", 0,
+	flag.BoolVar(&o.Limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
+	flag.IntVar(&o.Documents, "documents", 0,
 		"measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
 	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
 	flag.BoolVar(&o.lookup, "lookup", false,
 		"measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
 	flag.BoolVar(&o.pages, "pages", false, "measure only pages of the web application, of an office with --records contacts and a tenth of each other family; --only takes their names")
-	flag.IntVar(&o.imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
+	flag.IntVar(&o.Imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.handOver, "hand-over", false,
 		"measure only a hand-over at an office with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.erase, "erase", false, "measure only the erasure of an organization with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
@@ -151,19 +136,19 @@ func flags() options {
 		"measure only what access tokens cost, beside keys and the creation of contacts; with --postgres on PostgreSQL; --only takes a read, a refresh, a token, an introspection")
 	flag.BoolVar(&o.assistants, "assistants", false,
 		"measure only what the tool costs that reads a contact, beside the same read over REST; with --postgres on PostgreSQL")
-	flag.StringVar(&o.other, "against", "",
+	flag.StringVar(&o.Other, "against", "",
 		"measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
-	flag.IntVar(&o.webhooks, "webhooks", 0,
+	flag.IntVar(&o.Webhooks, "webhooks", 0,
 		"measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.traces {
-		o.records = small
+		o.Records = records.Small
 	}
-	if o.other != "" || o.tokens || o.assistants {
-		o.records = againstRecords
+	if o.Other != "" || o.tokens || o.assistants {
+		o.Records = pairs.Records
 	}
 	if o.quick {
-		o.records, o.runs = min(o.records, small), 1
+		o.Records, o.Runs = min(o.Records, records.Small), 1
 	}
 	return o
 }
@@ -172,102 +157,98 @@ func run(ctx context.Context, o options) (err error) {
 	if err := o.checkOnly(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.data, 0o700); err != nil {
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return err
 	}
 	if o.fill {
 		return fillKept(ctx, &o)
 	}
 	if o.lookup { // in this process
-		return (&bench{options: o, results: map[string][]result{}}).onLookup(ctx)
+		b := measure.New(o.Settings)
+		return pages.MeasureFinding(ctx, b)
 	}
-	if o.profile != "" {
-		if o.profile, err = filepath.Abs(o.profile); err != nil {
+	if o.Profile != "" {
+		if o.Profile, err = filepath.Abs(o.Profile); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(o.profile, 0o755); err != nil {
+		if err := os.MkdirAll(o.Profile, 0o755); err != nil {
 			return err
 		}
-	} else if o.program == "" {
+	} else if o.Program == "" {
 		dir, err := os.MkdirTemp("", "kartei-bench-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		o.program = filepath.Join(dir, "kartei")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", o.program, "./cmd/kartei")
+		o.Program = filepath.Join(dir, "kartei")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", o.Program, "./cmd/kartei")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("build ./cmd/kartei: %w", err)
 		}
 	}
-	b := &bench{options: o, results: map[string][]result{}}
-	defer b.end()
+	b := measure.New(o.Settings)
+	defer b.End()
 	switch {
-	case o.organizations > 0:
-		return b.onOrganizations(ctx)
-	case o.documents > 0:
-		return b.onDocuments(ctx)
-	case o.webhooks > 0:
-		return b.onWebhooks(ctx)
+	case o.Organizations > 0:
+		return records.MeasureOrganizations(ctx, b)
+	case o.Documents > 0:
+		return documents.Measure(ctx, b)
+	case o.Webhooks > 0:
+		return webhooks.Measure(ctx, b)
 	case o.wholeList:
-		return b.onWholeLists(ctx)
+		return acts.MeasureWholeList(ctx, b)
 	case o.handOver:
-		return b.onHandOver(ctx)
+		return acts.MeasureHandOver(ctx, b)
 	case o.erase:
-		return b.onErase(ctx)
-	case o.imports > 0:
-		return b.onImports(ctx)
+		return acts.MeasureErasure(ctx, b)
+	case o.Imports > 0:
+		return acts.MeasureImport(ctx, b)
 	case o.pages:
-		return b.onPages(ctx)
+		return pages.Measure(ctx, b)
 	case o.scale:
-		return b.onScale(ctx)
+		return records.MeasureScale(ctx, b)
 	case o.traces:
-		return b.onTraces(ctx)
+		return pairs.MeasureTraces(ctx, b)
 	case o.tokens:
-		return b.onTokens(ctx)
+		return pairs.MeasureTokens(ctx, b)
 	case o.assistants:
-		return b.onAssistants(ctx)
-	case o.other != "":
-		return b.onAgainst(ctx)
+		return pairs.MeasureAssistants(ctx, b)
+	case o.Other != "":
+		return pairs.MeasurePrograms(ctx, b)
 	}
-	if o.postgres || o.limited {
-		return b.onPostgres(ctx)
+	if o.Postgres || o.Limited {
+		return records.MeasurePostgres(ctx, b)
 	}
-	if err := b.start(ctx); err != nil {
-		return err
-	}
-	began := time.Now()
-	for i := range o.runs {
-		if err := b.round(ctx, i); err != nil {
-			return err
-		}
-	}
-	say("measured for %s", time.Since(began).Round(time.Second))
-	return b.report(os.Stdout)
+	return records.Measure(ctx, b)
 }
 
 // fillKept fills the folders and databases that are kept between runs.
 func fillKept(ctx context.Context, o *options) error {
-	ensure := ensure
-	if o.postgres {
-		k, err := startKept(o.data)
+	ensure := data.Fill
+	if o.Postgres {
+		k, err := data.StartServer(o.Data)
 		if err != nil {
 			return err
 		}
 		defer k.Stop()
 		ensure = func(ctx context.Context, root string, n int) error {
-			_, err := k.ensure(ctx, root, n)
+			_, err := k.Fill(ctx, root, n)
 			return err
 		}
 	}
-	for _, n := range []int{min(small, o.records), o.records} {
-		if err := ensure(ctx, o.data, n); err != nil {
+	for _, n := range []int{min(records.Small, o.Records), o.Records} {
+		if err := ensure(ctx, o.Data, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// say prints progress on standard error.
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+// checkOnly refuses --only if it would be ignored.
+func (o *options) checkOnly() error {
+	if o.Only != "" && (o.Webhooks > 0 || o.Limited || o.traces) {
+		return fmt.Errorf("--only cannot be used with --webhooks, --limited or --traces, which measure one thing each")
+	}
+	return nil
+}

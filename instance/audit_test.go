@@ -7,6 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/instance/config"
+	"kartei/instance/files"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
 	"kartei/store/db"
@@ -43,8 +44,8 @@ func TestActsOfTheProcessAreAudited(t *testing.T) {
 			in  any
 		}{
 			{"address", Nothing{}}, {"pause", Nothing{}}, {"pause", Nothing{}}, {"resume", Nothing{}},
-			{"blobs.check", CheckInput{Quick: true}},
-			{"blobs.check", CheckInput{Remove: true}}, {"blobs.rotate", Nothing{}},
+			{"blobs.check", files.CheckInput{Quick: true}},
+			{"blobs.check", files.CheckInput{Remove: true}}, {"blobs.rotate", Nothing{}},
 			{"backup", BackupInput{File: file, Files: file + ".files"}},
 			{"blobs.forget-place", Nothing{}},
 		} {
@@ -109,7 +110,7 @@ func TestActsWithoutAnAuditLog(t *testing.T) {
 	if paused, err := isPaused(t.Context(), i.DB); paused || err != nil {
 		t.Errorf("paused %v, %v", paused, err)
 	}
-	if err := i.checkPlace(t.Context()); err != nil {
+	if err := i.place().Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
+	"kartei/instance/files"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/people/audit"
@@ -83,7 +84,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if err != nil {
 		return out, err
 	}
-	copied, err := blob.Copy(ctx, i.Blobs, to, files{i.DB})
+	copied, err := blob.Copy(ctx, i.Blobs, to, files.Rows{DB: i.DB})
 	if err == nil {
 		err = release()
 	}

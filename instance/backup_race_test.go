@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/instance/config"
+	"kartei/instance/files"
 	"kartei/kit/clock"
 	"kartei/people/organization"
 	"kartei/record/document"
@@ -49,13 +50,13 @@ func TestBackupDuringDeletion(t *testing.T) {
 			officeWithFile(t, i, name, text)
 			target := t.TempDir()
 			in := BackupInput{File: filepath.Join(target, "copy.db"), Files: filepath.Join(target, "files")}
-			files := i.Blobs
-			i.Blobs = &meanwhile{Store: files, do: func() {
+			store := i.Blobs
+			i.Blobs = &meanwhile{Store: store, do: func() {
 				deleteDocument(t, i)
 				awaitErasure(t, i)
 			}}
 			out, err := i.backupAct(t.Context(), in)
-			i.Blobs = files
+			i.Blobs = store
 			if err != nil || out.Copied.Copied != 1 {
 				t.Errorf("%+v, %v", out, err)
 			}
@@ -63,8 +64,8 @@ func TestBackupDuringDeletion(t *testing.T) {
 
 			again := begin(t, restoredCopy(t, in, filepath.Join(string(c.Store.DataDir), "master.key")))
 			defer end(t, again)
-			var found CheckOutput
-			if err := again.door().Call(t.Context(), "blobs.check", CheckInput{}, &found); err != nil || found.Wanted != 1 ||
+			var found files.CheckOutput
+			if err := again.door().Call(t.Context(), "blobs.check", files.CheckInput{}, &found); err != nil || found.Wanted != 1 ||
 				found.Found != 0 {
 				t.Errorf("%+v, %v", found, err)
 			}

@@ -7,9 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"kartei/access"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
+	"kartei/instance/erasure"
+	"kartei/instance/files"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -41,10 +44,7 @@ func (i *Instance) openBlobs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--blob-url: %w", err)
 	}
-	if _, folder := store.(*blob.Local); !folder {
-		store = &heldBucket{Store: store}
-	}
-	i.Blobs = store
+	i.Blobs = files.Guard(store)
 	return nil
 }
 
@@ -128,7 +128,7 @@ func rotateBlobs(
 ) func(context.Context, Nothing) (RotateOutput, error) {
 	return func(ctx context.Context, _ Nothing) (out RotateOutput, err error) {
 		out.Errors = []string{}
-		if err := (act{name: "blobs.rotate", word: "files.rotate", target: placeSetting}).begin(ctx, d, c); err != nil {
+		if err := (act{name: "blobs.rotate", word: "files.rotate", target: files.PlaceSetting}).begin(ctx, d, c); err != nil {
 			return out, err
 		}
 		changed, unreadable, err := webhook.Reseal(ctx, d, keys.Vault(webhook.SecretsPurpose), clock.Now(c))
@@ -210,7 +210,55 @@ func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_
 func (i *Instance) blobActs() socket.Acts {
 	return socket.Acts{
 		"blobs.rotate": socket.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),
-		"blobs.check":  socket.Do(placed(i, checkBlobs(i.DB, i.Blobs, i.clock))),
-		"org.erase":    socket.Do(placed(i, i.eraser().act)),
+		"blobs.check":  socket.Do(placed(i, i.checkBlobs)),
+		"org.erase":    socket.Do(placed(i, i.eraser().Erase)),
 	}
+}
+
+// eraser returns the eraser of an instance, running or not.
+func (i *Instance) eraser() *erasure.Eraser {
+	e := &erasure.Eraser{DB: i.DB, Store: i.Blobs, Directory: i.Directory, Clock: i.clock, Logger: i.logger}
+	if e.Directory == nil { // the instance does not run
+		e.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
+	}
+	if e.Logger == nil {
+		e.Logger = slog.Default()
+	}
+	return e
+}
+
+// checkBlobs is the act blobs.check. Its removals are audited before they begin.
+func (i *Instance) checkBlobs(ctx context.Context, in files.CheckInput) (files.CheckOutput, error) {
+	if in.Remove {
+		removal := act{name: "blobs.check", word: "files.removeOrphans", target: files.PlaceSetting}
+		if err := removal.begin(ctx, i.DB, i.clock); err != nil {
+			return files.CheckOutput{Findings: []blob.Finding{}}, err
+		}
+	}
+	return files.Check(ctx, i.DB, i.Blobs, i.clock, in)
+}
+
+// place returns the place of the files, of an instance running or not.
+func (i *Instance) place() files.Place {
+	return files.Place{DB: i.DB, Store: i.Blobs, Location: i.config.Store.Blobs()}
+}
+
+// placed makes an act check first whether the files belong to this database.
+// Files of another one would all look like orphans.
+func placed[In, Out any](
+	i *Instance, act func(context.Context, In) (Out, error),
+) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (out Out, err error) {
+		if err := i.place().Check(ctx); err != nil {
+			return out, err
+		}
+		return act(ctx, in)
+	}
+}
+
+// forgetPlace makes the database accept any folder or bucket from the next
+// server that starts.
+func forgetPlace(d db.DB, c clock.Clock) func(context.Context, Nothing) (Nothing, error) {
+	forgets := act{name: "blobs.forget-place", word: "files.forgetPlace", target: files.PlaceSetting}
+	return forget(d, c, files.PlaceSetting, forgets)
 }

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"kartei/door/oauth"
 	"kartei/door/rest"
 	"kartei/instance/config"
+	"kartei/instance/exposure"
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
 	"kartei/kit/serve"
@@ -125,5 +127,20 @@ func operatorBounds(l *slog.Logger) serve.Options {
 	return serve.Options{
 		ReadHeader: 5 * time.Second, Body: 5 * time.Second, Write: 30 * time.Second, Idle: time.Minute,
 		MaxHeaderBytes: 16 << 10, Connections: 64, Logger: l,
+	}
+}
+
+// warnExposed logs each part of the instance that is more open than it should
+// be.
+func (i *Instance) warnExposed() {
+	var public, operator net.Addr
+	if i.public != nil {
+		public = i.public.Addr()
+	}
+	if i.operator != nil {
+		operator = i.operator.Addr()
+	}
+	for _, words := range exposure.Warnings(&i.config.Server, string(i.config.Store.DataDir), public, operator) {
+		i.logger.Warn(words)
 	}
 }

@@ -31,7 +31,7 @@ func (i *Instance) takeFiles() (err error) {
 		Types: i.types.Names(),
 	}
 	i.viewer = i.extractor.NewViewer()
-	i.files.ping = i.pingFiles
+	i.files.ping = i.place().Ping
 	i.files.lost, i.files.back = "the files of documents cannot be reached or stored", "the files of documents can be reached again"
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs, Access: i.Directory}
 	return nil

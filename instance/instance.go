@@ -352,7 +352,7 @@ func (i *Instance) migrate(ctx context.Context) error {
 	if err := i.checkMasterKey(ctx); err != nil {
 		return err
 	}
-	if err := i.beginPlace(ctx); err != nil {
+	if err := i.place().Begin(ctx); err != nil {
 		return err
 	}
 	if err := i.limits.Start(ctx); err != nil {

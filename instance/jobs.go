@@ -5,6 +5,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/instance/erasure"
 	"kartei/integration/oauth"
 	"kartei/integration/usage"
 	"kartei/integration/webhook"
@@ -27,10 +28,10 @@ func (i *Instance) runner() (*job.Runner, error) {
 	}
 	worker := process.Worker{DB: i.DB, Clock: i.clock, Services: &op.Services{Families: api.Families}}
 	teller := process.Worker{DB: i.DB, Clock: i.clock, Services: worker.Services.With(notify.Service.Is(i.notices))}
-	handlers := slices.Concat(retention.New(i.DB, i.clock, Retention).Handlers(), maker.Handlers(), i.receiver.Handlers(),
+	handlers := slices.Concat(retention.New(i.DB, i.clock, erasure.Rules).Handlers(), maker.Handlers(), i.receiver.Handlers(),
 		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(),
 		webhook.Eraser{Clock: i.clock}.Handlers(),
-		(&offboarding.Worker{Worker: worker}).Handlers(), i.eraser().handlers(),
+		(&offboarding.Worker{Worker: worker}).Handlers(), i.eraser().Handlers(),
 		(&imports.Worker{
 			Worker: worker, Secrets: i.keys.Vault(imports.SecretsPurpose), Decode: i.API.DecodeBody,
 			Extractor: i.extractor,

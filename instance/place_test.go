@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kartei/instance/config"
+	"kartei/instance/files"
 	"kartei/kit/clock"
 	"kartei/record/document"
 	"kartei/store/blob"
@@ -72,7 +73,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 		end(t, begin(t, with(first.location)))
 		wantOther := func(err error) {
 			t.Helper()
-			if !errors.Is(err, errOtherPlace) || !strings.Contains(err.Error(), "--blob-url") ||
+			if !errors.Is(err, files.ErrOtherPlace) || !strings.Contains(err.Error(), "--blob-url") ||
 				!strings.Contains(err.Error(), "blobs forget-place") {
 				t.Errorf("in another place: %v", err)
 			}
@@ -89,7 +90,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for act, in := range map[string]any{"blobs.check": CheckInput{Remove: true}, "blobs.rotate": Nothing{}} {
+		for act, in := range map[string]any{"blobs.check": files.CheckInput{Remove: true}, "blobs.rotate": Nothing{}} {
 			wantOther(acts.Call(context.Background(), act, in, nil))
 		}
 		done()
@@ -125,20 +126,20 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 // Its check would take them for orphans.
 func TestPlaceOfAnotherDatabase(t *testing.T) {
 	eachPlace(t, func(t *testing.T, url string, another func() place) {
-		c, files := configOf(t.TempDir()), another()
-		c.Store.DatabaseURL, c.Store.BlobURL = config.DatabaseURL(url), config.BlobURL(files.location)
-		file := filepath.Join(files.dir, "files", "1", "doc_01kdz0000000000000000000a1")
+		c, theirs := configOf(t.TempDir()), another()
+		c.Store.DatabaseURL, c.Store.BlobURL = config.DatabaseURL(url), config.BlobURL(theirs.location)
+		file := filepath.Join(theirs.dir, "files", "1", "doc_01kdz0000000000000000000a1")
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(file, []byte("Guten Tag\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Start(context.Background(), c); !errors.Is(err, errForeignFiles) ||
+		if _, err := Start(context.Background(), c); !errors.Is(err, files.ErrForeign) ||
 			!strings.Contains(err.Error(), "--blob-url") {
 			t.Fatalf("%v", err)
 		}
-		if _, err := os.Stat(files.mark()); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(theirs.mark()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the place was marked: %v", err)
 		}
 		aside := filepath.Join(t.TempDir(), "aside")
@@ -224,8 +225,8 @@ func TestUnreachableBucketIsCheckedLater(t *testing.T) {
 		} else {
 			used(blob.ErrUnavailable)
 		}
-		err := i.door().Call(t.Context(), "blobs.check", CheckInput{Remove: true}, nil)
-		if s.bucket == right && err != nil || s.bucket == wrong && !errors.Is(err, errOtherPlace) {
+		err := i.door().Call(t.Context(), "blobs.check", files.CheckInput{Remove: true}, nil)
+		if s.bucket == right && err != nil || s.bucket == wrong && !errors.Is(err, files.ErrOtherPlace) {
 			t.Errorf("a check in bucket %s: %v", s.bucket, err)
 		}
 		end(t, i)

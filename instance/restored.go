@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/instance/config"
+	"kartei/instance/files"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/people/audit"
@@ -127,7 +128,7 @@ var endings = []move.Change{
 	{Table: "invitations", Statement: `delete from invitations`},
 	{Table: "recovery_codes", Statement: `delete from recovery_codes`},
 	{Table: "devices", Statement: `delete from devices`},
-	{Table: "settings", Statement: `update settings set value = '' where name = '` + placeSetting + `'`},
+	{Table: "settings", Statement: `update settings set value = '' where name = '` + files.PlaceSetting + `'`},
 }
 
 // Restore replaces the database of a store with a copy, see move.Restore. Whatever

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/instance"
+	"kartei/instance/erasure"
 	"kartei/kit/clock"
 	"kartei/people/notify"
 	"kartei/store/db"
@@ -144,7 +144,7 @@ func count(t *testing.T, d db.DB, table string, organization int64) (n int) {
 func TestRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d, 3)
-		for _, r := range instance.Retention {
+		for _, r := range erasure.Rules {
 			if tables[r.Name].insert == "" {
 				t.Fatalf("the rule %q has no row in tables of this test", r.Name)
 			}
@@ -170,7 +170,7 @@ func TestRules(t *testing.T) {
 			return job.Enqueue(ctx, tx, 2, 1, job.Spec{Kind: "a"})
 		})
 		for organization := range int64(3) {
-			if err := retention.New(d, hasty{clock.NewFake(start)}, instance.Retention).Tidy(ctx, organization); err != nil {
+			if err := retention.New(d, hasty{clock.NewFake(start)}, erasure.Rules).Tidy(ctx, organization); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -230,7 +230,7 @@ func TestPieces(t *testing.T) {
 	d := &watchedDB{DB: dbtest.SQLite(t)}
 	seed(t, d.DB, 2)
 	fill(t, d.DB, "events", 1, 1, 3*retention.Piece)
-	k := retention.New(d, hasty{clock.NewFake(start)}, instance.Retention)
+	k := retention.New(d, hasty{clock.NewFake(start)}, erasure.Rules)
 	for range 2 {
 		if err := k.Tidy(ctx, 1); err != nil {
 			t.Fatal(err)
@@ -250,7 +250,7 @@ func TestFailureOfOneRule(t *testing.T) {
 		Name: "broken", Due: "select 1 from no_such_table where organization = $1 and at < $2", Delete: "",
 	}
 	err := retention.New(d, hasty{clock.NewFake(start)},
-		append([]retention.Rule{broken}, instance.Retention...)).Tidy(ctx, 1)
+		append([]retention.Rule{broken}, erasure.Rules...)).Tidy(ctx, 1)
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("error is %v", err)
 	}
@@ -259,7 +259,7 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	fill(t, d, "events", 1, 1, 3)
-	if err := retention.New(&watchedDB{DB: d, fail: refused}, clock.NewFake(start), instance.Retention).Tidy(ctx,
+	if err := retention.New(&watchedDB{DB: d, fail: refused}, clock.NewFake(start), erasure.Rules).Tidy(ctx,
 		1); !errors.Is(err, refused) {
 		t.Errorf("error is %v", err)
 	}
@@ -283,7 +283,7 @@ func TestJobs(t *testing.T) {
 		for range 2 {
 			running, stop := context.WithCancel(ctx)
 			ended := make(chan struct{})
-			handlers := retention.New(d, hasty{c}, instance.Retention).Handlers()
+			handlers := retention.New(d, hasty{c}, erasure.Rules).Handlers()
 			for i, h := range handlers {
 				handlers[i].Run = func(ctx context.Context, j *job.Job) error {
 					begun.Add(1)
@@ -351,7 +351,7 @@ func TestTidyStopsBetweenPieces(t *testing.T) {
 	w := &watchedDB{DB: d}
 	c := stoppingClock{clock.NewFake(start), stop}
 	// its clock stands still, so only the end of ctx makes it return
-	_ = retention.New(w, c, instance.Retention).Tidy(running, 1)
+	_ = retention.New(w, c, erasure.Rules).Tidy(running, 1)
 	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
 		t.Errorf("%d events are left after %d writes", n, w.writes)
 	}
@@ -371,7 +371,7 @@ func (s stoppingClock) After(d time.Duration) <-chan time.Time {
 // Both statements of every rule use an index.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
-	for _, r := range instance.Retention {
+	for _, r := range erasure.Rules {
 		for _, statement := range []string{r.Due, r.Delete} {
 			args := []any{int64(1), int64(2), int64(3)}[:strings.Count(statement, "$3")+2]
 			if err := d.Read(ctx, func(tx db.Tx) error {
@@ -403,7 +403,7 @@ func BenchmarkPiece(b *testing.B) {
 		}
 		b.StartTimer()
 		if err := d.Write(ctx, func(tx db.Tx) error {
-			n, err := tx.Exec(ctx, instance.Retention[0].Delete, int64(1), int64(1<<40), int64(retention.Piece))
+			n, err := tx.Exec(ctx, erasure.Rules[0].Delete, int64(1), int64(1<<40), int64(retention.Piece))
 			if n != retention.Piece {
 				b.Fatal(n)
 			}

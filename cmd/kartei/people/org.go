@@ -13,7 +13,7 @@ import (
 	"kartei/cmd/kartei/command"
 	"kartei/cmd/kartei/transfer"
 	"kartei/door/admin"
-	"kartei/instance"
+	"kartei/instance/erasure"
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/people/organization"
@@ -160,13 +160,13 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *command.Globals) error {
 	if _, err := admin.Call(ctx, caller, organization.Erase, access.ByID{ID: c.ID}); err != nil {
 		return g.NameCommand(err)
 	}
-	var sum instance.EraseOutput
+	var sum erasure.Output
 	for told := clock.Micros(0); !sum.Done; {
-		var out instance.EraseOutput
+		var out erasure.Output
 		if err := caller.Call(ctx, "org.erase", access.ByID{ID: c.ID}, &out); err != nil {
 			return g.NameCommand(err)
 		}
-		sum = instance.EraseOutput{Rows: sum.Rows + out.Rows, Files: sum.Files + out.Files, Done: out.Done}
+		sum = erasure.Output{Rows: sum.Rows + out.Rows, Files: sum.Files + out.Files, Done: out.Done}
 		if !c.JSON.JSON && (out.HeldUntil == 0 || out.Rows+out.Files > 0) {
 			fmt.Fprintf(g.Err, "%d rows and %d files erased\n", sum.Rows, sum.Files)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"kartei/cmd/kartei/command"
 	"kartei/instance"
+	"kartei/instance/files"
 	"kartei/store/blob"
 )
 
@@ -92,9 +93,9 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *command.Globals) error {
 		return err
 	}
 	defer done()
-	var out instance.CheckOutput
+	var out files.CheckOutput
 	if err := acts.Call(ctx, "blobs.check",
-		instance.CheckInput{Quick: c.Quick, Remove: c.Remove, Age: int64(c.Age / time.Second)}, &out); err != nil {
+		files.CheckInput{Quick: c.Quick, Remove: c.Remove, Age: int64(c.Age / time.Second)}, &out); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -111,7 +112,7 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *command.Globals) error {
 	return nil
 }
 
-func (c *checkBlobsCmd) tell(g *command.Globals, out *instance.CheckOutput) error {
+func (c *checkBlobsCmd) tell(g *command.Globals, out *files.CheckOutput) error {
 	fmt.Fprintf(g.Out, "%d documents, %d stored files, %d bytes read, %d findings.\n", out.Wanted, out.Stored,
 		out.Bytes, out.Found)
 	if out.Found == 0 {

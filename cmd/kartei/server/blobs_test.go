@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/instance"
+	"kartei/instance/files"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
 )
@@ -72,7 +73,7 @@ func TestBlobs(t *testing.T) {
 		!strings.Contains(out, "orphan   "+name) || !strings.Contains(out, "--remove-orphans") {
 		t.Errorf("an orphan: %d %s %s", status, out, errs)
 	}
-	var found instance.CheckOutput
+	var found files.CheckOutput
 	status, out, errs = runLine(t, nil, with("blobs", "check", "--remove-orphans", "--quick", "--json")...)
 	if err := json.Unmarshal([]byte(out), &found); err != nil || status != 0 || found.Found != 1 ||
 		!found.Findings[0].Removed {

@@ -1,0 +1,110 @@
+// Package browser owns a browser of a person in an office: requests, forms, and the times of answers.
+package browser
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Visitor is a browser.
+type Visitor struct {
+	Base, Cookie string
+	Client       *http.Client
+}
+
+// New returns a browser of nobody, with connections that it keeps. It does not
+// follow redirects.
+func New(base string, connections int) *Visitor {
+	return &Visitor{Base: base, Client: &http.Client{
+		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: connections},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+var fieldTags = regexp.MustCompile(`<input [^>]*>`)
+
+var tagNames = regexp.MustCompile(` (name|value|type)="([^"]*)"`)
+
+// Request sends a request as a browser does, and returns the answer and its body as it
+// went over the wire.
+func (v *Visitor) Request(
+	ctx context.Context, method, path string, form url.Values, packed bool,
+) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, v.Base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, nil, err
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if packed {
+		r.Header.Set("Accept-Encoding", "gzip")
+	}
+	if v.Cookie != "" {
+		r.Header.Set("Cookie", v.Cookie)
+	}
+	answer, err := v.Client.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return answer, body, err
+}
+
+// SignIn sends the form that signs in.
+func (v *Visitor) SignIn(ctx context.Context, email, password string) error {
+	_, body, err := v.Request(ctx, "GET", "/signin", nil, false)
+	if err != nil {
+		return err
+	}
+	form := Hidden(string(body), "/signin")
+	form.Set("email", email)
+	form.Set("password", password)
+	answer, body, err := v.Request(ctx, "POST", "/signin", form, false)
+	if err != nil {
+		return err
+	}
+	for _, c := range answer.Cookies() {
+		if strings.Contains(c.Name, "kartei") && !strings.HasSuffix(c.Name, "-device") && c.Value != "" {
+			v.Cookie = c.Name + "=" + c.Value
+		}
+	}
+	if v.Cookie == "" {
+		return fmt.Errorf("signing in: %s: %s", answer.Status, body)
+	}
+	return nil
+}
+
+// Hidden returns the fields with a value of the form for an address.
+func Hidden(page, action string) url.Values {
+	_, form, _ := strings.Cut(page, `action="`+action+`"`)
+	form, _, _ = strings.Cut(form, "</form>")
+	values := url.Values{}
+	for _, tag := range fieldTags.FindAllString(form, -1) {
+		a := map[string]string{}
+		for _, m := range tagNames.FindAllStringSubmatch(tag, -1) {
+			a[m[1]] = html.UnescapeString(m[2])
+		}
+		if a["name"] != "" && a["type"] != "checkbox" && a["type"] != "radio" {
+			values.Set(a["name"], a["value"])
+		}
+	}
+	return values
+}
+
+// Spans are the times of answers.
+type Spans []time.Duration
+
+// At returns a quantile of the times in milliseconds, for example the median for 0.5. The
+// spans must be sorted.
+func (s Spans) At(share float64) float64 {
+	return float64(s[int(share*float64(len(s)-1))].Microseconds()) / 1000
+}

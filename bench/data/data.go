@@ -1,0 +1,389 @@
+// Package data owns the offices that are measured: filled once, kept between runs, or copied for one.
+package data
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/api/op"
+	"kartei/bench/load"
+	"kartei/bench/report"
+	"kartei/instance/sample"
+	"kartei/integration/key"
+	"kartei/kit/clock"
+	"kartei/kit/progress"
+	"kartei/people/organization"
+	"kartei/people/principal"
+	"kartei/record/contact"
+	"kartei/store/db"
+	"kartei/store/db/open"
+	"kartei/store/schema"
+	"kartei/test/operator"
+
+	gojson "github.com/go-json-experiment/json"
+)
+
+// generation is incremented if people.go changes the contents of a data folder.
+const generation = 2
+
+// folderContents describes the contents of a data folder.
+type folderContents struct {
+	Generation int `json:"generation"`
+	Records    int `json:"records"`
+}
+
+// Office is a data folder and database that a server can use.
+type Office struct {
+	Dir string
+	URL string // of the database
+	// Records is the number of contacts.
+	Records int
+	// Key belongs to a member of the office and has every scope.
+	Key string
+	// IDs are the ids of contacts from the whole table.
+	IDs []string
+	// Since is a time before the last thousand changes. Only an office that was
+	// created over the API has it.
+	Since string
+}
+
+// Prepare returns an office with n contacts. It copies a folder kept in root,
+// and fills that folder first if necessary.
+func Prepare(ctx context.Context, root string, n int) (*Office, error) {
+	if err := Fill(ctx, root, n); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(root, "run-")
+	if err != nil {
+		return nil, err
+	}
+	if err := copyFolder(keptIn(root, n), dir); err != nil {
+		return nil, err
+	}
+	o := &Office{Dir: dir, URL: Database(dir), Records: n}
+	return o, o.open(ctx)
+}
+
+func keptIn(root string, n int) string { return filepath.Join(root, strconv.Itoa(n)) }
+
+// Fill fills the kept folder for n contacts if it is not filled.
+func Fill(ctx context.Context, root string, n int) error {
+	kept := keptIn(root, n)
+	if isFilled(kept, n) {
+		return nil
+	}
+	report.Say("%s contacts: filling %s", report.Number(float64(n)), kept)
+	if _, err := os.Stat(filepath.Join(kept, "bench.json")); err == nil { // of another generation
+		if err := os.RemoveAll(kept); err != nil {
+			return err
+		}
+	}
+	if err := fill(ctx, Database(kept), kept, n); err != nil {
+		return fmt.Errorf("fill %s: %w", kept, err)
+	}
+	return writeState(kept, n)
+}
+
+func isFilled(dir string, n int) bool {
+	b, err := os.ReadFile(filepath.Join(dir, "bench.json"))
+	var f folderContents
+	return err == nil && json.Unmarshal(b, &f) == nil && f == folderContents{generation, n}
+}
+
+// Database returns the address of the SQLite database in a folder.
+func Database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
+
+// fill creates the sample office in a database with its folder, and n contacts in its
+// sandbox. It calls the function behind POST /contacts, many times in one transaction. A
+// fill that was interrupted goes on where it ended.
+func fill(ctx context.Context, url, dir string, n int) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	d, f, err := Found(ctx, url, db.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	done, err := f.filledBefore(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.Create(ctx, done, n); err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// Create creates the contacts from number done to n.
+func (f *Founder) Create(ctx context.Context, done, n int) error {
+	services := &op.Services{Families: []op.Family{contact.Contacts.Family}}
+	bar := progress.New(os.Stderr)
+	defer bar.End()
+	p := NewPeople(f.Office.Users)
+	for range done {
+		p.Next()
+	}
+	for batch := range Batches(p, n) {
+		err := f.db.WriteIn(ctx, f.Actor.Org(), func(tx db.Tx) error {
+			call := &op.Call{Actor: f.Actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
+			for i := range batch {
+				if _, err := contact.Contacts.Create(ctx, call, &batch[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		done += len(batch)
+		bar.Tell(int64(done), int64(n))
+	}
+	return nil
+}
+
+// filledBefore returns how many contacts an interrupted fill created. The sample office
+// has none before.
+func (f *Founder) filledBefore(ctx context.Context) (n int, err error) {
+	err = f.db.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from contacts where organization = $1`, f.Actor.Org()).Scan(&n)
+	})
+	return n, err
+}
+
+// writeState writes that a folder has n contacts.
+func writeState(dir string, n int) error {
+	b, err := json.Marshal(folderContents{generation, n})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
+}
+
+// Founder fills an office or queries it.
+type Founder struct {
+	db        db.DB
+	Directory *access.Directory
+	Office    sample.Office
+	// Key is a new key of a member, and actor is that member.
+	Key   string
+	Actor *access.Actor
+}
+
+// Found opens a database and creates the sample office in it if it is missing.
+func Found(ctx context.Context, url string, opts db.Options) (d db.DB, f Founder, err error) {
+	if d, err = open.Database(ctx, url, opts); err != nil {
+		return nil, f, err
+	}
+	defer func() {
+		if err != nil {
+			d.Close()
+		}
+	}()
+	if _, err = schema.Migrate(ctx, d); err != nil {
+		return d, f, err
+	}
+	f.db, f.Directory = d, access.NewDirectory(d, clock.System, access.Options{})
+	if f.Office, err = sample.Ensure(ctx, f.Operator()); err != nil {
+		return d, f, err
+	}
+	if f.Key, err = memberKey(ctx, f.Operator(), f.Office.OrganizationID, f.Office.Users[1]); err != nil {
+		return d, f, err
+	}
+	f.Actor, err = f.Directory.Authenticate(ctx, f.Key, access.V1, netip.MustParseAddr("127.0.0.1"))
+	return d, f, err
+}
+
+// Batches generates people while the caller stores each batch in one transaction. With
+// batches of 250 PostgreSQL takes 2,700 people a second, with 2,000 it took 1,800.
+func Batches(p *People, n int) <-chan []contact.Fields {
+	out := make(chan []contact.Fields, 4)
+	go func() {
+		defer close(out)
+		for p.number < n {
+			batch := make([]contact.Fields, 0, 250)
+			for len(batch) < cap(batch) && p.number < n {
+				batch = append(batch, p.Next())
+			}
+			out <- batch
+		}
+	}()
+	return out
+}
+
+// Operator administers the database.
+func (f *Founder) Operator() *operator.Operator {
+	return operator.New(f.db, clock.System, f.Directory, api.Names(api.Versions)...)
+}
+
+func memberKey(ctx context.Context, d *operator.Operator, organization, user string) (string, error) {
+	key, err := d.CreateKey(ctx, key.New{
+		Organization: organization, Principal: user, Environment: access.Test, Name: "bench",
+		Scopes: access.AllScopes(), Networks: sample.Loopback, ExpiresIn: 24 * time.Hour,
+	})
+	return key.Key, err
+}
+
+// open creates a key for the office and picks contacts.
+func (o *Office) open(ctx context.Context) error {
+	d, f, err := Found(ctx, o.URL, db.Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	o.Key = f.Key
+	return d.Read(ctx, func(tx db.Tx) error {
+		const shared = ` from contacts where organization = $1 and audience = '' and deleted = false`
+		var first, last int64
+		if err := tx.QueryRow(ctx, `select min(updated_at), max(updated_at)`+shared, f.Actor.Org()).Scan(&first,
+			&last); err != nil {
+			return err
+		}
+		// Contacts at evenly spaced times come from the whole table.
+		for i := range int64(maxPicked) {
+			var id string
+			at := first + (last-first)/maxPicked*i
+			err := tx.QueryRow(ctx, `select id`+shared+` and updated_at >= $2 order by updated_at limit 1`, f.Actor.Org(),
+				at).Scan(&id)
+			if err != nil {
+				return err
+			}
+			if i == 0 || id != o.IDs[len(o.IDs)-1] {
+				o.IDs = append(o.IDs, id)
+			}
+		}
+		return nil
+	})
+}
+
+// maxPicked is the maximum number of contacts that are read by id.
+const maxPicked = 20_000
+
+// Warm reads the database once, so that no run pays for cold pages.
+func (o *Office) Warm() error {
+	file, err := os.Open(filepath.Join(o.Dir, "kartei.db"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(io.Discard, file)
+	return err
+}
+
+// copyFolder copies regular files and syncs them to disk. Otherwise they might
+// be written back during a measurement.
+func copyFolder(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		if err := CopyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CopyFile copies a file, which must not exist yet, and syncs it to disk.
+func CopyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+// Bodies returns contacts as JSON in the form that clients send.
+func Bodies(n int) ([]string, error) {
+	p := NewPeople([]string{""})
+	list := make([]string, n)
+	for i := range list {
+		f := p.Next()
+		f.DisplayName = nil
+		b, err := gojson.Marshal(&f)
+		if err != nil {
+			return nil, err
+		}
+		var members map[string]any
+		if err := json.Unmarshal(b, &members); err != nil {
+			return nil, err
+		}
+		for name, v := range members {
+			if v == nil || v == "" {
+				delete(members, name)
+			}
+		}
+		members["externalId"] = load.Fresh
+		if b, err = json.Marshal(members); err != nil {
+			return nil, err
+		}
+		list[i] = string(b)
+	}
+	return list, nil
+}
+
+// Kept returns the kept office in SQLite, filled if necessary.
+func Kept(ctx context.Context, root string, n int) (*Office, error) {
+	if err := Fill(ctx, root, n); err != nil {
+		return nil, err
+	}
+	dir := keptIn(root, n)
+	o := &Office{Dir: dir, URL: Database(dir), Records: n}
+	return o, o.open(ctx)
+}
+
+// Tidy removes the request log of earlier runs.
+func (o *Office) Tidy(ctx context.Context) error {
+	d, err := open.Database(ctx, o.URL, db.Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Write(ctx, func(tx db.Tx) error {
+		tx.Queue("delete from request_log")
+		return nil
+	})
+}
+
+// NewOffice creates an organization with a member and the member's key.
+func NewOffice(ctx context.Context, op *operator.Operator, n int) (name string, o *Office, err error) {
+	organization, err := op.CreateOrganization(ctx, organization.New{
+		Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	user, err := op.CreateUser(ctx, principal.New{
+		Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n),
+		Role: access.Member,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	key, err := memberKey(ctx, op, organization.ID, user.ID)
+	return organization.ID, &Office{Key: key}, err
+}

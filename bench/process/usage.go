@@ -1,0 +1,129 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Memory watches the memory of a process.
+type Memory struct {
+	pid  int
+	stop chan struct{}
+	done chan struct{}
+	peak chan chan float64
+}
+
+// watchMemory samples RssAnon, the private memory of a process, ten times a
+// second. VmRSS also counts the mapped pages of the database file. They are the
+// kernel's page cache, which it reclaims as needed.
+func watchMemory(pid int) *Memory {
+	m := &Memory{pid, make(chan struct{}), make(chan struct{}), make(chan chan float64)}
+	go func() {
+		defer close(m.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		highest := 0.0
+		for {
+			select {
+			case <-tick.C:
+				highest = max(highest, anonymous(pid))
+			case reply := <-m.peak:
+				reply <- max(highest, anonymous(pid))
+				highest = 0
+			case <-m.stop:
+				return
+			}
+		}
+	}()
+	return m
+}
+
+// Take returns the peak since the last call, in MB (10⁶ bytes).
+func (m *Memory) Take() float64 {
+	reply := make(chan float64)
+	m.peak <- reply
+	return <-reply
+}
+
+func (m *Memory) end() {
+	close(m.stop)
+	<-m.done
+}
+
+// anonymous returns RssAnon in MB, or 0 if the system does not provide it.
+func anonymous(pid int) float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), "RssAnon:")
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return 0
+	}
+	kib, _ := strconv.ParseFloat(words[0], 64)
+	return kib * 1024 / 1e6
+}
+
+// UsedWithChildren is used for a process and its children, such as a PostgreSQL
+// server and its connections. For children that have ended, it counts the times
+// that the parent has collected.
+func UsedWithChildren(pid int) time.Duration {
+	sum := Used(pid)
+	if fields := stat(pid); len(fields) >= 15 {
+		sum += ticks(fields[13]) + ticks(fields[14])
+	}
+	found, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range found {
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if fields := stat(child); len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+			sum += Used(child)
+		}
+	}
+	return sum
+}
+
+// Used returns the processor time of a process so far, or 0 if the system does
+// not provide it. Unlike throughput, it does not depend on the load of the
+// machine.
+func Used(pid int) time.Duration {
+	fields := stat(pid)
+	if len(fields) < 13 {
+		return 0
+	}
+	return ticks(fields[11]) + ticks(fields[12])
+}
+
+// ticks reads one of the fields 14 to 17 of proc(5), in hundredths of a second.
+func ticks(field string) time.Duration {
+	n, _ := strconv.Atoi(field)
+	return time.Duration(n) * 10 * time.Millisecond
+}
+
+// stat returns the fields of /proc/PID/stat (proc(5)) from the third on, since
+// the second is a name in parentheses. It returns nil if the system does not
+// provide them.
+func stat(pid int) []string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+}
+
+// ProcessTime is Used in nanoseconds. It reads the CPU clock of another
+// process (clock_getcpuclockid(3)).
+func ProcessTime(pid int) (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
+		return 0, fmt.Errorf("the processor time of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}

@@ -1,0 +1,136 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kartei/access"
+	"kartei/store/blob"
+	"kartei/store/db"
+)
+
+// PlaceSetting is the setting that identifies the folder or bucket of the files
+// of documents. Its value is the mark stored there.
+const PlaceSetting = "files-folder"
+
+// ErrOtherPlace is returned if the files of documents are in another folder or
+// bucket.
+var ErrOtherPlace = errors.New("the files of this database's documents are in another place")
+
+// ErrForeign is returned if a folder or bucket has files that cannot
+// belong to this database.
+var ErrForeign = errors.New("the folder or bucket contains files of documents, but this database has no documents: the files belong to another database, or to none. Name another folder or bucket, or move the files away")
+
+// beginPatience is how long a start waits for a bucket.
+const beginPatience = 4 * time.Second
+
+// Place is the folder or bucket of a database's files.
+type Place struct {
+	DB    db.DB
+	Store blob.Store
+	// Location is the address of the store, for errors.
+	Location string
+}
+
+// Check stores the place of the first server's files in the database, and
+// fails for a server with another place. Such a server may be a replica that
+// would miss the files of the first one, or its disk may not be mounted.
+func (p Place) Check(ctx context.Context) error {
+	var known, mark string
+	err := p.DB.Read(ctx, func(tx db.Tx) (err error) {
+		known, err = access.Setting(ctx, tx, PlaceSetting)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if known == "" {
+		mark, known, err = p.claim(ctx)
+	} else {
+		mark, err = p.Store.Mark(ctx, false)
+	}
+	if err != nil {
+		return fmt.Errorf("--blob-url: %w", err)
+	}
+	if mark != known {
+		hint := "Name the bucket with --blob-url"
+		if _, folder := p.Store.(*blob.Local); folder {
+			hint = "Is its disk mounted? Name the folder with --blob-url file:PATH, or the bucket"
+		}
+		return fmt.Errorf("%w than %s. %s; replicas share one. If the files were moved here, "+
+			"stop all servers and run 'kartei blobs forget-place' once: the next server to start decides", ErrOtherPlace,
+			p.Location, hint)
+	}
+	return nil
+}
+
+// Begin is Check at the start. A server starts even if its bucket is
+// unreachable. The bucket is then not used until the watch has reached and
+// checked it.
+func (p Place) Begin(ctx context.Context) error {
+	held, is := p.Store.(*bucket)
+	if !is {
+		return p.Check(ctx)
+	}
+	asking, cancel := context.WithTimeout(ctx, beginPatience)
+	defer cancel()
+	err := p.Check(asking)
+	if ctx.Err() == nil && (errors.Is(err, blob.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)) {
+		held.unknown.Store(true)
+		return nil
+	}
+	return err
+}
+
+// Ping fails if files cannot be stored, or if they would go to the wrong
+// bucket.
+func (p Place) Ping(ctx context.Context) error {
+	if err := p.Store.Ping(ctx); err != nil {
+		return err
+	}
+	if held, is := p.Store.(*bucket); is && held.unknown.Load() {
+		if err := p.Check(ctx); err != nil {
+			return err
+		}
+		held.unknown.Store(false)
+	}
+	return nil
+}
+
+// claim stores this place in a database without one, unless the files
+// belong to another database. It returns the mark of the place and the stored
+// mark. They differ if another server was first.
+func (p Place) claim(ctx context.Context) (mark, known string, err error) {
+	if err := p.checkForeign(ctx); err != nil {
+		return "", "", err
+	}
+	if mark, err = p.Store.Mark(ctx, true); err != nil {
+		return "", "", err
+	}
+	err = p.DB.Write(ctx, func(tx db.Tx) (err error) {
+		known, err = access.ClaimSetting(ctx, tx, PlaceSetting, mark)
+		return err
+	})
+	return mark, known, err
+}
+
+// checkForeign fails if a place has files but the database has no documents and
+// is neither creating nor erasing one of the files.
+func (p Place) checkForeign(ctx context.Context) error {
+	mine, foreign := Rows{p.DB}, error(nil)
+	for _, err := range mine.Wanted(ctx) {
+		return err
+	}
+	for info, err := range p.Store.List(ctx, blob.Kept) {
+		if err != nil {
+			return err
+		}
+		if pending, err := mine.Pending(ctx, info.Name); err != nil || pending {
+			return err
+		}
+		foreign = ErrForeign
+	}
+	return foreign
+}
