@@ -13,6 +13,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/people/auditlog"
 	"kartei/people/invitation"
 	"kartei/people/notify"
@@ -101,7 +102,7 @@ var unpublished = op.List{
 	account.BeginSSO, account.SignInBySSO, account.BeginSSOInvited, account.AcceptBySSO,
 	account.Choose, account.SignOut, account.Forgot, account.Reset,
 	account.GetSession, account.Switch, account.Refresh, account.BeginSSOFresh, account.RefreshBySSO,
-	account.ListSessions, account.ListSignIns, account.EndSessions, account.ListActing, account.EndActing,
+	account.ListSessions, account.ListSignIns, account.EndSessions, agent.List, agent.End,
 	account.GetFactors, account.SetPassword, account.BeginTOTP, account.ConfirmTOTP, account.RemoveTOTP,
 	account.RenewRecoveryCodes,
 	account.BeginPasskey, account.AddPasskey, account.RemovePasskey, account.BeginSSOLink, account.LinkSSO,

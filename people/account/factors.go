@@ -58,10 +58,11 @@ const (
 	maxPasskeys = 20
 )
 
-// GetFactors returns the factors of the caller's account.
-var GetFactors = op.New("factors.get", op.Read, getFactors, op.By(op.Member), op.Always, op.Setup)
+// GetFactors is ReadFactors as an operation.
+var GetFactors = op.New("factors.get", op.Read, ReadFactors, op.By(op.Member), op.Always, op.Setup)
 
-func getFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
+// ReadFactors returns the factors of the caller's account.
+func ReadFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Factors{}, err

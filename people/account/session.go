@@ -95,6 +95,13 @@ func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	return s, err
 }
 
+// Of returns the id of the account of the caller's session, and the number of the organization
+// of its person. Callers with another kind of credential get a fault.NotFound.
+func Of(ctx context.Context, c *op.Call) (account string, home int64, err error) {
+	s, err := ownSession(ctx, c)
+	return s.account.id, s.home, err
+}
+
 func (s *own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
 
 // GetSession returns the session of the caller.
@@ -193,10 +200,11 @@ type Browser struct {
 	Agent            string       `json:"agent"`
 }
 
-// ListSessions returns the sessions of the caller's account, the newest first.
-var ListSessions = op.New("sessions.list", op.Read, listSessions, op.By(op.Member), op.Always)
+// ListSessions is ReadSessions as an operation.
+var ListSessions = op.New("sessions.list", op.Read, ReadSessions, op.By(op.Member), op.Always)
 
-func listSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
+// ReadSessions returns the sessions of the caller's account, the newest first.
+func ReadSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return access.List[Browser]{}, err
@@ -213,17 +221,17 @@ func listSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Brows
 	return access.PageOf(all, access.MaxPage), err
 }
 
-// EndInput is the input of EndSessions: the id of one session, or all others.
+// EndInput is the input of EndOwn: the id of one session, or all others.
 type EndInput struct {
 	ID     string `json:"id,omitempty"`
 	Others bool   `json:"others,omitempty"`
 }
 
-// EndSessions ends sessions of the caller's account.
-var EndSessions = op.New("sessions.end", op.Administer, endSessions, op.By(op.Member), op.Always,
-	op.Audited("session.end"))
+// EndSessions is EndOwn as an operation.
+var EndSessions = op.New("sessions.end", op.Administer, EndOwn, op.By(op.Member), op.Always, op.Audited("session.end"))
 
-func endSessions(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
+// EndOwn ends sessions of the caller's account. One that has ended is a fault.NotFound.
+func EndOwn(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
@@ -287,4 +295,44 @@ func endOthers(ctx context.Context, c *op.Call, account, but string) error {
 		return err
 	}
 	return signin.EndTickets(ctx, c.Tx, account, "")
+}
+
+// EndSignIns ends the other sessions of the caller's account, and all its passkeys and links with
+// single sign-on. kept says that these stay: the sign-in is not recent, or nobody could sign in
+// without them.
+func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	c.Audit.Hidden("sessions", true)
+	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
+		return false, err
+	}
+	f, err := factorsOf(ctx, c.Tx, &s.account)
+	if err != nil {
+		return false, err
+	}
+	links, err := identities(ctx, c, s.account.id)
+	if err != nil || f.passkeys == 0 && len(links) == 0 {
+		return false, err
+	}
+	serves, err := s.passwordServes(ctx, c)
+	if err != nil || !serves || c.Actor.Recent(c.Now) != nil {
+		return true, err
+	}
+	for _, statement := range []string{deletePasskeys, deleteIdentities} {
+		if _, err := c.Tx.Exec(ctx, statement, s.account.id); err != nil {
+			return false, err
+		}
+	}
+	c.Audit.Hidden("passkeys", f.passkeys > 0)
+	c.Audit.Hidden("sso", len(links) > 0)
+	if err := dropCodes(ctx, c, s.account.id); err != nil {
+		return false, err
+	}
+	if err := s.withoutLink(ctx, c); err != nil {
+		return false, err
+	}
+	return false, tell(ctx, c, s.account.id, allEnded)
 }
