@@ -66,8 +66,8 @@ var floors = [][]string{
 	{"record/lookup", "transfer/imports/source", "transfer/process"},
 	// How somebody leaves: all of their records, then the person.
 	{"people/offboarding"},
-	// The notices of access that was given.
-	{"people/gains"},
+	// The notices of access that was given. What people set for themselves.
+	{"people/gains", "people/profile"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
 	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk"},

@@ -20,6 +20,7 @@ import (
 	"kartei/people/offboarding"
 	"kartei/people/organization"
 	"kartei/people/principal"
+	"kartei/people/profile"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -107,7 +108,7 @@ var unpublished = op.List{
 	account.RenewRecoveryCodes,
 	account.BeginPasskey, account.AddPasskey, account.RemovePasskey, account.BeginSSOLink, account.LinkSSO,
 	account.UnlinkSSO,
-	account.ChangeEmail, account.ConfirmEmail, account.GetProfile, account.SetProfile,
+	account.ChangeEmail, account.ConfirmEmail, profile.Get, profile.Set,
 
 	organization.List, organization.Create, organization.Get, oauth.SetOrganization, organization.Erase,
 	principal.ListUsers, principal.GetUser, offboarding.Holds, principal.CreateUser, principal.SetUser,

@@ -20,6 +20,7 @@ import (
 	"kartei/people/invitation"
 	"kartei/people/notify"
 	"kartei/people/principal"
+	"kartei/people/profile"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -1182,7 +1183,7 @@ func TestChangeOfAddress(t *testing.T) {
 		}
 		w.ask("signin.password", account.PasswordInput{Email: "ida@neu.example", Password: somePassword}, nil, 401)
 		w.signIn("ida@anders.example", somePassword, "signedIn")
-		var p account.Profile
+		var p profile.Profile
 		w.ask("profile.get", struct{}{}, &p, 200)
 		if info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{
 			ID: joinedPrincipal(t, o, "ida@anders.example"),
@@ -1201,7 +1202,7 @@ func TestChangeOfAddress(t *testing.T) {
 func TestProfile(t *testing.T) {
 	o := office(t)
 	v, _ := join(t, o, o.ID, "ida@neu.example", access.Viewer)
-	var p account.Profile
+	var p profile.Profile
 	v.ask("profile.get", struct{}{}, &p, 200)
 	if p.Zone != "Europe/Berlin" || p.Theme != "system" || !*p.SingleKeys || p.Language != "de" {
 		t.Errorf("%+v", p)

@@ -22,6 +22,7 @@ import (
 	"kartei/kit/masterkey"
 	"kartei/kit/progress"
 	"kartei/people/account"
+	"kartei/people/principal"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/lookup"
@@ -171,7 +172,7 @@ func (d *desk) begin(ctx context.Context, f founder, o *office) (err error) {
 		if err != nil {
 			return err
 		}
-		if err = account.Join(ctx, tx, member, name); err != nil {
+		if err = principal.Join(ctx, tx, member, name); err != nil {
 			return err
 		}
 		token, _, err = access.BeginSession(ctx, tx, now, access.NewSession{

@@ -405,7 +405,7 @@ func (f *founder) hire(ctx context.Context) (c clerk, err error) {
 		if _, err = tx.Exec(ctx, `delete from sessions where principal_id = $1`, c.users[1]); err != nil {
 			return err
 		}
-		if err = account.Join(ctx, tx, c.users[1], name); err != nil {
+		if err = principal.Join(ctx, tx, c.users[1], name); err != nil {
 			return err
 		}
 		return account.Provide(ctx, tx, now, c.users[1], c.email, hash)

@@ -13,13 +13,13 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/notify"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
 
 const (
 	insertAccount = `insert into accounts (id, email, email_folded, created_at) values ($1, $2, $3, $4)`
-	joinAccount   = `update principals set account_id = $2 where id = $1`
 
 	accountMembers       = `a.id, a.email, a.password, a.totp_secret, a.totp_step, a.totp_since, a.password_changed_at`
 	accountColumns       = `select ` + accountMembers + ` from accounts a`
@@ -49,17 +49,11 @@ func create(ctx context.Context, tx db.Tx, now clock.Micros, name, email string)
 	return err
 }
 
-// Join makes a principal a person of an account.
-func Join(ctx context.Context, tx db.Tx, principal, account string) error {
-	_, err := tx.Exec(ctx, joinAccount, principal, account)
-	return err
-}
-
-// Provide sets the password of a principal's account, by its hash. A principal
-// without an account gets one.
-func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, hash string) error {
+// Provide sets the password of a person's account, by its hash. A person without an account
+// gets one.
+func Provide(ctx context.Context, tx db.Tx, now clock.Micros, person, email, hash string) error {
 	var name string
-	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
+	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, person).Scan(&name)
 	if err != nil {
 		return err
 	}
@@ -67,7 +61,7 @@ func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, 
 		if name, err = Create(ctx, tx, now, email); err != nil {
 			return err
 		}
-		if err = Join(ctx, tx, principal, name); err != nil {
+		if err = principal.Join(ctx, tx, person, name); err != nil {
 			return err
 		}
 	}

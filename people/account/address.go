@@ -10,6 +10,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/input"
 	"kartei/people/notify"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -103,10 +104,6 @@ const (
 	// is missing was confirmed.
 	addressTickets = `select data from sign_in_tickets where account_id = $1 and kind = 'address' and expires_at > $2`
 	updateEmail    = `update accounts set email = $2, email_folded = $3, unconfirmed = false where id = $1`
-	// movePersons gives the persons of the account the new address for messages, if
-	// they had the old one, and nobody of their organization has the new one.
-	movePersons = `update principals set email = $2, email_folded = $3 where account_id = $1 and email_folded = $4
-		and not exists (select 1 from principals o where o.organization = principals.organization and o.email_folded = $3 and o.id <> principals.id)`
 )
 
 // checkLink refuses a link that is not valid before a transaction begins.
@@ -155,8 +152,7 @@ func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirm
 	if err != nil {
 		return ConfirmResult{}, err
 	}
-	folded := access.FoldEmail(m.To)
-	if _, err := c.Tx.Exec(ctx, updateEmail, account, m.To, folded); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateEmail, account, m.To, access.FoldEmail(m.To)); err != nil {
 		if errors.Is(err, db.ErrDuplicate) {
 			err = unknown(db.ErrNoRows)
 		}
@@ -165,6 +161,5 @@ func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirm
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return ConfirmResult{}, err
 	}
-	_, err = c.Tx.Exec(ctx, movePersons, account, m.To, folded, access.FoldEmail(a.email))
-	return ConfirmResult{"changed"}, err
+	return ConfirmResult{"changed"}, principal.MoveEmail(ctx, c.Tx, account, a.email, m.To)
 }

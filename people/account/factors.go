@@ -11,6 +11,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
+	"kartei/kit/input"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -501,11 +502,11 @@ func registered(
 	if desk(c).Passkeys == nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
 	}
-	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: tidyName(in.Name), CreatedAt: c.Now}
+	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: input.TidyName(in.Name), CreatedAt: c.Now}
 	if p.Name == "" {
 		p.Name = "Passkey"
 	}
-	if code, limit := checkName(p.Name); code != "" {
+	if code, limit := input.CheckName(p.Name); code != "" {
 		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
 	}
 	kept, err := desk(c).OpenCeremony(c.Now, kind, in.Ticket)

@@ -12,6 +12,7 @@ import (
 	"kartei/kit/id"
 	"kartei/people/audit"
 	"kartei/people/invitation"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -139,7 +140,7 @@ func joinInvited(
 	if err != nil {
 		return person, "", err
 	}
-	err = Join(ctx, c.Tx, person.ID, account)
+	err = principal.Join(ctx, c.Tx, person.ID, account)
 	if errors.Is(err, db.ErrDuplicate) {
 		err = orRefuse(nil, alreadyThere)
 	}

@@ -3,7 +3,6 @@ package account
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"kartei/access"
@@ -12,6 +11,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/people/notify"
+	"kartei/people/profile"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -24,7 +24,7 @@ type Session struct {
 	// Principal is the person that the session acts as.
 	Principal Person `json:"principal"`
 	// Preferences are how the person wants the pages to be.
-	Preferences Preferences `json:"preferences"`
+	Preferences profile.Preferences `json:"preferences"`
 	// Organization is the one that the call acts in: a live one or its sandbox.
 	Organization access.OrganizationInfo `json:"organization"`
 	// Scopes are what the person may do at present, sorted. Administers says that
@@ -118,10 +118,9 @@ func getSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err erro
 	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
 	s.Bell, s.HasKey, s.Mails = mine.bell, mine.hasKey, notify.Mails.In(c)
 	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
-	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
+	if s.Preferences, err = profile.ReadPreferences(mine.preferences); err != nil {
 		return s, err
 	}
-	s.Preferences = s.Preferences.withDefaults()
 	if s.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
 		return s, err
 	}

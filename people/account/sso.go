@@ -12,6 +12,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
+	"kartei/kit/input"
 	"kartei/people/audit"
 	"kartei/people/invitation"
 	"kartei/people/principal"
@@ -126,8 +127,8 @@ func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q questi
 	if _, err := invitation.Open(ctx, c, in.Token); err != nil {
 		return Redirect{}, err
 	}
-	if in.Name = tidyName(in.Name); in.Name != "" {
-		if code, limit := checkName(in.Name); code != "" {
+	if in.Name = input.TidyName(in.Name); in.Name != "" {
+		if code, limit := input.CheckName(in.Name); code != "" {
 			return Redirect{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
 		}
 	}

@@ -407,34 +407,34 @@ func (o *Office) Session(principal string) (token string) {
 
 // Session signs a principal of a database in, and returns the token of the session.
 // A principal without an account gets one.
-func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token string) {
+func Session(t testing.TB, d db.DB, c clock.Clock, id string) (token string) {
 	t.Helper()
 	joining.Lock() // only one caller makes the account of a principal
 	defer joining.Unlock()
 	now := clock.Now(c)
 	err := d.Write(context.Background(), func(tx db.Tx) error {
-		p, err := access.PrincipalIn(context.Background(), tx, "", principal)
+		p, err := access.PrincipalIn(context.Background(), tx, "", id)
 		if err != nil {
 			return err
 		}
 		var name string
 		err = tx.QueryRow(context.Background(), `select coalesce(account_id, '') from principals where id = $1`,
-			principal).Scan(&name)
+			id).Scan(&name)
 		if err != nil {
 			return err
 		}
 		if name == "" {
-			name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, principal+"@example.com"))
+			name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, id+"@example.com"))
 			if err != nil {
 				return err
 			}
-			if err = account.Join(context.Background(), tx, principal, name); err != nil {
+			if err = principal.Join(context.Background(), tx, id, name); err != nil {
 				return err
 			}
 		}
 		token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
 			ProvenAt: now,
-			Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1",
+			Account:  name, Organization: p.Home, Principal: id, Address: "192.0.2.1",
 			Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
 		})
 		return err

@@ -4,6 +4,7 @@ package signin
 import (
 	"kartei/api/op"
 	"kartei/people/account"
+	"kartei/people/profile"
 	"kartei/web/shell"
 )
 
@@ -41,8 +42,8 @@ var Pages = []shell.Page{
 	shell.Private("POST", "/confirm", op.List{account.Refresh}, confirm, shell.Enrols),
 	shell.Private("POST", "/confirm/passkey", op.List{account.AskPasskey}, showPasskeyOptions, shell.Enrols),
 
-	shell.Private("GET", "/settings/profile", op.List{account.GetProfile}, showProfile),
-	shell.Private("POST", "/settings/profile", op.List{account.SetProfile}, saveProfile),
+	shell.Private("GET", "/settings/profile", op.List{profile.Get}, showProfile),
+	shell.Private("POST", "/settings/profile", op.List{profile.Set}, saveProfile),
 	shell.Private("GET", "/settings/security", op.List{account.GetFactors, account.ListSessions, account.ListSignIns}, showSecurity, shell.Enrols),
 	shell.Private("GET", "/settings/security/password", op.List{account.GetFactors}, showPassword, shell.Enrols),
 	shell.Private("POST", "/settings/security/password", op.List{account.SetPassword}, savePassword, shell.Enrols),
