@@ -7,11 +7,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/url"
 	"reflect"
-	"strings"
 	"time"
 
+	"kartei/api/internal/header"
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/upload"
@@ -122,45 +121,9 @@ func (f *File) Refuse() *Response {
 // displayed, because its content comes from clients and is not trusted.
 func (c *call) setFileHeaders(f *op.File, set func(name, value string)) {
 	set("Content-Type", f.ContentType)
-	set("Content-Disposition", disposition(f.Name))
+	set("Content-Disposition", header.Disposition(f.Name))
 	set("Content-Security-Policy", "default-src 'none'; sandbox")
 	if sum, err := hex.DecodeString(f.SHA256); err == nil {
 		set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":") // RFC 9530
 	}
-}
-
-// disposition returns the header that names the file: in ASCII for very old
-// clients, and in full (RFC 6266, section 4.3, and RFC 8187).
-func disposition(name string) string {
-	plain := strings.Map(func(c rune) rune {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '%' {
-			return '_'
-		}
-		return c
-	}, name)
-	if device(name) { // Windows would open the device
-		plain, name = "_"+plain, "_"+name
-	}
-	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + extended(name)
-}
-
-// extended percent-encodes all characters outside RFC 8187's attr-char,
-// including those that url.PathEscape leaves.
-func extended(name string) string {
-	return strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", "*", "%2A", ":", "%3A", "@", "%40", "=", "%3D", ",",
-		"%2C", ";", "%3B").Replace(url.PathEscape(name))
-}
-
-// device reports whether a name is a Windows device's name, with any suffix.
-func device(name string) bool {
-	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
-	switch base = strings.TrimRight(base, " "); base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	number, port := strings.CutPrefix(base, "COM")
-	if !port {
-		number, port = strings.CutPrefix(base, "LPT")
-	}
-	return port && number != "" && strings.Contains("0 1 2 3 4 5 6 7 8 9 ¹ ² ³", number) && !strings.Contains(number, " ")
 }
