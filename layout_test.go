@@ -76,7 +76,7 @@ var floors = [][]string{
 	{"people/agent", "transfer/exports"},
 	// The frozen documents of the versions, and what they say, enforced.
 	{"api/openapi", "api/schema/pattern", "api/words"},
-	{"api/schema", "api/internal/header"},
+	{"api/schema", "api/release", "api/internal/header"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "integration/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

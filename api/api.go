@@ -15,6 +15,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/api/openapi"
+	"kartei/api/release"
 	"kartei/api/schema"
 	"kartei/integration/batch"
 	"kartei/integration/key"
@@ -71,7 +72,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Versions are the served versions, the oldest first. At least one must not
 	// be a candidate.
-	Versions []Version
+	Versions []release.Version
 	// CursorKey has 32 secret bytes, the same on all replicas.
 	CursorKey []byte
 	// Answers encrypts stored answers, with the same keys on all replicas.
@@ -180,7 +181,7 @@ func New(o Options) (*API, error) {
 // the API itself does.
 func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	all := op.Services{
-		Cursors: cursors, Families: Families, Versions: Names(o.Versions), DocsBase: o.DocsBase,
+		Cursors: cursors, Families: Families, Versions: release.Names(o.Versions), DocsBase: o.DocsBase,
 		BaseURL: o.BaseURL, Logger: o.Logger,
 	}
 	own := []op.ServiceValue{
@@ -198,7 +199,7 @@ func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 }
 
 // serve compiles the documents of the versions.
-func (a *API) serve(versions []Version) error {
+func (a *API) serve(versions []release.Version) error {
 	for i, v := range versions {
 		document, _ := openapi.Document(v.Name)
 		rules, err := rulesOf(v.Name, document)
@@ -218,11 +219,11 @@ func (a *API) serve(versions []Version) error {
 	if a.current == "" {
 		return errors.New("api: no version is current")
 	}
-	rules, err := rulesOf(Internal.Name, openapi.OfSessions())
+	rules, err := rulesOf(release.Internal.Name, openapi.OfSessions())
 	if err != nil {
 		return fmt.Errorf("api: the internal version: %w", err)
 	}
-	a.internal = &servedVersion{Version: Internal, rules: rules, svcVersion: []string{Internal.Name}}
+	a.internal = &servedVersion{Version: release.Internal, rules: rules, svcVersion: []string{release.Internal.Name}}
 	return nil
 }
 
@@ -233,14 +234,14 @@ var compiled sync.Map // by version; a func() (*schema.Document, error)
 // rulesOf returns the rules of a version's document, which the APIs of a process share.
 func rulesOf(version string, document []byte) (*schema.Document, error) {
 	once, _ := compiled.LoadOrStore(version,
-		sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, later) }))
+		sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, release.First) }))
 	return once.(func() (*schema.Document, error))()
 }
 
 // document returns the frozen document of a served version. A caller of the
 // internal version, which is not shown, gets the current one.
 func (a *API) document(version string) ([]byte, bool) {
-	if version == Internal.Name {
+	if version == release.Internal.Name {
 		version = a.current
 	}
 	if a.versions[version] == nil {

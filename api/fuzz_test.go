@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
 	"kartei/record"
@@ -99,7 +100,7 @@ func FuzzMergePatch(f *testing.F) {
 	const before = `{"lastName":"Berg","firstName":"Anna","email":null,"note":"alt","tags":["a","b","c"],
 		"address":{"street":"Weg 1","postalCode":"50667","city":"Köln","region":null,"country":"DE"},"visibility":"organization"}`
 	a := &API{versions: map[string]*servedVersion{}}
-	if err := a.serve(VersionsIn("production")); err != nil {
+	if err := a.serve(release.VersionsIn("production")); err != nil {
 		f.Fatal(err)
 	}
 	rules := a.versions[a.current].rules

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/instance/sample"
 	"kartei/integration/key"
 	"kartei/kit/clock"
@@ -217,7 +217,7 @@ func batches(p *people, n int) <-chan []contact.Fields {
 
 // operator administers the database.
 func (f *founder) operator() *operator.Operator {
-	return operator.New(f.db, clock.System, f.directory, api.Names(api.Versions)...)
+	return operator.New(f.db, clock.System, f.directory, release.Names(release.Versions)...)
 }
 
 func memberKey(ctx context.Context, d *operator.Operator, organization, user string) (string, error) {

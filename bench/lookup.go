@@ -17,6 +17,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -208,7 +209,7 @@ func (d *desk) open(f founder, answers masterkey.Vault) (err error) {
 	limits := limit.Open(limit.Config{}, clock.System, limit.Options{DB: d.db, Replica: "bench"})
 	d.api, err = api.New(api.Options{
 		DB: d.db, Access: f.directory, Limiter: limits, Clock: clock.System, Logger: slog.New(slog.DiscardHandler),
-		Versions: api.Versions, CursorKey: make([]byte, 32), Answers: answers,
+		Versions: release.Versions, CursorKey: make([]byte, 32), Answers: answers,
 	})
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
 	"kartei/people/organization"
@@ -141,7 +142,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		return nil, err
 	}
 	directory := access.NewDirectory(d, clock.System, access.Options{})
-	by := operator.New(d, clock.System, directory, api.Names(api.Versions)...)
+	by := operator.New(d, clock.System, directory, release.Names(release.Versions)...)
 	say("%s organizations: making them", number(float64(b.organizations)))
 	bar := progress.New(os.Stderr)
 	defer bar.End()

@@ -23,6 +23,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/integration/event"
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
@@ -434,7 +435,7 @@ func (f *founder) called(ctx context.Context, n int) error {
 			KeyID:        f.actor.Credential().ID, KidShort: "bench", PrincipalID: f.actor.PrincipalID(),
 			Operation: "contacts.get", Method: "GET",
 			Status: http.StatusOK, Duration: time.Duration(i%100) * time.Millisecond,
-			Address: netip.MustParseAddr("127.0.0.1"), Version: api.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
+			Address: netip.MustParseAddr("127.0.0.1"), Version: release.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
 		}
 		if i%50 == 0 {
 			e.Status, e.Code, e.Reason, e.Records = http.StatusUnauthorized, string(fault.Unauthenticated), "address", 0

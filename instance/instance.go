@@ -22,6 +22,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/extract"
 	"kartei/instance/config"
 	"kartei/integration/dispatch"
@@ -306,7 +307,7 @@ func (i *Instance) wire(ctx context.Context) error {
 func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Clock, o.Logger = i.clock, i.logger
 	o.MaxCalls = i.config.Server.MaxCalls
-	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
+	o.Versions = release.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
 	o.Answers = i.keys.Vault(replay.Purpose)
 	o.DocsBase, o.BaseURL = i.BaseURL, i.BaseURL

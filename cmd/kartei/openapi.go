@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"kartei/api"
 	"kartei/api/draft"
+	"kartei/api/openapi"
 )
 
 type openapiCmd struct {
@@ -18,7 +18,7 @@ type draftCmd struct {
 }
 
 func (c *draftCmd) Run(g *Globals) error {
-	if _, err := time.Parse(time.DateOnly, c.Version); err != nil && c.Version != api.Internal.Name {
+	if _, err := time.Parse(time.DateOnly, c.Version); err != nil && c.Version != openapi.Internal {
 		return usageError{fmt.Errorf("%s is not a version: versions are dates, YYYY-MM-DD", c.Version)}
 	}
 	document, err := draft.Document(c.Version)

@@ -22,6 +22,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/door/mcp"
 	"kartei/door/rest"
 	"kartei/extract"
@@ -61,7 +62,7 @@ var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 var Keys = masterkey.Ring{Current: masterkey.New()}
 
 // Current returns the name of the current version of the API.
-func Current() string { return api.Names(api.VersionsIn("production"))[0] }
+func Current() string { return release.Names(release.VersionsIn("production"))[0] }
 
 // AllScopes are the scopes of every family.
 var AllScopes = strings.Fields("companies:read companies:write contacts:read contacts:write documents:read documents:write " +
@@ -91,7 +92,7 @@ type Office struct {
 
 	worked   *signal // signaled when a job has ended
 	stopWork func()
-	versions []api.Version
+	versions []release.Version
 	// Limits counts the calls of this replica.
 	Limits *limit.Ledger
 
@@ -105,7 +106,7 @@ type Option func(*options)
 type options struct {
 	limits   limit.Config
 	replicas int
-	versions []api.Version
+	versions []release.Version
 	maxCalls int
 
 	transfers, transfersEach int
@@ -156,12 +157,12 @@ func Transfers(bound, each int) Option {
 func Documents(d *grant.Documents) Option { return func(o *options) { o.documents = d } }
 
 // Versions sets the versions that are served instead of production's versions.
-func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
+func Versions(v ...release.Version) Option { return func(o *options) { o.versions = v } }
 
 // New opens an office on d, which must be migrated. It is closed with the test.
 func New(t testing.TB, d db.DB, with ...Option) *Office {
 	t.Helper()
-	o := options{replicas: 1, versions: api.VersionsIn("production")}
+	o := options{replicas: 1, versions: release.VersionsIn("production")}
 	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
 		o.replicas = n
 	}
@@ -176,7 +177,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	c := clock.NewFake(Begin)
 	office := &Office{TB: t, DB: d, Clock: c, Logged: new(LogCollector), versions: o.versions}
 	office.Directory = office.directory()
-	office.Operator = operator.New(d, c, office.Directory, api.Names(o.versions)...)
+	office.Operator = operator.New(d, c, office.Directory, release.Names(o.versions)...)
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() {
 		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -315,7 +316,7 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	}
 	r.DB = d
 	r.Directory = r.directory()
-	r.Operator = operator.New(d, r.Clock, r.Directory, api.Names(o.versions)...)
+	r.Operator = operator.New(d, r.Clock, r.Directory, release.Names(o.versions)...)
 	r.open()
 	return &r
 }

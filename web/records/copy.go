@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kartei/api"
+	"kartei/api/release"
 	"kartei/web/shell"
 )
 
@@ -48,7 +49,7 @@ func curlsOf(v *shell.Request, f *Family, record shell.Values) curls {
 // PreviewOf returns the header that a call of an operation needs, if it is a preview
 // in the current version.
 func PreviewOf(operation string) string {
-	current := api.Names(api.Versions)[0]
+	current := release.Names(release.Versions)[0]
 	for i := range api.Operations {
 		if o := &api.Operations[i]; o.ID == operation && o.Channel.Preview(current) {
 			return ` -H 'Svc-Preview: true'`
