@@ -17,6 +17,8 @@ import (
 	"kartei/api/openapi"
 	"kartei/api/release"
 	"kartei/api/schema"
+	"kartei/api/transit"
+	"kartei/api/watch"
 	"kartei/integration/batch"
 	"kartei/integration/key"
 	"kartei/integration/limit"
@@ -93,7 +95,7 @@ type Options struct {
 	// organization; a further one gets 429 RATE_LIMITED. Zero means 32.
 	MaxTransfers, MaxTransfersEach int
 	// Transfers, if set, observes files in transit.
-	Transfers TransferObserver
+	Transfers transit.Observer
 	// Observe, if set, is called with every answer.
 	Observe func(Observation)
 	// Tracer, if set, records calls as spans.
@@ -139,8 +141,8 @@ type API struct {
 	lastCall atomic.Int64 // start of the last call, in microseconds
 	// declared fills the limit headers while the caller is unknown.
 	declared  limit.Decision
-	transfers transfers
-	watches   watches
+	transfers *transit.Counter
+	watches   *watch.Hub
 }
 
 // New returns an API. It fails if a frozen document cannot be compiled.
@@ -163,17 +165,8 @@ func New(o Options) (*API, error) {
 	}
 	a.declared = o.Limiter.Declared(limit.Charge{})
 	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
-	a.transfers = transfers{
-		limit:    cmp.Or(o.MaxTransfers, 256),
-		each:     cmp.Or(o.MaxTransfersEach, 32),
-		observer: o.Transfers,
-		now:      o.Clock.Now,
-		of:       map[int64]int{},
-	}
-	a.watches = watches{each: map[string]int{}, end: make(chan struct{})}
-	if o.Transfers == nil {
-		a.transfers.observer = noObserver{}
-	}
+	a.transfers = transit.NewCounter(o.MaxTransfers, o.MaxTransfersEach, o.Transfers, o.Clock.Now)
+	a.watches = watch.NewHub(watch.Options{DB: o.DB, Access: o.Access, Clock: o.Clock, Ready: a.Ready, Families: Families})
 	return a, nil
 }
 
@@ -293,3 +286,12 @@ func (a *API) Ready() error {
 	}
 	return nil
 }
+
+// Watch tells a person in which families records have changed; see watch.Hub.
+func (a *API) Watch(ctx context.Context, who Credential, from netip.Addr, tell func(families []string) error) error {
+	return a.watches.Watch(ctx, who, from, tell)
+}
+
+// EndWatches ends all watches, also later ones. A process that stops would wait
+// for them.
+func (a *API) EndWatches() { a.watches.End() }

@@ -12,6 +12,7 @@ import (
 
 	"kartei/api/internal/header"
 	"kartei/api/op"
+	"kartei/api/transit"
 	"kartei/kit/fault"
 	"kartei/record/upload"
 	"kartei/store/blob"
@@ -25,7 +26,7 @@ type File struct {
 	Created  time.Time
 	call     *call
 	api      *API
-	transfer *Transfer
+	transfer *transit.Transfer
 	err      error
 	code     string // of the problem, or empty
 }
@@ -35,16 +36,28 @@ func (o *Operation) AnswersFile() bool {
 	return o.Output == reflect.TypeFor[op.File]()
 }
 
+// beginTransfer begins the transfer of a file. It is refused with 503 while calls are, and with
+// 429 if there are too many transfers.
+func (a *API) beginTransfer(organization int64, direction string) (*transit.Transfer, error) {
+	if err := a.Ready(); err != nil {
+		return nil, err
+	}
+	return a.transfers.Begin(organization, direction)
+}
+
+// Transfers returns the number of files in transit.
+func (a *API) Transfers() int { return a.transfers.Count() }
+
 // openFile opens the file of the answer.
 func (a *API) openFile(ctx context.Context, c *call) error {
 	f := c.result.file
-	t, err := a.Transfer(c.actor.Org(), Down)
+	t, err := a.beginTransfer(c.actor.Org(), transit.Down)
 	if err != nil {
 		return err
 	}
 	r, err := f.Open(ctx)
 	if err != nil {
-		t.End(Failed)
+		t.End(transit.Failed)
 	}
 	if errors.Is(err, blob.ErrNotExist) { // the record may have been deleted after it was read
 		gone := a.db.Read(ctx, func(tx db.Tx) error {
@@ -78,15 +91,15 @@ func (f *File) Moved(bytes int) { f.transfer.Moved(bytes) }
 // Sent completes the call, with the final status of the door. taken reports
 // whether the client received everything. Sent must be called once.
 func (f *File) Sent(status int, taken bool) {
-	c, how := f.call, Whole
+	c, how := f.call, transit.Whole
 	switch {
 	case f.err != nil:
-		how = Failed
+		how = transit.Failed
 		f.api.logOf(c).Error("file not sent completely", slog.String("request", c.id), slog.Any("error", f.err))
 	case !taken:
-		how = Broken
+		how = transit.Broken
 	case f.code != "":
-		how = Refused
+		how = transit.Refused
 	}
 	_ = f.end(how) // opened for reading only
 	f.api.settle(c)
@@ -94,7 +107,7 @@ func (f *File) Sent(status int, taken bool) {
 }
 
 // Close ends the transfer without sending any of the file.
-func (f *File) Close() error { return f.end(Refused) }
+func (f *File) Close() error { return f.end(transit.Refused) }
 
 func (f *File) end(how string) error {
 	f.transfer.End(how)

@@ -23,6 +23,7 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/api/release"
+	"kartei/api/transit"
 	"kartei/extract"
 	"kartei/instance/config"
 	"kartei/integration/dispatch"
@@ -285,7 +286,7 @@ func (i *Instance) wire(ctx context.Context) error {
 		Access:    i.Directory,
 		Log:       i.Log,
 		Limiter:   countedLimiter{i.limits, i.metrics},
-		Transfers: i.metrics.Transfers(api.Up, api.Down),
+		Transfers: i.metrics.Transfers(transit.Up, transit.Down),
 	})
 	if err != nil {
 		return err
