@@ -15,6 +15,7 @@ import (
 	"kartei/people/account"
 	"kartei/people/agent"
 	"kartei/people/auditlog"
+	"kartei/people/identity"
 	"kartei/people/invitation"
 	"kartei/people/notify"
 	"kartei/people/offboarding"
@@ -100,7 +101,7 @@ var Table = []Operation{
 // ever offer it.
 var unpublished = op.List{
 	account.SignInByPassword, account.SignInBySecond, account.AskPasskey, account.SignInByPasskey,
-	account.BeginSSO, account.SignInBySSO, account.BeginSSOInvited, account.AcceptBySSO,
+	identity.Begin, account.SignInBySSO, identity.BeginInvited, account.AcceptBySSO,
 	account.Choose, account.SignOut, account.Forgot, account.Reset,
 	account.GetSession, account.Switch, account.Refresh, account.BeginSSOFresh, account.RefreshBySSO,
 	account.ListSessions, account.ListSignIns, account.EndSessions, agent.List, agent.End,

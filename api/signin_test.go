@@ -17,6 +17,7 @@ import (
 	"kartei/people/account"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
+	"kartei/people/identity"
 	"kartei/people/invitation"
 	"kartei/people/notify"
 	"kartei/people/principal"
@@ -222,20 +223,20 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	return map[string]any{
 		"signin.ssoBegin": func() any {
 			o.SignInBy(ssotest.Forge(t).Client(t, o.Clock))
-			return account.SSOTo{Next: "/contacts"}
+			return identity.To{Next: "/contacts"}
 		},
 		"signin.sso": func() any {
 			f := ssotest.Forge(t)
 			v, _ := bySSO(t, o, f, apitest.Fresh())
-			return v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+			return v.back(f, v.begin("signin.ssoBegin", identity.To{}))
 		},
-		"signin.ssoInvited": func() any { return account.SSOInvitation{Token: invite(t, o, freshEmail())} },
+		"signin.ssoInvited": func() any { return identity.Invitation{Token: invite(t, o, freshEmail())} },
 		"signin.ssoAccept": func() any {
 			f, email := ssotest.Forge(t), freshEmail()
 			f.Claims = claims("sub-"+email, email, true)
 			o.SignInBy(f.Client(t, o.Clock))
 			v := visit(t, o)
-			return v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email)}))
+			return v.back(f, v.begin("signin.ssoInvited", identity.Invitation{Token: invite(t, o, email)}))
 		},
 		"factors.ssoBegin": func() any {
 			mine().unlinkAll()
@@ -255,12 +256,12 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		},
 		"session.ssoBegin": func() any {
 			mine().link(ssotest.Forge(t), apitest.Fresh())
-			return account.SSOTo{}
+			return identity.To{}
 		},
 		"session.ssoRefresh": func() any {
 			f, v := ssotest.Forge(t), mine()
 			v.link(f, apitest.Fresh())
-			return v.back(f, v.begin("session.ssoBegin", account.SSOTo{}))
+			return v.back(f, v.begin("session.ssoBegin", identity.To{}))
 		},
 	}
 }

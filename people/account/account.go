@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/notify"
@@ -266,32 +264,5 @@ func desk(c *op.Call) *signin.Desk { return signin.Service.In(c) }
 
 // attempt counts an attempt in a transaction of its own.
 func attempt(ctx context.Context, c *op.Call, limits ...signin.Limit) error {
-	return throttled(desk(c).Attempt(ctx, c.Now, limits...))
+	return signin.Throttled(desk(c).Attempt(ctx, c.Now, limits...))
 }
-
-// throttled turns a wait into 429, and a full queue of passwords too.
-func throttled(err error) error {
-	if left := signin.Waits(err); left > 0 {
-		return tooMany(left)
-	}
-	if errors.Is(err, signin.ErrBusy) {
-		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
-	}
-	return err
-}
-
-func tooMany(left time.Duration) error {
-	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: tooManyAttempts}
-}
-
-var tooManyAttempts = i18n.Text("Too many attempts. Please wait a moment. With a passkey, or by 'Forgot password', you can sign in at once.")
-
-// unknown returns the one 404 for tickets and links.
-func unknown(err error) error {
-	if errors.Is(err, db.ErrNoRows) {
-		return &fault.Fault{Code: fault.NotFound, Detail: noTicket}
-	}
-	return err
-}
-
-var noTicket = i18n.Text("This has expired, or was completed already. Please start again.")

@@ -47,7 +47,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	case !notify.Mails.In(c):
 		return op.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: noMails}
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
+	if err := signin.Throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
 		return op.Nothing{}, err
 	}
 	c.Audit.About(s.home, c.Actor.PrincipalID())
@@ -110,7 +110,7 @@ const (
 func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
 	return nothing, c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)
-		return unknown(err)
+		return signin.Unknown(err)
 	})
 }
 
@@ -123,15 +123,15 @@ func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirm
 	var m addressTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
 	if err != nil {
-		return ConfirmResult{}, unknown(err)
+		return ConfirmResult{}, signin.Unknown(err)
 	}
 	// of both links at the same time the second one sees that the first is taken
 	if err = lock(ctx, c.Tx, account); err != nil {
-		return ConfirmResult{}, unknown(err)
+		return ConfirmResult{}, signin.Unknown(err)
 	}
 	account, err = signin.Take(ctx, c.Tx, c.Now, signin.Address, in.Token, &m)
 	if err != nil {
-		return ConfirmResult{}, unknown(err)
+		return ConfirmResult{}, signin.Unknown(err)
 	}
 	left, err := db.Values[string](ctx, c.Tx, addressTickets, account, c.Now)
 	if err != nil {
@@ -154,7 +154,7 @@ func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirm
 	}
 	if _, err := c.Tx.Exec(ctx, updateEmail, account, m.To, access.FoldEmail(m.To)); err != nil {
 		if errors.Is(err, db.ErrDuplicate) {
-			err = unknown(db.ErrNoRows)
+			err = signin.Unknown(db.ErrNoRows)
 		}
 		return ConfirmResult{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/input"
+	"kartei/people/identity"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -28,8 +29,8 @@ type Factors struct {
 	RecoveryCodes int64     `json:"recoveryCodes"`
 	Passkeys      []Passkey `json:"passkeys"`
 	// SSO is the name of the OpenID provider, empty if the instance has none.
-	SSO        string     `json:"sso"`
-	Identities []Identity `json:"identities"`
+	SSO        string              `json:"sso"`
+	Identities []identity.Identity `json:"identities"`
 	// KnownElsewhere counts the other browsers and networks that the account knows.
 	KnownElsewhere int64 `json:"knownElsewhere"`
 	// PasskeysPossible is false if the address of the instance allows none.
@@ -83,7 +84,7 @@ func ReadFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 	if f.KnownElsewhere, err = signin.CountDevices(ctx, c.Tx, c.Now, a.id, s.device); err != nil {
 		return f, err
 	}
-	if f.Identities, err = identities(ctx, c, a.id); err != nil {
+	if f.Identities, err = identity.Of(ctx, c, a.id); err != nil {
 		return f, err
 	}
 	found, err := db.List(ctx, c.Tx, func(row db.Row) (p Passkey, err error) {
@@ -152,7 +153,7 @@ func hashNew(ctx context.Context, c *op.Call, proof, password, email string) (st
 	}
 	turn, err := desk(c).Hasher.Reserve(signin.Origin{Proof: proof})
 	if err != nil {
-		return "", throttled(err)
+		return "", signin.Throttled(err)
 	}
 	defer turn.End()
 	return turn.Hash(ctx, password)
@@ -245,7 +246,7 @@ func (s *own) generating(ctx context.Context, c *op.Call, ticket string) (secret
 	var g generatorTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
 	if err != nil || account != s.account.id {
-		return nil, "", unknown(orNone(err))
+		return nil, "", signin.Unknown(orNone(err))
 	}
 	secret, _, err = desk(c).Secrets.Open(g.Sealed, account)
 	return secret, g.Sealed, err
@@ -291,7 +292,7 @@ func confirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (
 		return r, wrongCode("code")
 	}
 	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Generator, in.Ticket, nil); err != nil {
-		return r, unknown(err)
+		return r, signin.Unknown(err)
 	}
 	if _, err := c.Tx.Exec(ctx, updateTOTP, account, sealed, step, c.Now); err != nil {
 		return r, err
@@ -511,10 +512,10 @@ func registered(
 	}
 	kept, err := desk(c).OpenCeremony(c.Now, kind, in.Ticket)
 	if err != nil {
-		return p, unknown(err)
+		return p, signin.Unknown(err)
 	}
 	if err = signin.UseCeremony(ctx, c.Tx, c.Now, kind, kept); err != nil {
-		return p, unknown(err)
+		return p, signin.Unknown(err)
 	}
 	if owner.Account == "" {
 		owner.Account = string(kept.UserID)

@@ -9,6 +9,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/people/identity"
 	"kartei/people/notify"
 	"kartei/people/principal"
 	"kartei/people/signin"
@@ -143,10 +144,10 @@ func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, e
 			}
 		}
 		if err != nil {
-			return unknown(err)
+			return signin.Unknown(err)
 		}
 		a, err = byID(ctx, tx, l.account)
-		return unknown(err)
+		return signin.Unknown(err)
 	})
 	switch {
 	case err != nil:
@@ -173,7 +174,7 @@ func reset(ctx context.Context, c *op.Call, in NewByLink, l checkedLink) (op.Not
 		into = nil
 	}
 	if _, err := signin.Take(ctx, c.Tx, c.Now, l.kind, in.Token, into); err != nil {
-		return op.Nothing{}, unknown(err)
+		return op.Nothing{}, signin.Unknown(err)
 	}
 	a, err := byID(ctx, c.Tx, l.account)
 	if err != nil {
@@ -226,7 +227,7 @@ func confirmAddress(ctx context.Context, c *op.Call, account string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if _, err := c.Tx.Exec(ctx, deleteIdentities, account); err != nil {
+	if _, err := identity.RemoveAll(ctx, c.Tx, account); err != nil {
 		return err
 	}
 	return liftFactors(ctx, c, account)
@@ -362,7 +363,7 @@ func mailFactors(ctx context.Context, c *op.Call, account string) error {
 	if err != nil {
 		return err
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now,
+	if err := signin.Throttled(signin.Attempt(ctx, c.Tx, c.Now,
 		signin.MailLimit("factors", access.FoldEmail(a.email)))); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func checkSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codePro
 	var account string
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		account, err = signin.Read(ctx, tx, c.Now, signin.Second, in.Ticket, nil)
-		return unknown(err)
+		return signin.Unknown(err)
 	})
 	if err != nil {
 		return proof, err
@@ -93,7 +93,7 @@ func checkCode(
 		}
 		a, err := byID(ctx, tx, account)
 		if err != nil || a.totp == "" {
-			return unknown(err)
+			return signin.Unknown(err)
 		}
 		secret, _, err := desk(c).Secrets.Open(a.totp, account)
 		if err != nil {
@@ -164,7 +164,7 @@ func signInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeP
 	var b signInState
 	account, err := signin.Take(ctx, c.Tx, c.Now, signin.Second, in.Ticket, &b)
 	if err != nil || account != proof.account {
-		return SignedIn{}, unknown(orNone(err))
+		return SignedIn{}, signin.Unknown(orNone(err))
 	}
 	if err := proof.use(ctx, c); err != nil {
 		return SignedIn{}, err
@@ -257,7 +257,7 @@ func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInp
 		return used, err
 	}
 	if used.kept, err = desk(c).OpenCeremony(c.Now, signin.Ceremony, in.Ticket); err != nil {
-		return used, unknown(err)
+		return used, signin.Unknown(err)
 	}
 	owner := signin.Owner{Account: used.account}
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
@@ -278,7 +278,7 @@ var wrongPasskey = i18n.Text("This passkey does not sign in.")
 // take ends the ceremony, and stores the counter of the passkey.
 func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
 	if err := signin.UseCeremony(ctx, c.Tx, c.Now, signin.Ceremony, u.kept); err != nil {
-		return unknown(err)
+		return signin.Unknown(err)
 	}
 	n, err := c.Tx.Exec(ctx, updatePasskey, u.account, u.made.ID, u.made.Stored, c.Now)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/people/identity"
 	"kartei/people/notify"
 	"kartei/people/profile"
 	"kartei/people/signin"
@@ -312,7 +313,7 @@ func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	links, err := identities(ctx, c, s.account.id)
+	links, err := identity.Of(ctx, c, s.account.id)
 	if err != nil || f.passkeys == 0 && len(links) == 0 {
 		return false, err
 	}
@@ -320,10 +321,11 @@ func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
 	if err != nil || !serves || c.Actor.Recent(c.Now) != nil {
 		return true, err
 	}
-	for _, statement := range []string{deletePasskeys, deleteIdentities} {
-		if _, err := c.Tx.Exec(ctx, statement, s.account.id); err != nil {
-			return false, err
-		}
+	if _, err := c.Tx.Exec(ctx, deletePasskeys, s.account.id); err != nil {
+		return false, err
+	}
+	if _, err := identity.RemoveAll(ctx, c.Tx, s.account.id); err != nil {
+		return false, err
 	}
 	c.Audit.Hidden("passkeys", f.passkeys > 0)
 	c.Audit.Hidden("sso", len(links) > 0)

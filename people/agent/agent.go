@@ -17,6 +17,7 @@ import (
 	"kartei/kit/id"
 	"kartei/people/account"
 	"kartei/people/audit"
+	"kartei/people/identity"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
@@ -24,12 +25,12 @@ import (
 // Overview is all that acts for the account of the caller, in all of its organizations: what a
 // stranger may have left behind.
 type Overview struct {
-	Sessions   []account.Browser  `json:"sessions"`
-	Passkeys   []account.Passkey  `json:"passkeys"`
-	Identities []account.Identity `json:"identities"`
-	Keys       []Agent            `json:"keys"`
-	Grants     []Agent            `json:"grants"`
-	Endpoints  []Agent            `json:"endpoints"`
+	Sessions   []account.Browser   `json:"sessions"`
+	Passkeys   []account.Passkey   `json:"passkeys"`
+	Identities []identity.Identity `json:"identities"`
+	Keys       []Agent             `json:"keys"`
+	Grants     []Agent             `json:"grants"`
+	Endpoints  []Agent             `json:"endpoints"`
 	// Made is what the persons of the account made and what belongs to others.
 	Made []Creation `json:"made"`
 }
