@@ -68,8 +68,8 @@ var floors = [][]string{
 	{"people/offboarding"},
 	// The notices of access that was given. What people set for themselves.
 	{"people/gains", "people/profile"},
-	// Who accounts are at the OpenID provider.
-	{"people/identity"},
+	// Who accounts are at the OpenID provider, and their passkeys.
+	{"people/identity", "people/passkey"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
 	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk"},

@@ -20,6 +20,7 @@ import (
 	"kartei/people/identity"
 	"kartei/people/invitation"
 	"kartei/people/notify"
+	"kartei/people/passkey"
 	"kartei/people/principal"
 	"kartei/people/profile"
 	"kartei/people/signin"
@@ -139,9 +140,9 @@ func (v *visitor) code(secret []byte) string { return signin.TOTP(secret, v.o.Cl
 // addPasskey adds a passkey of a device.
 func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
 	v.Helper()
-	var q account.PasskeyQuestion
+	var q passkey.Question
 	v.ask("factors.passkeyOptions", struct{}{}, &q, 200)
-	v.ask("factors.passkeyAdd", account.NewPasskey{Ticket: q.Ticket, Name: "Telefon", Response: d.Create(q.Options)},
+	v.ask("factors.passkeyAdd", passkey.New{Ticket: q.Ticket, Name: "Telefon", Response: d.Create(q.Options)},
 		&p, 200)
 	return p
 }
@@ -149,7 +150,7 @@ func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
 // usePasskey returns the input of a sign-in by the passkey of a device.
 func (v *visitor) usePasskey(d *passkeytest.Device) account.PasskeyInput {
 	v.Helper()
-	var q account.PasskeyQuestion
+	var q passkey.Question
 	v.ask("signin.passkeyOptions", struct{}{}, &q, 200)
 	return account.PasskeyInput{Ticket: q.Ticket, Response: d.Get(q.Options)}
 }
@@ -289,9 +290,9 @@ func factorInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		},
 		"factors.recoveryCodes": func() any { mine().generate(); return struct{}{} },
 		"factors.passkeyAdd": func() any {
-			var q account.PasskeyQuestion
+			var q passkey.Question
 			mine().ask("factors.passkeyOptions", struct{}{}, &q, 200)
-			return account.NewPasskey{Ticket: q.Ticket, Name: "Geheim", Response: device(t).Create(q.Options)}
+			return passkey.New{Ticket: q.Ticket, Name: "Geheim", Response: device(t).Create(q.Options)}
 		},
 		"factors.passkeyRemove": func() any { return access.ByID{ID: mine().addPasskey(device(t)).ID} },
 	}
@@ -766,10 +767,10 @@ func TestPasskey(t *testing.T) {
 			t.Fatal(err)
 		}
 		jan, phone := visit(t, o), device(t)
-		var q account.PasskeyQuestion
+		var q passkey.Question
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: "x"}, nil, 404)
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: made.Token}, &q, 200)
-		var own account.PasskeyQuestion
+		var own passkey.Question
 		w.ask("factors.passkeyOptions", struct{}{}, &own, 200)
 		// it is for an account that exists
 		jan.ask("invitations.accept", account.Acceptance{

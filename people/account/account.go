@@ -11,6 +11,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/notify"
+	"kartei/people/passkey"
 	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -24,7 +25,6 @@ const (
 	selectAccountByEmail = accountColumns + ` where a.email_folded = $1`
 	selectAccount        = accountColumns + ` where a.id = $1`
 	lockAccount          = `update accounts set created_at = created_at where id = $1`
-	countWebAuthn        = `select count(*) from passkeys where account_id = $1`
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 
 	// selectPersons finds the persons of an account. Of an organization that is being
@@ -130,7 +130,7 @@ func (f factors) methods() []string {
 
 func factorsOf(ctx context.Context, tx db.Tx, a *accountRow) (f factors, err error) {
 	f.totp = a.totp != ""
-	if err = tx.QueryRow(ctx, countWebAuthn, a.id).Scan(&f.passkeys); err != nil {
+	if f.passkeys, err = passkey.Count(ctx, tx, a.id); err != nil {
 		return f, err
 	}
 	err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)

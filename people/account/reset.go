@@ -11,6 +11,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/people/identity"
 	"kartei/people/notify"
+	"kartei/people/passkey"
 	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -235,10 +236,11 @@ func confirmAddress(ctx context.Context, c *op.Call, account string) error {
 
 // liftFactors removes the second factors of an account.
 func liftFactors(ctx context.Context, c *op.Call, account string) error {
-	for _, s := range []string{deletePasskeys, deleteRecoveryCodes} {
-		if _, err := c.Tx.Exec(ctx, s, account); err != nil {
-			return err
-		}
+	if err := passkey.RemoveAll(ctx, c.Tx, account); err != nil {
+		return err
+	}
+	if _, err := c.Tx.Exec(ctx, deleteRecoveryCodes, account); err != nil {
+		return err
 	}
 	_, err := c.Tx.Exec(ctx, updateTOTP, account, "", 0, 0)
 	return err

@@ -12,6 +12,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/people/identity"
 	"kartei/people/notify"
+	"kartei/people/passkey"
 	"kartei/people/profile"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -96,9 +97,9 @@ func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	return s, err
 }
 
-// Of returns the id of the account of the caller's session, and the number of the organization
+// FindOwn returns the id of the account of the caller's session, and the number of the organization
 // of its person. Callers with another kind of credential get a fault.NotFound.
-func Of(ctx context.Context, c *op.Call) (account string, home int64, err error) {
+func FindOwn(ctx context.Context, c *op.Call) (account string, home int64, err error) {
 	s, err := ownSession(ctx, c)
 	return s.account.id, s.home, err
 }
@@ -313,7 +314,7 @@ func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	links, err := identity.Of(ctx, c, s.account.id)
+	links, err := identity.List(ctx, c, s.account.id)
 	if err != nil || f.passkeys == 0 && len(links) == 0 {
 		return false, err
 	}
@@ -321,7 +322,7 @@ func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
 	if err != nil || !serves || c.Actor.Recent(c.Now) != nil {
 		return true, err
 	}
-	if _, err := c.Tx.Exec(ctx, deletePasskeys, s.account.id); err != nil {
+	if err := passkey.RemoveAll(ctx, c.Tx, s.account.id); err != nil {
 		return false, err
 	}
 	if _, err := identity.RemoveAll(ctx, c.Tx, s.account.id); err != nil {

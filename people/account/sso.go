@@ -57,23 +57,23 @@ func orRefuse(err error, why i18n.Text) error {
 
 // proveSignIn checks the provider's response. A ticket works once, even if the check
 // fails, so nobody makes the instance ask the provider again and again.
-func proveSignIn(ctx context.Context, c *op.Call, in identity.Return) (identity.Proven, error) {
+func proveSignIn(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	return identity.Prove(ctx, c, signin.SSO, in)
 }
 
 // proveInvited is proveSignIn for an invitation.
-func proveInvited(ctx context.Context, c *op.Call, in identity.Return) (identity.Proven, error) {
+func proveInvited(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	return identity.Prove(ctx, c, signin.SSOInvited, in)
 }
 
 // proveLink is proveSignIn for a link.
-func proveLink(ctx context.Context, c *op.Call, in identity.Return) (identity.Proven, error) {
+func proveLink(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	a, err := identity.Prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
 // proveFresh is proveSignIn for the confirmation of a sign-in.
-func proveFresh(ctx context.Context, c *op.Call, in identity.Return) (identity.Proven, error) {
+func proveFresh(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	a, err := identity.Prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)
 }
@@ -91,7 +91,7 @@ func notSignedOut(err error) error {
 var SignInBySSO = op.NewPrefetched("signin.sso", op.Administer, proveSignIn, signInBySSO, op.By(op.Anyone),
 	op.Unstored, op.Audited("session.begin"))
 
-func signInBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proven) (SignedIn, error) {
+func signInBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proof) (SignedIn, error) {
 	account, err := a.Holder(ctx, c.Tx)
 	if err != nil {
 		return SignedIn{}, err
@@ -111,7 +111,7 @@ func notLinked() error {
 }
 
 // enterBy signs in to an account that has the identity.
-func enterBy(ctx context.Context, c *op.Call, a *identity.Proven, account string, b signInState) (SignedIn, error) {
+func enterBy(ctx context.Context, c *op.Call, a *identity.Proof, account string, b signInState) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return SignedIn{}, err
 	}
@@ -136,7 +136,7 @@ func enterBy(ctx context.Context, c *op.Call, a *identity.Proven, account string
 var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone),
 	op.Unstored, op.Audited("invitation.accept"))
 
-func acceptBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proven) (AcceptResult, error) {
+func acceptBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proof) (AcceptResult, error) {
 	i, err := invitation.Open(ctx, c, a.Way.Invitation)
 	switch {
 	case err != nil:
@@ -165,7 +165,7 @@ func acceptBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.
 
 // accountBy returns the account of a person who accepts an invitation, and makes it if
 // the address has none. An invitation that an admin handed over links nothing.
-func accountBy(ctx context.Context, c *op.Call, a *identity.Proven, email string, handedOver bool) (string, error) {
+func accountBy(ctx context.Context, c *op.Call, a *identity.Proof, email string, handedOver bool) (string, error) {
 	account, err := a.Holder(ctx, c.Tx)
 	if err != nil || account != "" {
 		return account, err
@@ -188,7 +188,7 @@ func accountBy(ctx context.Context, c *op.Call, a *identity.Proven, email string
 var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, linkSSO, op.By(op.Member), op.Setup,
 	op.Fresh, op.Gives, op.Audited("account.sso"))
 
-func linkSSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proven) (op.Nothing, error) {
+func linkSSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proof) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
@@ -294,7 +294,7 @@ type RefreshedSSO struct {
 var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFresh, refreshBySSO, op.By(op.Member),
 	op.Always, op.Unstored, op.Audited("session.refresh"))
 
-func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proven) (r RefreshedSSO, err error) {
+func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proof) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return r, err

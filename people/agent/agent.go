@@ -18,6 +18,7 @@ import (
 	"kartei/people/account"
 	"kartei/people/audit"
 	"kartei/people/identity"
+	"kartei/people/passkey"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
@@ -26,7 +27,7 @@ import (
 // stranger may have left behind.
 type Overview struct {
 	Sessions   []account.Browser   `json:"sessions"`
-	Passkeys   []account.Passkey   `json:"passkeys"`
+	Passkeys   []passkey.Passkey   `json:"passkeys"`
 	Identities []identity.Identity `json:"identities"`
 	Keys       []Agent             `json:"keys"`
 	Grants     []Agent             `json:"grants"`
@@ -83,7 +84,7 @@ func scanAgent(row db.Row) (a Agent, err error) {
 var List = op.New("access.list", op.Read, list, op.By(op.Member), op.Always, op.Setup)
 
 func list(ctx context.Context, c *op.Call, _ op.None) (a Overview, err error) {
-	mine, _, err := account.Of(ctx, c)
+	mine, _, err := account.FindOwn(ctx, c)
 	if err != nil {
 		return a, err
 	}
@@ -156,7 +157,7 @@ var End = op.New("access.end", op.Administer, end, op.By(op.Member), op.Always, 
 	op.Audited("access.end"))
 
 func end(ctx context.Context, c *op.Call, in EndInput) (out EndResult, err error) {
-	mine, home, err := account.Of(ctx, c)
+	mine, home, err := account.FindOwn(ctx, c)
 	if err != nil {
 		return out, err
 	}

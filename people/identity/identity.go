@@ -151,15 +151,15 @@ type Return struct {
 	sso.Answer
 }
 
-// Proven is an identity that the provider has proven, and the way to it.
-type Proven struct {
+// Proof is an identity that the provider has proven, and the way to it.
+type Proof struct {
 	Way signin.Way
 	sso.Identity
 }
 
 // Prove checks the provider's response. A ticket works once, even if the check
 // fails, so nobody makes the instance ask the provider again and again.
-func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proven, err error) {
+func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proof, err error) {
 	p, err := provider(c)
 	if err != nil {
 		return a, err
@@ -227,7 +227,7 @@ func providerFault(c *op.Call, err error) error {
 }
 
 // Holder returns the account of an identity, empty if there is none.
-func (a *Proven) Holder(ctx context.Context, tx db.Tx) (account string, err error) {
+func (a *Proof) Holder(ctx context.Context, tx db.Tx) (account string, err error) {
 	err = tx.QueryRow(ctx, selectHolder, a.Issuer, a.Subject).Scan(&account)
 	if errors.Is(err, db.ErrNoRows) {
 		err = nil
@@ -236,19 +236,19 @@ func (a *Proven) Holder(ctx context.Context, tx db.Tx) (account string, err erro
 }
 
 // Use notes that an identity of an account was used, and reports whether it is one.
-func (a *Proven) Use(ctx context.Context, c *op.Call, account string) (bool, error) {
+func (a *Proof) Use(ctx context.Context, c *op.Call, account string) (bool, error) {
 	n, err := c.Tx.Exec(ctx, useIdentity, account, a.Issuer, a.Subject, c.Now, a.Email)
 	return n > 0, err
 }
 
 // Link gives an identity to an account. One that an account has already is a db.ErrDuplicate.
-func (a *Proven) Link(ctx context.Context, c *op.Call, account string, used clock.Micros) error {
+func (a *Proof) Link(ctx context.Context, c *op.Call, account string, used clock.Micros) error {
 	_, err := c.Tx.Exec(ctx, insertIdentity, id.New(id.Identity), account, a.Issuer, a.Subject, a.Email, c.Now, used)
 	return err
 }
 
-// Of returns the links of an account.
-func Of(ctx context.Context, c *op.Call, account string) ([]Identity, error) {
+// List returns the links of an account.
+func List(ctx context.Context, c *op.Call, account string) ([]Identity, error) {
 	found, err := db.List(ctx, c.Tx, func(row db.Row) (i Identity, err error) {
 		var issuer string
 		err = row.Scan(&i.ID, &issuer, &i.Label, &i.LinkedAt, &i.LastUsedAt)
