@@ -25,14 +25,14 @@ type Passkey struct {
 }
 
 const (
-	listPasskeys   = `select id, name, created_at, last_used_at from passkeys where account_id = $1 order by id`
+	selectList     = `select id, name, created_at, last_used_at from passkeys where account_id = $1 order by id`
 	insertPasskey  = `insert into passkeys (id, account_id, credential_id, credential, name, created_at, last_used_at) values ($1, $2, $3, $4, $5, $6, 0)`
 	deletePasskey  = `delete from passkeys where id = $1 and account_id = $2`
 	deletePasskeys = `delete from passkeys where account_id = $1`
 
 	selectStored  = `select credential from passkeys where account_id = $1 order by id`
 	updatePasskey = `update passkeys set credential = $3, last_used_at = $4 where credential_id = $2 and account_id = $1`
-	countPasskeys = `select count(*) from passkeys where account_id = $1`
+	countStored   = `select count(*) from passkeys where account_id = $1`
 
 	// maxPasskeys bounds the passkeys of an account. Nobody has more devices.
 	maxPasskeys = 20
@@ -64,13 +64,13 @@ func List(ctx context.Context, tx db.Tx, account string) ([]Passkey, error) {
 	found, err := db.List(ctx, tx, func(row db.Row) (p Passkey, err error) {
 		err = row.Scan(&p.ID, &p.Name, &p.CreatedAt, &p.LastUsedAt)
 		return p, err
-	}, listPasskeys, account)
+	}, selectList, account)
 	return append([]Passkey{}, found...), err
 }
 
 // Count returns the number of passkeys of an account.
 func Count(ctx context.Context, tx db.Tx, account string) (n int64, err error) {
-	err = tx.QueryRow(ctx, countPasskeys, account).Scan(&n)
+	err = tx.QueryRow(ctx, countStored, account).Scan(&n)
 	return n, err
 }
 
