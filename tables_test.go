@@ -43,9 +43,6 @@ var shared = map[string]sharedTable{
 		"the path notes the last use, and the end of sessions ends codes; a restored database begins with these endings, before a server reads it",
 	},
 	"organizations": {"access people/organization", "the worker that erases an organization marks it"},
-	"principals": {
-		"people/account people/principal", "people change their own profile and address, and join an account",
-	},
 	"recents": {
 		"people/offboarding record/lookup",
 		"what an erased person opened is forgotten; both stand on one floor",

@@ -12,6 +12,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/integration/key"
 	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/people/invitation"
 	"kartei/people/organization"
 	"kartei/people/signin"
@@ -136,13 +137,13 @@ func newActing(t *testing.T, o *apitest.Office) *delegates {
 	return a
 }
 
-func (a *delegates) list() (all account.Agents) {
+func (a *delegates) list() (all agent.Overview) {
 	a.Helper()
 	a.ask("access.list", struct{}{}, &all, 200)
 	return all
 }
 
-func idsOf(list []account.Acts) (ids []string) {
+func idsOf(list []agent.Agent) (ids []string) {
 	for _, e := range list {
 		ids = append(ids, e.ID)
 	}
@@ -197,9 +198,9 @@ func TestActing(t *testing.T) {
 			t.Errorf("%+v", all)
 		}
 		// One ends one.
-		a.ask("access.end", account.End{ID: a.keys[1]}, nil, 200)
-		a.ask("access.end", account.End{ID: a.hooks[0]}, nil, 200)
-		a.ask("access.end", account.End{ID: a.grants[0]}, nil, 200)
+		a.ask("access.end", agent.EndInput{ID: a.keys[1]}, nil, 200)
+		a.ask("access.end", agent.EndInput{ID: a.hooks[0]}, nil, 200)
+		a.ask("access.end", agent.EndInput{ID: a.grants[0]}, nil, 200)
 		if left := a.list(); !slices.Equal(idsOf(left.Keys), a.keys[:1]) ||
 			!slices.Equal(idsOf(left.Endpoints), a.hooks[1:]) || len(left.Grants) != 0 || len(left.Passkeys) != 1 {
 			t.Errorf("%+v", left)
@@ -209,7 +210,7 @@ func TestActing(t *testing.T) {
 		}
 		strange := dbtest.Texts(t, o.DB, `select id from api_keys where principal_id not in (select id from principals where account_id is not null)`)
 		for _, name := range append(strange, "key_x", "") {
-			a.ask("access.end", account.End{ID: name}, nil, 404)
+			a.ask("access.end", agent.EndInput{ID: name}, nil, 404)
 		}
 	})
 }
@@ -220,9 +221,9 @@ func TestEndOfAllThatActs(t *testing.T) {
 	apitest.Through(t, "")
 	each(t, func(t *testing.T, o *apitest.Office) {
 		a := newActing(t, o)
-		var ended account.EndResult
+		var ended agent.EndResult
 		freshUntil(t, o, 1)
-		a.ask("access.end", account.End{All: true}, &ended, 200)
+		a.ask("access.end", agent.EndInput{All: true}, &ended, 200)
 		left := a.list()
 		if len(left.Keys)+len(left.Grants)+len(left.Endpoints) != 0 || len(left.Passkeys) != 1 ||
 			len(left.Sessions) != 1 || !ended.Kept {
@@ -232,7 +233,7 @@ func TestEndOfAllThatActs(t *testing.T) {
 			t.Error("another session goes on")
 		}
 		freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
-		a.ask("access.end", account.End{All: true}, &ended, 200)
+		a.ask("access.end", agent.EndInput{All: true}, &ended, 200)
 		if left := a.list(); len(left.Passkeys) != 0 || ended.Kept {
 			t.Errorf("%+v, %+v", ended, left)
 		}

@@ -15,7 +15,10 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/api/openapi"
+	"kartei/api/release"
 	"kartei/api/schema"
+	"kartei/api/transit"
+	"kartei/api/watch"
 	"kartei/integration/batch"
 	"kartei/integration/key"
 	"kartei/integration/limit"
@@ -71,7 +74,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Versions are the served versions, the oldest first. At least one must not
 	// be a candidate.
-	Versions []Version
+	Versions []release.Version
 	// CursorKey has 32 secret bytes, the same on all replicas.
 	CursorKey []byte
 	// Answers encrypts stored answers, with the same keys on all replicas.
@@ -92,7 +95,7 @@ type Options struct {
 	// organization; a further one gets 429 RATE_LIMITED. Zero means 32.
 	MaxTransfers, MaxTransfersEach int
 	// Transfers, if set, observes files in transit.
-	Transfers TransferObserver
+	Transfers transit.Observer
 	// Observe, if set, is called with every answer.
 	Observe func(Observation)
 	// Tracer, if set, records calls as spans.
@@ -138,8 +141,8 @@ type API struct {
 	lastCall atomic.Int64 // start of the last call, in microseconds
 	// declared fills the limit headers while the caller is unknown.
 	declared  limit.Decision
-	transfers transfers
-	watches   watches
+	transfers *transit.Counter
+	watches   *watch.Hub
 }
 
 // New returns an API. It fails if a frozen document cannot be compiled.
@@ -162,17 +165,8 @@ func New(o Options) (*API, error) {
 	}
 	a.declared = o.Limiter.Declared(limit.Charge{})
 	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
-	a.transfers = transfers{
-		limit:    cmp.Or(o.MaxTransfers, 256),
-		each:     cmp.Or(o.MaxTransfersEach, 32),
-		observer: o.Transfers,
-		now:      o.Clock.Now,
-		of:       map[int64]int{},
-	}
-	a.watches = watches{each: map[string]int{}, end: make(chan struct{})}
-	if o.Transfers == nil {
-		a.transfers.observer = noObserver{}
-	}
+	a.transfers = transit.NewCounter(o.MaxTransfers, o.MaxTransfersEach, o.Transfers, o.Clock.Now)
+	a.watches = watch.NewHub(watch.Options{DB: o.DB, Access: o.Access, Clock: o.Clock, Ready: a.Ready, Families: Families})
 	return a, nil
 }
 
@@ -180,7 +174,7 @@ func New(o Options) (*API, error) {
 // the API itself does.
 func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	all := op.Services{
-		Cursors: cursors, Families: Families, Versions: Names(o.Versions), DocsBase: o.DocsBase,
+		Cursors: cursors, Families: Families, Versions: release.Names(o.Versions), DocsBase: o.DocsBase,
 		BaseURL: o.BaseURL, Logger: o.Logger,
 	}
 	own := []op.ServiceValue{
@@ -198,7 +192,7 @@ func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 }
 
 // serve compiles the documents of the versions.
-func (a *API) serve(versions []Version) error {
+func (a *API) serve(versions []release.Version) error {
 	for i, v := range versions {
 		document, _ := openapi.Document(v.Name)
 		rules, err := rulesOf(v.Name, document)
@@ -218,11 +212,11 @@ func (a *API) serve(versions []Version) error {
 	if a.current == "" {
 		return errors.New("api: no version is current")
 	}
-	rules, err := rulesOf(Internal.Name, openapi.OfSessions())
+	rules, err := rulesOf(release.Internal.Name, openapi.OfSessions())
 	if err != nil {
 		return fmt.Errorf("api: the internal version: %w", err)
 	}
-	a.internal = &servedVersion{Version: Internal, rules: rules, svcVersion: []string{Internal.Name}}
+	a.internal = &servedVersion{Version: release.Internal, rules: rules, svcVersion: []string{release.Internal.Name}}
 	return nil
 }
 
@@ -233,14 +227,14 @@ var compiled sync.Map // by version; a func() (*schema.Document, error)
 // rulesOf returns the rules of a version's document, which the APIs of a process share.
 func rulesOf(version string, document []byte) (*schema.Document, error) {
 	once, _ := compiled.LoadOrStore(version,
-		sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, later) }))
+		sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, release.First) }))
 	return once.(func() (*schema.Document, error))()
 }
 
 // document returns the frozen document of a served version. A caller of the
 // internal version, which is not shown, gets the current one.
 func (a *API) document(version string) ([]byte, bool) {
-	if version == Internal.Name {
+	if version == release.Internal.Name {
 		version = a.current
 	}
 	if a.versions[version] == nil {
@@ -292,3 +286,12 @@ func (a *API) Ready() error {
 	}
 	return nil
 }
+
+// Watch tells a person in which families records have changed; see watch.Hub.
+func (a *API) Watch(ctx context.Context, who Credential, from netip.Addr, tell func(families []string) error) error {
+	return a.watches.Watch(ctx, who, from, tell)
+}
+
+// EndWatches ends all watches, also later ones. A process that stops would wait
+// for them.
+func (a *API) EndWatches() { a.watches.End() }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 )
@@ -126,7 +127,7 @@ func authorize(_ *API, _ context.Context, c *call) error { return c.authorize(c.
 // authorize checks whether an actor may call the operation.
 func (c *call) authorize(a *access.Actor) error {
 	if !c.op.Published() && !c.op.Who.Allows(a) {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: notAdministered}
+		return op.NotAllowed()
 	}
 	if needed := c.op.Published() || c.op.Scope != ""; needed && !a.May(c.op.Scope) {
 		return forbidden(c.op, a)
@@ -140,8 +141,6 @@ func (c *call) authorize(a *access.Actor) error {
 // Stale reports whether a call was refused because the sign-in of the person is not
 // recent. After session.refresh the same call succeeds.
 func Stale(f *fault.Fault) bool { return f != nil && f.Reason == string(access.NotFresh) }
-
-var notAdministered = i18n.Text("You do not have the right to do this. An admin of your organization can help.")
 
 // show removes the record from the answer to a change if the credential may
 // write the family but not read it. The answer is then 204 with the new ETag.

@@ -25,6 +25,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
 	"kartei/people/invitation"
@@ -782,7 +783,7 @@ func (m *inputMaker) keys() map[string]any {
 			ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour,
 		},
 		"keys.terms":      key.KeyTermsInput{},
-		"access.end":      account.End{ID: m.key()},
+		"access.end":      agent.EndInput{ID: m.key()},
 		"keys.pause":      byID(m.key()),
 		"keys.resume":     byID(m.key()),
 		"keys.revoke":     byID(m.key()),

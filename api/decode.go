@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"mime"
 	"reflect"
 	"slices"
@@ -10,12 +12,16 @@ import (
 	"strings"
 	"sync"
 
+	"kartei/api/internal/header"
 	"kartei/api/op"
 	"kartei/api/schema"
+	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 
-	"github.com/dunglas/httpsfv"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // decodeResult holds the results of decode: the values that the client sent.
@@ -87,17 +93,17 @@ func (c *call) decodeHeaders() error {
 	fail := func(name string, code fault.FieldCode, text i18n.Text) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: text})
 	}
-	if !c.op.Run.file && !acceptsJSON(c.Header["Accept"]) {
+	if !c.op.Run.file && !header.AcceptsJSON(c.Header["Accept"]) {
 		return fault.New(fault.NotAcceptable)
 	}
 	if c.op.Run.writes {
 		var ok bool
-		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
+		if c.ifMatch, ok = header.Precondition(c.Header["If-Match"]); !ok {
 			fail("If-Match", fault.InvalidFormat, tagExpected)
 		}
 		c.ifMatch.Waived = !c.duties.Precondition
 		if c.acceptsKey() {
-			switch key, ok := idempotencyKey(c.Header["Idempotency-Key"]); {
+			switch key, ok := header.IdempotencyKey(c.Header["Idempotency-Key"]); {
 			case !ok:
 				fail("Idempotency-Key", fault.InvalidFormat, keyExpected)
 			case key == "" && c.op.Creates() && c.duties.IdempotencyKey:
@@ -106,10 +112,10 @@ func (c *call) decodeHeaders() error {
 				c.idempotency = key
 			}
 		}
-	} else if values := c.Header["If-None-Match"]; isStar(values) {
+	} else if values := c.Header["If-None-Match"]; header.IsAny(values) {
 		c.ifNoneMatchAny = true
 	} else if len(values) > 0 {
-		tags, ok := entityTags(values)
+		tags, ok := header.EntityTags(values)
 		if !ok {
 			fail("If-None-Match", fault.InvalidFormat, tagExpected)
 		}
@@ -224,138 +230,109 @@ func (c *call) contentType() error {
 
 var fileElsewhere = i18n.Text("No file is sent here. Begin with POST /v1/uploads, send the file to the address that you get there, and then create the document with JSON.")
 
-// acceptsJSON reports whether an Accept header allows JSON (RFC 9110, section
-// 12.5.1).
-func acceptsJSON(values []string) bool {
-	if len(values) == 0 {
-		return true
-	}
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			media, parameters, _ := strings.Cut(part, ";")
-			switch strings.ToLower(strings.TrimSpace(media)) {
-			case "*/*", "application/*", "application/json", "application/problem+json", "":
-				if !refused(parameters) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// refused reports whether the parameters of a media type have the weight zero.
-func refused(parameters string) bool {
-	for p := range strings.SplitSeq(parameters, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			return err != nil || weight == 0
-		}
-	}
-	return false
-}
-
-// precondition parses If-Match: * or a list of entity tags (RFC 9110, section
-// 13.1.1). Several headers form one list.
-func precondition(values []string) (op.Precondition, bool) {
-	if len(values) == 0 {
-		return op.Precondition{}, true
-	}
-	if isStar(values) {
-		return op.Precondition{Sent: true, Any: true}, true
-	}
-	tags, ok := entityTags(values)
-	p := op.Precondition{Sent: true}
-	for _, t := range tags {
-		if !strings.HasPrefix(t, "W/") {
-			p.Tags = append(p.Tags, t)
-		}
-	}
-	return p, ok
-}
-
-// isStar reports whether a header is *, and not a list of entity tags. The
-// quoted "*" is an ordinary entity tag.
-func isStar(values []string) bool {
-	return len(values) == 1 && strings.Trim(values[0], " \t") == "*"
-}
-
-// entityTags parses a list of one or more entity tags. Tags are returned
-// without quotes, and weak ones begin with W/. Empty entries are skipped (RFC
-// 9110, section 5.6.1.2).
-func entityTags(values []string) (tags []string, ok bool) {
-	for _, rest := range values {
-		for rest = strings.TrimLeft(rest, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
-			tag, after, ok := entityTag(rest)
-			if !ok {
-				return nil, false
-			}
-			tags = append(tags, tag)
-			if rest = strings.TrimLeft(after, " \t"); rest != "" && rest[0] != ',' {
-				return nil, false
-			}
-		}
-	}
-	return tags, len(tags) > 0
-}
-
-// entityTag parses the first tag of s: visible characters in double quotes,
-// after W/ for a weak one.
-func entityTag(s string) (tag, rest string, ok bool) {
-	weak := ""
-	if after, found := strings.CutPrefix(s, "W/"); found {
-		weak, s = "W/", after
-	}
-	if !strings.HasPrefix(s, `"`) {
-		return "", "", false
-	}
-	end := strings.IndexByte(s[1:], '"')
-	if end < 0 {
-		return "", "", false
-	}
-	opaque := s[1 : 1+end]
-	for i := range len(opaque) {
-		if opaque[i] < 0x21 || opaque[i] == 0x7f {
-			return "", "", false
-		}
-	}
-	return weak + opaque, s[end+2:], true
-}
-
-// idempotencyKey parses the key: 1 to 255 printable ASCII characters, bare or
-// as a structured field string. Both forms mean the same key. Without a header
-// the key is empty.
-func idempotencyKey(values []string) (key string, ok bool) {
-	if len(values) == 0 {
-		return "", true
-	}
-	if len(values) > 1 {
-		return "", false
-	}
-	key = values[0]
-	if strings.HasPrefix(key, `"`) {
-		item, err := httpsfv.UnmarshalItem(values)
-		if err != nil {
-			return "", false
-		}
-		if key, ok = item.Value.(string); !ok {
-			return "", false
-		}
-	}
-	if len(key) < 1 || len(key) > 255 {
-		return "", false
-	}
-	for i := range len(key) {
-		if key[i] < 0x20 || key[i] > 0x7e {
-			return "", false
-		}
-	}
-	return key, true
-}
-
 // DecodeBody reads the body of an operation into a value, by the rules for people: the
 // newest version's rules. What comes from a file, not from a call, meets the same rules.
 func (a *API) DecodeBody(operation string, raw []byte, into any, services *op.Services) error {
 	return a.internal.rules.Body(operation, raw, into, services)
+}
+
+// binding maps the fields of an input type to their sources. It is built once
+// for each row; a call only sets fields.
+type binding struct {
+	input reflect.Type
+	// path is the index of the field tagged `path:"id"`, or -1.
+	path int
+	// query maps the name of a parameter to its field, which may be in an
+	// embedded struct.
+	query map[string][]int
+	// body is the index of the field tagged `body:"..."`, or -1.
+	body int
+	// whole is true outside of the contract: the body is the whole input.
+	whole bool
+}
+
+// bindingFor reads the tags of an input type. It panics if a field has no
+// source: that is a mistake in the table, found at the start.
+func bindingFor(t reflect.Type) *binding {
+	b := &binding{input: t, path: -1, body: -1, query: map[string][]int{}}
+	for _, f := range reflect.VisibleFields(t) {
+		switch {
+		case f.Anonymous:
+		case f.Tag.Get("query") != "":
+			b.query[f.Tag.Get("query")] = f.Index
+		case len(f.Index) == 1 && f.Tag.Get("path") != "":
+			b.path = f.Index[0]
+		case len(f.Index) == 1 && f.Tag.Get("body") != "":
+			b.body = f.Index[0]
+		default:
+			panic(fmt.Sprintf("api: %s.%s says not where it comes from", t, f.Name))
+		}
+	}
+	return b
+}
+
+// fill builds an input from its parts and returns a pointer to it.
+func (b *binding) fill(id string, parameters []schema.Parameter) reflect.Value {
+	in := reflect.New(b.input)
+	v := in.Elem()
+	if b.path >= 0 {
+		v.Field(b.path).SetString(id)
+	}
+	for _, p := range parameters {
+		f := v.FieldByIndex(b.query[p.Name])
+		switch value := p.Value.(type) {
+		case string:
+			f.SetString(value)
+		case int64:
+			f.SetInt(value)
+		case bool:
+			f.SetBool(value)
+		case clock.Micros:
+			f.SetInt(int64(value))
+		}
+	}
+	return in
+}
+
+// codec is the encoding of answers and of whole inputs. A duration is a number of nanoseconds, and
+// omitempty leaves out false and 0, as encoding/json has it, which the command line uses.
+var codec = json.JoinOptions(jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true))
+
+// decodeInput decodes a whole input. An unknown member is refused.
+func decodeInput(body []byte, into any) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	return wrongInput(json.Unmarshal(body, into, codec, json.RejectUnknownMembers(true)))
+}
+
+// wrongInput maps an error of the decoder to a fault.
+func wrongInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	wrong, is := errors.AsType[*json.SemanticError](err)
+	switch {
+	case is && errors.Is(err, json.ErrUnknownName):
+		return fault.BadRequest(fault.Field{Name: wrong.JSONPointer.LastToken(), Code: fault.UnknownField})
+	case is && wrong.JSONPointer != "":
+		return fault.BadRequest(fault.Field{Name: memberPath(wrong.JSONPointer), Code: fault.InvalidType})
+	}
+	return &fault.Fault{Code: fault.InvalidRequest, Cause: err}
+}
+
+// memberPath returns the path of a member as problems spell it: networks[1].
+func memberPath(at jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range at.Tokens() {
+		switch _, err := strconv.Atoi(token); {
+		case err == nil:
+			b.WriteString("[" + token + "]")
+			continue
+		case b.Len() > 0:
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	return b.String()
 }

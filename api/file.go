@@ -7,12 +7,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/url"
 	"reflect"
-	"strings"
 	"time"
 
+	"kartei/api/internal/header"
 	"kartei/api/op"
+	"kartei/api/transit"
 	"kartei/kit/fault"
 	"kartei/record/upload"
 	"kartei/store/blob"
@@ -26,7 +26,7 @@ type File struct {
 	Created  time.Time
 	call     *call
 	api      *API
-	transfer *Transfer
+	transfer *transit.Transfer
 	err      error
 	code     string // of the problem, or empty
 }
@@ -36,16 +36,28 @@ func (o *Operation) AnswersFile() bool {
 	return o.Output == reflect.TypeFor[op.File]()
 }
 
+// beginTransfer begins the transfer of a file. It is refused with 503 while calls are, and with
+// 429 if there are too many transfers.
+func (a *API) beginTransfer(organization int64, direction string) (*transit.Transfer, error) {
+	if err := a.Ready(); err != nil {
+		return nil, err
+	}
+	return a.transfers.Begin(organization, direction)
+}
+
+// Transfers returns the number of files in transit.
+func (a *API) Transfers() int { return a.transfers.Count() }
+
 // openFile opens the file of the answer.
 func (a *API) openFile(ctx context.Context, c *call) error {
 	f := c.result.file
-	t, err := a.Transfer(c.actor.Org(), Down)
+	t, err := a.beginTransfer(c.actor.Org(), transit.Down)
 	if err != nil {
 		return err
 	}
 	r, err := f.Open(ctx)
 	if err != nil {
-		t.End(Failed)
+		t.End(transit.Failed)
 	}
 	if errors.Is(err, blob.ErrNotExist) { // the record may have been deleted after it was read
 		gone := a.db.Read(ctx, func(tx db.Tx) error {
@@ -79,15 +91,15 @@ func (f *File) Moved(bytes int) { f.transfer.Moved(bytes) }
 // Sent completes the call, with the final status of the door. taken reports
 // whether the client received everything. Sent must be called once.
 func (f *File) Sent(status int, taken bool) {
-	c, how := f.call, Whole
+	c, how := f.call, transit.Whole
 	switch {
 	case f.err != nil:
-		how = Failed
+		how = transit.Failed
 		f.api.logOf(c).Error("file not sent completely", slog.String("request", c.id), slog.Any("error", f.err))
 	case !taken:
-		how = Broken
+		how = transit.Broken
 	case f.code != "":
-		how = Refused
+		how = transit.Refused
 	}
 	_ = f.end(how) // opened for reading only
 	f.api.settle(c)
@@ -95,7 +107,7 @@ func (f *File) Sent(status int, taken bool) {
 }
 
 // Close ends the transfer without sending any of the file.
-func (f *File) Close() error { return f.end(Refused) }
+func (f *File) Close() error { return f.end(transit.Refused) }
 
 func (f *File) end(how string) error {
 	f.transfer.End(how)
@@ -122,45 +134,9 @@ func (f *File) Refuse() *Response {
 // displayed, because its content comes from clients and is not trusted.
 func (c *call) setFileHeaders(f *op.File, set func(name, value string)) {
 	set("Content-Type", f.ContentType)
-	set("Content-Disposition", disposition(f.Name))
+	set("Content-Disposition", header.Disposition(f.Name))
 	set("Content-Security-Policy", "default-src 'none'; sandbox")
 	if sum, err := hex.DecodeString(f.SHA256); err == nil {
 		set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":") // RFC 9530
 	}
-}
-
-// disposition returns the header that names the file: in ASCII for very old
-// clients, and in full (RFC 6266, section 4.3, and RFC 8187).
-func disposition(name string) string {
-	plain := strings.Map(func(c rune) rune {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '%' {
-			return '_'
-		}
-		return c
-	}, name)
-	if device(name) { // Windows would open the device
-		plain, name = "_"+plain, "_"+name
-	}
-	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + extended(name)
-}
-
-// extended percent-encodes all characters outside RFC 8187's attr-char,
-// including those that url.PathEscape leaves.
-func extended(name string) string {
-	return strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", "*", "%2A", ":", "%3A", "@", "%40", "=", "%3D", ",",
-		"%2C", ";", "%3B").Replace(url.PathEscape(name))
-}
-
-// device reports whether a name is a Windows device's name, with any suffix.
-func device(name string) bool {
-	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
-	switch base = strings.TrimRight(base, " "); base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	number, port := strings.CutPrefix(base, "COM")
-	if !port {
-		number, port = strings.CutPrefix(base, "LPT")
-	}
-	return port && number != "" && strings.Contains("0 1 2 3 4 5 6 7 8 9 ¹ ² ³", number) && !strings.Contains(number, " ")
 }

@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/docs"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -76,7 +77,7 @@ func narrowedBy(t testing.TB, family, parameter string) (example string, enum []
 			}
 		}
 	}
-	t.Fatalf("%s.list has no filter %s, which Parameters of api/versions.go names", family, parameter)
+	t.Fatalf("%s.list has no filter %s, which Parameters of api/release/release.go names", family, parameter)
 	return "", nil, ""
 }
 
@@ -258,7 +259,7 @@ func TestInternalFilters(t *testing.T) { testFilters(t, true) }
 func testFilters(t *testing.T, internal bool) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		random, compared := seed.Rand(t), 0
-		for _, family := range slices.Sorted(maps.Keys(api.Versions[1].Parameters)) {
+		for _, family := range slices.Sorted(maps.Keys(release.Versions[1].Parameters)) {
 			if creator(family) == nil {
 				continue
 			}
@@ -267,7 +268,7 @@ func testFilters(t *testing.T, internal bool) {
 				for _, p := range f.parameters {
 					f.public[p] = true
 				}
-				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, api.Internal.Parameters[family]),
+				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, release.Internal.Parameters[family]),
 					func(p string) bool { return p == "back" || p == "near" })
 			}
 			for range 40 {
@@ -290,11 +291,11 @@ func testFilters(t *testing.T, internal bool) {
 // newFiling returns an office for the records of a family. Each family has its
 // own, without the records that others refer to.
 func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filterOffice {
-	o := apitest.New(t, d, apitest.Versions(api.VersionsIn("rc")...))
+	o := apitest.New(t, d, apitest.Versions(release.VersionsIn("rc")...))
 	f := &filterOffice{T: t, Office: o, random: random,
 		people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)},
 		named:  map[string][]string{}, taken: map[string]bool{}, tokens: map[string]string{}, public: map[string]bool{},
-		family: family, parameters: api.Versions[1].Parameters[family], creates: creator(family)}
+		family: family, parameters: release.Versions[1].Parameters[family], creates: creator(family)}
 	return f
 }
 
@@ -404,7 +405,7 @@ func (f *filterOffice) change(r *filterRecord) {
 // are refused.
 func TestFilterRules(t *testing.T) {
 	c := rc(t).As(access.Member)
-	for family, parameters := range api.Versions[1].Parameters {
+	for family, parameters := range release.Versions[1].Parameters {
 		if creator(family) == nil {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"kartei/api"
 	"kartei/integration/key"
 	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/people/gains"
 	"kartei/people/invitation"
 	"kartei/people/organization"
@@ -241,7 +242,7 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 		for name, end := range map[string]func(v *visitor, a account.AcceptResult, email, session string){
 			"nothing": nil,
 			"all is ended": func(v *visitor, _ account.AcceptResult, _, _ string) {
-				v.ask("access.end", account.End{All: true}, nil, 200)
+				v.ask("access.end", agent.EndInput{All: true}, nil, 200)
 			},
 			"the session is ended": func(v *visitor, _ account.AcceptResult, _, session string) {
 				v.ask("sessions.end", account.EndInput{ID: session}, nil, 204)
@@ -288,7 +289,7 @@ func TestMadeForTheOrganization(t *testing.T) {
 		service := serviceOf(t, o)
 		as := api.Cookie(v.token, true)
 		list := func() (kinds string) {
-			var acting account.Agents
+			var acting agent.Overview
 			v.ask("access.list", struct{}{}, &acting, 200)
 			for _, m := range acting.Made {
 				kinds += m.Kind + " "
@@ -323,7 +324,7 @@ func TestMadeForTheOrganization(t *testing.T) {
 		if got := list(); got != "key invitation endpoint client " {
 			t.Errorf("made: %q", got)
 		}
-		v.ask("access.end", account.End{All: true}, nil, 200)
+		v.ask("access.end", agent.EndInput{All: true}, nil, 200)
 		if got := list(); got != "key invitation endpoint client " {
 			t.Errorf("after the end of all: %q", got)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/api"
+	"kartei/api/release"
 	"kartei/test/apitest"
 )
 
@@ -32,7 +32,7 @@ func TestInternalVersion(t *testing.T) {
 	}
 
 	both := rc(t).As(access.Member)
-	for family, parameters := range api.Internal.Parameters {
+	for family, parameters := range release.Internal.Parameters {
 		for _, p := range parameters {
 			for _, version := range []string{old, next} {
 				a := both.Do("GET", creator(family).Path+"?"+p+"=x", nil, "Svc-Version", version).Want(400, "UNKNOWN_PARAMETER")

@@ -13,12 +13,15 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/people/auditlog"
+	"kartei/people/identity"
 	"kartei/people/invitation"
 	"kartei/people/notify"
 	"kartei/people/offboarding"
 	"kartei/people/organization"
 	"kartei/people/principal"
+	"kartei/people/profile"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -98,15 +101,15 @@ var Table = []Operation{
 // ever offer it.
 var unpublished = op.List{
 	account.SignInByPassword, account.SignInBySecond, account.AskPasskey, account.SignInByPasskey,
-	account.BeginSSO, account.SignInBySSO, account.BeginSSOInvited, account.AcceptBySSO,
+	identity.Begin, account.SignInBySSO, identity.BeginInvited, account.AcceptBySSO,
 	account.Choose, account.SignOut, account.Forgot, account.Reset,
 	account.GetSession, account.Switch, account.Refresh, account.BeginSSOFresh, account.RefreshBySSO,
-	account.ListSessions, account.ListSignIns, account.EndSessions, account.ListActing, account.EndActing,
+	account.ListSessions, account.ListSignIns, account.EndSessions, agent.List, agent.End,
 	account.GetFactors, account.SetPassword, account.BeginTOTP, account.ConfirmTOTP, account.RemoveTOTP,
 	account.RenewRecoveryCodes,
 	account.BeginPasskey, account.AddPasskey, account.RemovePasskey, account.BeginSSOLink, account.LinkSSO,
 	account.UnlinkSSO,
-	account.ChangeEmail, account.ConfirmEmail, account.GetProfile, account.SetProfile,
+	account.ChangeEmail, account.ConfirmEmail, profile.Get, profile.Set,
 
 	organization.List, organization.Create, organization.Get, oauth.SetOrganization, organization.Erase,
 	principal.ListUsers, principal.GetUser, offboarding.Holds, principal.CreateUser, principal.SetUser,

@@ -14,6 +14,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/api/release"
 )
 
 // contractRows are the rows of the contract's operation table: method, path,
@@ -72,12 +73,12 @@ func TestTableMatchesContract(t *testing.T) {
 	for i := range Operations {
 		op := &Operations[i]
 		channel, scope := "preview", "none"
-		for _, v := range slices.Backward(Versions) {
+		for _, v := range slices.Backward(release.Versions) {
 			if !op.Channel.Preview(v.Name) {
 				channel = v.Name
 			}
 		}
-		if channel == Versions[0].Name {
+		if channel == release.Versions[0].Name {
 			channel = "stable"
 		}
 		if op.Scope != "" {

@@ -201,7 +201,7 @@ func (a *API) walk(ctx context.Context, c *call, stages []stage) (err error) {
 		err = a.pass(ctx, c, stages)
 	}
 	if err != nil {
-		return explain(err)
+		return op.Explain(err)
 	}
 	return nil
 }

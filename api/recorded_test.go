@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/api"
+	"kartei/api/release"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -161,7 +161,7 @@ func TestRecordedCalls(t *testing.T) {
 			{"rc, the next version", "rc", next},
 		} {
 			t.Run(run.name, func(t *testing.T) {
-				served := api.VersionsIn(run.environment)
+				served := release.VersionsIn(run.environment)
 				o := apitest.New(t, d, apitest.Versions(served...))
 				c, n := o.As(access.Member), newNames()
 				n.hide(c.Principal + " " + o.SandboxID)

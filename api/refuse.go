@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 )
@@ -18,7 +19,7 @@ func (a *API) done(header map[string][]string) {
 // the table, with the headers of every answer below /v1.
 func (a *API) RefuseUnread(err error, header map[string][]string) *Response {
 	c := a.newCall(&Request{}, header)
-	f := fault.From(explain(err))
+	f := fault.From(op.Explain(err))
 	a.setHeaders(c, f)
 	return &Response{Status: f.Code.Status(), Fault: f, Header: c.header, Body: a.problem(c, f)}
 }
@@ -34,7 +35,7 @@ func (a *API) Options(header map[string][]string) *Response {
 // its headers.
 func (a *API) Refuse(err error, instance string, acceptLanguage []string, header map[string][]string) *Response {
 	c := a.newCall(&Request{Header: map[string][]string{"Accept-Language": acceptLanguage}}, header)
-	f := fault.From(explain(err))
+	f := fault.From(op.Explain(err))
 	if f.Code == fault.Internal {
 		a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", instance),
 			slog.Any("error", f.Cause))

@@ -10,7 +10,6 @@ import (
 	"kartei/api/op"
 	"kartei/api/schema"
 	"kartei/kit/fault"
-	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/store/db"
 
@@ -264,26 +263,4 @@ func resultOf(o *Operation, answer any) (r result) {
 		r.file = &file
 	}
 	return r
-}
-
-// notStored is the detail if the database can be read and not written.
-var notStored = i18n.Text("Nothing can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.")
-
-// explain maps the errors of the database to faults. A busy one is 429
-// OVERLOADED. One that is unreachable or full is 503 INSTANCE_PENDING. If the
-// outcome of a commit is unknown, the client repeats the call; its
-// Idempotency-Key or If-Match prevents a second change.
-func explain(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, db.ErrRefused):
-		return &fault.Fault{Code: fault.InstancePending, Detail: notStored, RetryAfter: 5 * time.Second, Cause: err}
-	case errors.Is(err, db.ErrUnavailable), errors.Is(err, db.ErrUnknownOutcome):
-		return &fault.Fault{Code: fault.InstancePending, RetryAfter: 5 * time.Second, Cause: err}
-	case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrConflict),
-		errors.Is(err, context.Canceled): // the client has disconnected, so no one reads this
-		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
-	}
-	return err
 }

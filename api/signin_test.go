@@ -17,9 +17,12 @@ import (
 	"kartei/people/account"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
+	"kartei/people/identity"
 	"kartei/people/invitation"
 	"kartei/people/notify"
+	"kartei/people/passkey"
 	"kartei/people/principal"
+	"kartei/people/profile"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -137,9 +140,9 @@ func (v *visitor) code(secret []byte) string { return signin.TOTP(secret, v.o.Cl
 // addPasskey adds a passkey of a device.
 func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
 	v.Helper()
-	var q account.PasskeyQuestion
+	var q passkey.Question
 	v.ask("factors.passkeyOptions", struct{}{}, &q, 200)
-	v.ask("factors.passkeyAdd", account.NewPasskey{Ticket: q.Ticket, Name: "Telefon", Response: d.Create(q.Options)},
+	v.ask("factors.passkeyAdd", passkey.New{Ticket: q.Ticket, Name: "Telefon", Response: d.Create(q.Options)},
 		&p, 200)
 	return p
 }
@@ -147,7 +150,7 @@ func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
 // usePasskey returns the input of a sign-in by the passkey of a device.
 func (v *visitor) usePasskey(d *passkeytest.Device) account.PasskeyInput {
 	v.Helper()
-	var q account.PasskeyQuestion
+	var q passkey.Question
 	v.ask("signin.passkeyOptions", struct{}{}, &q, 200)
 	return account.PasskeyInput{Ticket: q.Ticket, Response: d.Get(q.Options)}
 }
@@ -221,20 +224,20 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	return map[string]any{
 		"signin.ssoBegin": func() any {
 			o.SignInBy(ssotest.Forge(t).Client(t, o.Clock))
-			return account.SSOTo{Next: "/contacts"}
+			return identity.To{Next: "/contacts"}
 		},
 		"signin.sso": func() any {
 			f := ssotest.Forge(t)
 			v, _ := bySSO(t, o, f, apitest.Fresh())
-			return v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+			return v.back(f, v.begin("signin.ssoBegin", identity.To{}))
 		},
-		"signin.ssoInvited": func() any { return account.SSOInvitation{Token: invite(t, o, freshEmail())} },
+		"signin.ssoInvited": func() any { return identity.Invitation{Token: invite(t, o, freshEmail())} },
 		"signin.ssoAccept": func() any {
 			f, email := ssotest.Forge(t), freshEmail()
 			f.Claims = claims("sub-"+email, email, true)
 			o.SignInBy(f.Client(t, o.Clock))
 			v := visit(t, o)
-			return v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email)}))
+			return v.back(f, v.begin("signin.ssoInvited", identity.Invitation{Token: invite(t, o, email)}))
 		},
 		"factors.ssoBegin": func() any {
 			mine().unlinkAll()
@@ -254,12 +257,12 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		},
 		"session.ssoBegin": func() any {
 			mine().link(ssotest.Forge(t), apitest.Fresh())
-			return account.SSOTo{}
+			return identity.To{}
 		},
 		"session.ssoRefresh": func() any {
 			f, v := ssotest.Forge(t), mine()
 			v.link(f, apitest.Fresh())
-			return v.back(f, v.begin("session.ssoBegin", account.SSOTo{}))
+			return v.back(f, v.begin("session.ssoBegin", identity.To{}))
 		},
 	}
 }
@@ -287,9 +290,9 @@ func factorInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		},
 		"factors.recoveryCodes": func() any { mine().generate(); return struct{}{} },
 		"factors.passkeyAdd": func() any {
-			var q account.PasskeyQuestion
+			var q passkey.Question
 			mine().ask("factors.passkeyOptions", struct{}{}, &q, 200)
-			return account.NewPasskey{Ticket: q.Ticket, Name: "Geheim", Response: device(t).Create(q.Options)}
+			return passkey.New{Ticket: q.Ticket, Name: "Geheim", Response: device(t).Create(q.Options)}
 		},
 		"factors.passkeyRemove": func() any { return access.ByID{ID: mine().addPasskey(device(t)).ID} },
 	}
@@ -764,10 +767,10 @@ func TestPasskey(t *testing.T) {
 			t.Fatal(err)
 		}
 		jan, phone := visit(t, o), device(t)
-		var q account.PasskeyQuestion
+		var q passkey.Question
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: "x"}, nil, 404)
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: made.Token}, &q, 200)
-		var own account.PasskeyQuestion
+		var own passkey.Question
 		w.ask("factors.passkeyOptions", struct{}{}, &own, 200)
 		// it is for an account that exists
 		jan.ask("invitations.accept", account.Acceptance{
@@ -1182,7 +1185,7 @@ func TestChangeOfAddress(t *testing.T) {
 		}
 		w.ask("signin.password", account.PasswordInput{Email: "ida@neu.example", Password: somePassword}, nil, 401)
 		w.signIn("ida@anders.example", somePassword, "signedIn")
-		var p account.Profile
+		var p profile.Profile
 		w.ask("profile.get", struct{}{}, &p, 200)
 		if info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{
 			ID: joinedPrincipal(t, o, "ida@anders.example"),
@@ -1201,7 +1204,7 @@ func TestChangeOfAddress(t *testing.T) {
 func TestProfile(t *testing.T) {
 	o := office(t)
 	v, _ := join(t, o, o.ID, "ida@neu.example", access.Viewer)
-	var p account.Profile
+	var p profile.Profile
 	v.ask("profile.get", struct{}{}, &p, 200)
 	if p.Zone != "Europe/Berlin" || p.Theme != "system" || !*p.SingleKeys || p.Language != "de" {
 		t.Errorf("%+v", p)

@@ -15,6 +15,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
 	"kartei/people/account"
+	"kartei/people/identity"
 	"kartei/people/invitation"
 	"kartei/people/offboarding"
 	"kartei/people/organization"
@@ -43,21 +44,21 @@ func claims(sub, email string, verified bool) func(map[string]any) {
 }
 
 // begin calls a row that begins.
-func (v *visitor) begin(row string, in any) (l account.Redirect) {
+func (v *visitor) begin(row string, in any) (l identity.Redirect) {
 	v.Helper()
 	v.ask(row, in, &l, 200)
 	return l
 }
 
 // back returns what the browser brings back from a forger.
-func (v *visitor) back(f *ssotest.Forger, l account.Redirect) account.ReturnInput {
+func (v *visitor) back(f *ssotest.Forger, l identity.Redirect) identity.Return {
 	v.Helper()
 	at, err := url.Parse(l.Address)
 	if err != nil || at.Query().Get("nonce") == "" {
 		v.Fatalf("%q %v", l.Address, err)
 	}
 	f.Nonce = at.Query().Get("nonce")
-	return account.ReturnInput{Ticket: l.Ticket, Answer: sso.Answer{State: at.Query().Get("state"), Code: "c"}}
+	return identity.Return{Ticket: l.Ticket, Answer: sso.Answer{State: at.Query().Get("state"), Code: "c"}}
 }
 
 // bySSO returns somebody who accepted an invitation by single sign-on. A forger stands
@@ -69,7 +70,7 @@ func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*vi
 	f.Claims = claims("sub-"+name, email, true)
 	v := visit(t, o)
 	var a account.AcceptResult
-	v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{
+	v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", identity.Invitation{
 		Token: invite(t, o, email), Name: "Ida Berg",
 	})), &a, 200)
 	v.token = a.Token
@@ -100,7 +101,7 @@ func inWords(r *api.Response) string {
 	return r.Fault.Detail.In(i18n.German)
 }
 
-func (v *visitor) identities() []account.Identity {
+func (v *visitor) identities() []identity.Identity {
 	v.Helper()
 	var f account.Factors
 	v.ask("factors.get", struct{}{}, &f, 200)
@@ -110,7 +111,7 @@ func (v *visitor) identities() []account.Identity {
 // signInBySSO signs in, and wants a status of the call.
 func (v *visitor) signInBySSO(f *ssotest.Forger, want int) (s account.SignedIn, body string) {
 	v.Helper()
-	got := v.ask("signin.sso", v.back(f, v.begin("signin.ssoBegin", account.SSOTo{Next: "/contacts"})), nil, want)
+	got := v.ask("signin.sso", v.back(f, v.begin("signin.ssoBegin", identity.To{Next: "/contacts"})), nil, want)
 	if want == 200 && json.Unmarshal(got.Body, &s) != nil {
 		v.Fatalf("%s", got.Body)
 	}
@@ -122,18 +123,18 @@ func (v *visitor) signInBySSO(f *ssotest.Forger, want int) (s account.SignedIn, 
 // link.
 func TestSSO(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		const callback = "https://kartei.example" + account.SSOPath
+		const callback = "https://kartei.example" + identity.ReturnPath
 		p := ssotest.Start(t, callback)
 		o.SignInBy(p.Client(callback))
 		p.Add("ida@firma.example", true)
 		v := visit(t, o)
-		way := func(row string, in any) account.ReturnInput {
+		way := func(row string, in any) identity.Return {
 			l := v.begin(row, in)
-			return account.ReturnInput{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
+			return identity.Return{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
 		}
 		var a account.AcceptResult
 		v.ask("signin.ssoAccept", way("signin.ssoInvited",
-			account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
+			identity.Invitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
 		v.token = a.Token
 		if a.Status != "signedIn" || a.Name != "Ida Anbieter" || a.Email != "Ida@Firma.example" || !v.works() {
 			t.Fatalf("%+v", a)
@@ -146,7 +147,7 @@ func TestSSO(t *testing.T) {
 		v.ask("signin.out", struct{}{}, nil, 204)
 		o.Clock.Advance(time.Hour)
 		var s account.SignedIn
-		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{Next: "/contacts?q=a"}), &s, 200)
+		v.ask("signin.sso", way("signin.ssoBegin", identity.To{Next: "/contacts?q=a"}), &s, 200)
 		if v.token = s.Token; s.Next != "/contacts?q=a" || s.Status != "signedIn" || !v.works() {
 			t.Errorf("%+v", s)
 		}
@@ -163,7 +164,7 @@ func TestSSO(t *testing.T) {
 		o.Clock.Advance(access.SignInFresh)
 		v.ask("factors.ssoBegin", struct{}{}, nil, 403)
 		var r account.RefreshedSSO
-		v.ask("session.ssoRefresh", way("session.ssoBegin", account.SSOTo{Next: "/settings"}), &r, 200)
+		v.ask("session.ssoRefresh", way("session.ssoBegin", identity.To{Next: "/settings"}), &r, 200)
 		if old := v.token; r.Token == "" || r.Token == old || r.Next != "/settings" || v.works() {
 			t.Errorf("%+v", r)
 		}
@@ -174,10 +175,10 @@ func TestSSO(t *testing.T) {
 		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
 		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 204)
 		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 404)
-		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{}), nil, 401)
+		v.ask("signin.sso", way("signin.ssoBegin", identity.To{}), nil, 401)
 		v.signIn("ida@firma.example", somePassword, "signedIn")
 		p.Stop()
-		v.ask("signin.sso", account.ReturnInput{}, nil, 404)
+		v.ask("signin.sso", identity.Return{}, nil, 404)
 		v.signIn("ida@firma.example", somePassword, "signedIn")
 	})
 }
@@ -252,26 +253,26 @@ func TestSSOInvitation(t *testing.T) {
 			f.Claims = c.claims
 			v := visit(t, o)
 			got := v.ask("signin.ssoAccept", v.back(f,
-				v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token, Name: "Ida"})), nil, c.want)
+				v.begin("signin.ssoInvited", identity.Invitation{Token: made.Token, Name: "Ida"})), nil, c.want)
 			if !strings.Contains(inWords(got), c.says) {
 				t.Errorf("%s: %s", name, got.Body)
 			}
 			if c.want == 200 {
-				v.ask("signin.ssoInvited", account.SSOInvitation{Token: made.Token}, nil, 404)
+				v.ask("signin.ssoInvited", identity.Invitation{Token: made.Token}, nil, 404)
 			} else { // the invitation is still open
-				v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token})
+				v.begin("signin.ssoInvited", identity.Invitation{Token: made.Token})
 			}
 		}
 		v := visit(t, o)
-		v.ask("signin.ssoInvited", account.SSOInvitation{Token: "x"}, nil, 404)
-		v.ask("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "c@example.com"), Name: "a\x00b"}, nil, 422)
+		v.ask("signin.ssoInvited", identity.Invitation{Token: "x"}, nil, 404)
+		v.ask("signin.ssoInvited", identity.Invitation{Token: invite(t, o, "c@example.com"), Name: "a\x00b"}, nil, 422)
 
 		// A link that an admin handed over shows nothing of the address, and links nothing.
 		f.Claims = claims("gegeben", "gegeben@example.com", true)
 		handed := invite(t, o, "gegeben@example.com")
 		dbtest.Run(t, o.DB, `update invitations set handed_over = true where email = 'gegeben@example.com'`)
 		if got := v.ask("signin.ssoAccept", v.back(f,
-			v.begin("signin.ssoInvited", account.SSOInvitation{Token: handed, Name: "Ida"})), nil,
+			v.begin("signin.ssoInvited", identity.Invitation{Token: handed, Name: "Ida"})), nil,
 			403); !strings.Contains(inWords(got), "kam nicht per E-Mail") {
 			t.Errorf("%s", got.Body)
 		}
@@ -285,7 +286,7 @@ func TestSSOInvitation(t *testing.T) {
 		}
 		var a account.AcceptResult
 		v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited",
-			account.SSOInvitation{Token: made.Token, Name: "Ida"})), &a, 200)
+			identity.Invitation{Token: made.Token, Name: "Ida"})), &a, 200)
 		if v.token = a.Token; a.Person == nil || a.Person.OrganizationID != other || !v.works() {
 			t.Errorf("%+v", a)
 		}
@@ -318,11 +319,11 @@ func TestSSOWays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
 		v, _ := bySSO(t, o, f, "ida")
-		mine := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
-		other := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
-		confirm := v.back(f, v.begin("session.ssoBegin", account.SSOTo{}))
+		mine := v.back(f, v.begin("signin.ssoBegin", identity.To{}))
+		other := v.back(f, v.begin("signin.ssoBegin", identity.To{}))
+		confirm := v.back(f, v.begin("session.ssoBegin", identity.To{}))
 		asked := f.Asked("token")
-		for name, in := range map[string]account.ReturnInput{
+		for name, in := range map[string]identity.Return{
 			"nothing":                   {},
 			"no ticket":                 {Answer: mine.Answer},
 			"another state":             {Ticket: mine.Ticket, Answer: other.Answer},
@@ -345,16 +346,16 @@ func TestSSOWays(t *testing.T) {
 		mine.Ticket += "\n"                 // the same ticket in other words
 		v.ask("signin.sso", mine, nil, 404)
 
-		denied := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		denied := v.back(f, v.begin("signin.ssoBegin", identity.To{}))
 		denied.Code, denied.Error = "", "access_denied"
 		if got := v.ask("signin.sso", denied, nil, 401); !strings.Contains(inWords(got), "abgebrochen") {
 			t.Errorf("%s", got.Body)
 		}
-		foreign := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		foreign := v.back(f, v.begin("signin.ssoBegin", identity.To{}))
 		foreign.Issuer = "https://evil.example"
 		v.ask("signin.sso", foreign, nil, 401)
 
-		late := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		late := v.back(f, v.begin("signin.ssoBegin", identity.To{}))
 		o.Clock.Advance(10 * time.Minute)
 		v.ask("signin.sso", late, nil, 404)
 		if s, _ := v.signInBySSO(f, 200); s.Status != "signedIn" {
@@ -366,7 +367,7 @@ func TestSSOWays(t *testing.T) {
 // nonceOf returns a nonce that is not the one of a question.
 func nonceOf(v *visitor, f *ssotest.Forger) string {
 	v.Helper()
-	v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+	v.back(f, v.begin("signin.ssoBegin", identity.To{}))
 	return f.Nonce
 }
 
@@ -378,7 +379,7 @@ func TestSSOLink(t *testing.T) {
 		o.SignInBy(f.Client(t, o.Clock))
 		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
 		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
-		begin := func(v *visitor) account.ReturnInput { return v.back(f, v.begin("factors.ssoBegin", struct{}{})) }
+		begin := func(v *visitor) identity.Return { return v.back(f, v.begin("factors.ssoBegin", struct{}{})) }
 
 		f.Claims = claims("boese", "boese@evil.example", true)
 		attack := begin(jan)
@@ -390,7 +391,7 @@ func TestSSOLink(t *testing.T) {
 		phone.signIn("ida@example.com", somePassword, "signedIn")
 
 		f.Claims = claims("ida", "andere@example.com", false) // the person who is signed in vouches for it
-		two := []account.ReturnInput{begin(ida), begin(ida)}
+		two := []identity.Return{begin(ida), begin(ida)}
 		f.Nonce = ""
 		ida.ask("factors.ssoLink", two[0], nil, 403)
 		ida.link(f, "ida")
@@ -445,7 +446,7 @@ func TestSSOLink(t *testing.T) {
 		ida.ask("factors.ssoUnlink", access.ByID{ID: id}, nil, 204)
 		o.SignInBy(nil)
 		ida.ask("factors.ssoBegin", struct{}{}, nil, 404)
-		visit(t, o).ask("signin.ssoBegin", account.SSOTo{}, nil, 404)
+		visit(t, o).ask("signin.ssoBegin", identity.To{}, nil, 404)
 	})
 }
 
@@ -456,7 +457,7 @@ func TestSSOConfirm(t *testing.T) {
 		f := ssotest.Forge(t)
 		v, _ := bySSO(t, o, f, "ida")
 		ok := f.Claims
-		begin := func() account.ReturnInput { return v.back(f, v.begin("session.ssoBegin", account.SSOTo{})) }
+		begin := func() identity.Return { return v.back(f, v.begin("session.ssoBegin", identity.To{})) }
 		o.Clock.Advance(access.SignInFresh)
 		for name, c := range map[string]struct {
 			claims func(map[string]any)
@@ -495,7 +496,7 @@ func TestSSOConfirm(t *testing.T) {
 		v.ask("session.ssoRefresh", begin(), &r, 200)
 		v.token = r.Token
 		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
-		jan.ask("session.ssoBegin", account.SSOTo{}, nil, 403)
+		jan.ask("session.ssoBegin", identity.To{}, nil, 403)
 	})
 }
 
@@ -544,7 +545,7 @@ func TestSSOIsAsRecentAsItsProof(t *testing.T) {
 
 		f.Claims = missing
 		v.signInBySSO(f, 200)
-		l := v.begin("session.ssoBegin", account.SSOTo{})
+		l := v.begin("session.ssoBegin", identity.To{})
 		if !strings.Contains(l.Address, "max_age=0") || !strings.Contains(l.Address, "prompt=login") {
 			t.Errorf("the provider need not ask again: %s", l.Address)
 		}
@@ -576,25 +577,25 @@ func TestSSOIsAsRecentAsItsProof(t *testing.T) {
 // TestSSOOfADayAgo is about a real provider that asked the person a day ago.
 func TestSSOOfADayAgo(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		const callback = "https://kartei.example" + account.SSOPath
+		const callback = "https://kartei.example" + identity.ReturnPath
 		p := ssotest.Start(t, callback)
 		o.SignInBy(p.Client(callback))
 		p.Add("ida@firma.example", true)
 		o.Clock.Advance(max(time.Since(o.Clock.Now()), 0) + 24*time.Hour)
 		v := visit(t, o)
-		way := func(row string, in any) account.ReturnInput {
+		way := func(row string, in any) identity.Return {
 			l := v.begin(row, in)
-			return account.ReturnInput{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
+			return identity.Return{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
 		}
 		var a account.AcceptResult
 		v.ask("signin.ssoAccept", way("signin.ssoInvited",
-			account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
+			identity.Invitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
 		v.token = a.Token
 		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
-		v.ask("session.ssoRefresh", way("session.ssoBegin", account.SSOTo{}), nil, 403)
+		v.ask("session.ssoRefresh", way("session.ssoBegin", identity.To{}), nil, 403)
 		v.token = ""
 		var s account.SignedIn
-		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{}), &s, 200)
+		v.ask("signin.sso", way("signin.ssoBegin", identity.To{}), &s, 200)
 		v.token = s.Token
 		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
 	})
@@ -648,7 +649,7 @@ func TestSSOAway(t *testing.T) {
 		o.SignInBy(f.Client(t, o.Clock))
 		f.Close()
 		v := visit(t, o)
-		if got := v.ask("signin.ssoBegin", account.SSOTo{}, nil,
+		if got := v.ask("signin.ssoBegin", identity.To{}, nil,
 			502); !strings.Contains(string(got.Body), "Kennwort oder Passkey") {
 			t.Errorf("%s", got.Body)
 		}
@@ -702,7 +703,7 @@ func TestPasswordsOff(t *testing.T) {
 		// Whoever is invited now needs the provider or a passkey. The invitation stays open.
 		token := invite(t, o, "neu@example.com")
 		visit(t, o).ask("invitations.accept", account.Acceptance{Token: token, Name: "Neu", Password: somePassword}, nil, 403)
-		visit(t, o).begin("signin.ssoInvited", account.SSOInvitation{Token: token})
+		visit(t, o).begin("signin.ssoInvited", identity.Invitation{Token: token})
 
 		// An admin who is linked needs nobody else. Without a provider the switch has no effect.
 		set(boss, nil, &nobody, 422)

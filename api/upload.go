@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"kartei/access"
+	"kartei/api/op"
+	"kartei/api/transit"
 	"kartei/kit/fault"
 	"kartei/record/upload"
 	"kartei/store/blob"
@@ -83,7 +85,7 @@ func (u *Uploads) Take(
 	if err == nil {
 		return "", nil
 	}
-	f := fault.From(explain(err))
+	f := fault.From(op.Explain(err))
 	if f.Code == fault.Internal {
 		u.API.logger.Error("internal error", slog.String("operation", uploadInstance), slog.Any("error", f.Cause))
 	}
@@ -92,11 +94,11 @@ func (u *Uploads) Take(
 
 // transfer receives a file, and counts it among the files in transit.
 func (u *Uploads) transfer(granted blob.Upload, in *UploadRequest, receive func(io.Reader) error) error {
-	transfer, err := u.API.Transfer(granted.Organization(), Up)
+	transfer, err := u.API.beginTransfer(granted.Organization(), transit.Up)
 	if err != nil {
 		return err
 	}
-	how := Failed // after a panic
+	how := transit.Failed // after a panic
 	defer func() { transfer.End(how) }()
 	err = receive(&countingReader{in.Body, transfer})
 	how = ended(err, in.Broken())
@@ -107,19 +109,19 @@ func (u *Uploads) transfer(granted blob.Upload, in *UploadRequest, receive func(
 func ended(err error, broken bool) string {
 	switch {
 	case err == nil:
-		return Whole
+		return transit.Whole
 	case broken:
-		return Broken
-	case fault.From(explain(err)).Code.Status() < http.StatusInternalServerError:
-		return Refused
+		return transit.Broken
+	case fault.From(op.Explain(err)).Code.Status() < http.StatusInternalServerError:
+		return transit.Refused
 	}
-	return Failed
+	return transit.Failed
 }
 
 // countingReader counts the bytes of a transfer as they arrive.
 type countingReader struct {
 	io.Reader
-	transfer *Transfer
+	transfer *transit.Transfer
 }
 
 func (r *countingReader) Read(p []byte) (int, error) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"kartei/api/release"
 	"kartei/api/schema"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -21,7 +22,7 @@ type versionResult struct {
 
 // servedVersion is one version as the path serves it.
 type servedVersion struct {
-	Version
+	release.Version
 	rules *schema.Document
 	// The headers about the version in every answer; deprecation and sunset are
 	// nil until they are announced. The internal version has no link.
@@ -31,7 +32,7 @@ type servedVersion struct {
 // newServedVersion prepares a version for serving. successor is the name of the
 // next served version, or empty. The headers name the document below base, the
 // address of the instance, because it can be read without credentials.
-func newServedVersion(v Version, successor string, rules *schema.Document, base string) *servedVersion {
+func newServedVersion(v release.Version, successor string, rules *schema.Document, base string) *servedVersion {
 	s := &servedVersion{Version: v, rules: rules, svcVersion: []string{v.Name}}
 	document := func(version string) string { return base + "/docs/openapi.json?version=" + version }
 	link := linkTo(document(v.Name), "service-desc", "application/json")
@@ -53,7 +54,7 @@ func newServedVersion(v Version, successor string, rules *schema.Document, base 
 
 // served returns a version as the path serves it.
 func (a *API) served(name string) *servedVersion {
-	if name == Internal.Name {
+	if name == release.Internal.Name {
 		return a.internal
 	}
 	return a.versions[name]
@@ -80,7 +81,7 @@ func (s *servedVersion) over(now clock.Micros) bool {
 // internal one, whatever they ask for.
 func version(a *API, _ context.Context, c *call) error {
 	if !c.duties.Version {
-		c.version, c.rules = Internal.Name, a.internal.rules
+		c.version, c.rules = release.Internal.Name, a.internal.rules
 		return nil
 	}
 	name := cmp.Or(c.actor.Credential().VersionPin, a.current)
@@ -93,7 +94,7 @@ func version(a *API, _ context.Context, c *call) error {
 	v := a.versions[name]
 	if v == nil {
 		wrong := fault.Field{Name: "Svc-Version", Code: fault.NotInEnum, Limit: a.names}
-		if slices.ContainsFunc(Versions, func(v Version) bool { return v.Name == name && v.Candidate }) {
+		if slices.ContainsFunc(release.Versions, func(v release.Version) bool { return v.Name == name && v.Candidate }) {
 			wrong.Text = a.candidate(wrong)
 		}
 		return fault.BadRequest(wrong)

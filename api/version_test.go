@@ -11,6 +11,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/openapi"
+	"kartei/api/release"
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
@@ -63,7 +64,7 @@ func TestVersionOfTheRequest(t *testing.T) {
 
 // candidates returns the versions that production does not serve.
 func candidates() (names []string) {
-	for _, v := range api.Versions {
+	for _, v := range release.Versions {
 		if v.Candidate {
 			names = append(names, v.Name)
 		}
@@ -75,8 +76,8 @@ func candidates() (names []string) {
 // byte for byte.
 func TestDocument(t *testing.T) {
 	for _, environment := range []string{"production", "rc"} {
-		c := office(t, apitest.Versions(api.VersionsIn(environment)...)).As(access.Member)
-		for _, version := range api.Versions {
+		c := office(t, apitest.Versions(release.VersionsIn(environment)...)).As(access.Member)
+		for _, version := range release.Versions {
 			frozen, _ := openapi.Document(version.Name)
 			if version.Candidate && environment != "rc" {
 				c.Do("GET", "/openapi.json?version="+version.Name, nil).Want(404, "NOT_FOUND")
@@ -105,7 +106,7 @@ func TestDocument(t *testing.T) {
 // version.
 func TestDeclaredVersions(t *testing.T) {
 	var names []string
-	for _, v := range api.Versions {
+	for _, v := range release.Versions {
 		names = append(names, v.Name)
 	}
 	if !slices.Equal(names, openapi.Versions()) {
@@ -117,7 +118,7 @@ func TestDeclaredVersions(t *testing.T) {
 		t.Errorf("the current version is %s", got)
 	}
 	for environment, hidden := range map[string][]string{"production": candidates(), "": candidates(), "rc": nil} {
-		served := api.Names(api.VersionsIn(environment))
+		served := release.Names(release.VersionsIn(environment))
 		if served[0] != apitest.Current() || len(served)+len(hidden) != len(names) {
 			t.Errorf("%q serves %v", environment, served)
 		}
@@ -127,8 +128,8 @@ func TestDeclaredVersions(t *testing.T) {
 			}
 		}
 	}
-	four := []api.Version{{Name: "1"}, {Name: "2"}, {Name: "3", Candidate: true}, {Name: "4", Candidate: true}}
-	if got := api.Names(four); !slices.Equal(got, []string{"2", "4", "3", "1"}) {
+	four := []release.Version{{Name: "1"}, {Name: "2"}, {Name: "3", Candidate: true}, {Name: "4", Candidate: true}}
+	if got := release.Names(four); !slices.Equal(got, []string{"2", "4", "3", "1"}) {
 		t.Errorf("the current one first: %v", got)
 	}
 }
@@ -138,16 +139,16 @@ func TestDeclaredVersions(t *testing.T) {
 func TestStanding(t *testing.T) {
 	at := time.Date(2027, 11, 1, 1, 0, 0, 0, time.FixedZone("", 3600))
 	for _, test := range []struct {
-		version api.Version
+		version release.Version
 		de, en  string
 	}{
-		{api.Version{}, "", ""},
+		{release.Version{}, "", ""},
 		{
-			api.Version{Candidate: true},
+			release.Version{Candidate: true},
 			"Diese Version ist noch nicht veröffentlicht und kann sich ändern.",
 			"This version is not released yet and may change.",
 		},
-		{api.Version{Deprecated: at, Sunset: at.Add(time.Minute)},
+		{release.Version{Deprecated: at, Sunset: at.Add(time.Minute)},
 			"Veraltet ab 2027-11-01, 00:00 UTC: Bitte beginnen Sie nichts Neues mehr mit dieser Version. Abgeschaltet wird sie am 2027-11-01, 00:01 UTC; danach antwortet sie 410 VERSION_SUNSET.",
 			"Deprecated from 2027-11-01, 00:00 UTC on: please begin nothing new with this version. It ends at 2027-11-01, 00:01 UTC; afterwards it answers 410 VERSION_SUNSET."},
 	} {
@@ -160,7 +161,7 @@ func TestStanding(t *testing.T) {
 // TestDeclaredParameters checks that lists accept the parameters that a version
 // declares.
 func TestDeclaredParameters(t *testing.T) {
-	for _, v := range api.Versions {
+	for _, v := range release.Versions {
 		for op := range rows() {
 			for _, p := range v.Parameters[op.Family] {
 				if list := op.Method == "GET" && !op.Named(); list && !op.Takes(p) {
@@ -174,7 +175,7 @@ func TestDeclaredParameters(t *testing.T) {
 // rc returns an office in the environment of the release candidate.
 func rc(t testing.TB) *apitest.Office {
 	t.Helper()
-	return office(t, apitest.Versions(api.VersionsIn("rc")...))
+	return office(t, apitest.Versions(release.VersionsIn("rc")...))
 }
 
 // TestCandidate checks that in the environment rc the header or the key's pin
@@ -184,7 +185,7 @@ func TestCandidate(t *testing.T) {
 	apitest.BySession.Except(t, "version", "the header Link names it")
 	apitest.ByTool.Except(t, "version", "the header Link names it")
 	o := rc(t)
-	first, last, current := api.Versions[0].Name, api.Versions[len(api.Versions)-1].Name, apitest.Current()
+	first, last, current := release.Versions[0].Name, release.Versions[len(release.Versions)-1].Name, apitest.Current()
 	c := o.As(access.Member)
 	pinned := *c
 	made, err := o.Operator.CreateKey(t.Context(), key.New{
@@ -205,7 +206,7 @@ func TestCandidate(t *testing.T) {
 				t.Errorf("%s, asked %q: Svc-Version %q, want %s", op.ID, test.asked, got, test.want)
 			}
 			want := `<https://kartei.example/docs/openapi.json?version=` + test.want +
-				`>; rel="service-desc"; type="application/json"` + successor(test.want, api.Versions)
+				`>; rel="service-desc"; type="application/json"` + successor(test.want, release.Versions)
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
@@ -227,7 +228,7 @@ func TestCandidate(t *testing.T) {
 
 // successor returns the part of the header Link that names the next served
 // version.
-func successor(version string, served []api.Version) string {
+func successor(version string, served []release.Version) string {
 	for _, v := range served {
 		if v.Name > version {
 			return `, <https://kartei.example/docs/openapi.json?version=` + v.Name +
@@ -262,7 +263,7 @@ func TestPinOfProduction(t *testing.T) {
 // TestRetirement follows a version, beside its successor, from the announcement
 // of its end to the end.
 func TestRetirement(t *testing.T) {
-	versions := []api.Version{
+	versions := []release.Version{
 		{Name: old, Deprecated: apitest.Begin.Add(-24 * time.Hour), Sunset: apitest.Begin.Add(time.Hour)},
 		{Name: next},
 	}
@@ -314,7 +315,7 @@ func TestVersionsInUse(t *testing.T) {
 	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Versions(
-			api.Version{Name: "2026-11-01", Sunset: apitest.Begin.Add(time.Hour)}, api.Version{Name: "2027-02-01"}))
+			release.Version{Name: "2026-11-01", Sunset: apitest.Begin.Add(time.Hour)}, release.Version{Name: "2027-02-01"}))
 		a, b := o.As(access.Member), o.As(access.Member)
 		for range 3 {
 			a.Do("GET", "/me", nil, "Svc-Version", "2026-11-01").Want(200)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api"
+	"kartei/api/release"
 	"kartei/integration/limit"
 	"kartei/kit/id"
 	"kartei/people/organization"
@@ -81,7 +81,7 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 }
 
 func TestFilterSaysWhatIsExpected(t *testing.T) {
-	c := office(t, apitest.Versions(api.VersionsIn("rc")...)).As(access.Member)
+	c := office(t, apitest.Versions(release.VersionsIn("rc")...)).As(access.Member)
 	says(t, inBoth(c, "GET", "/tasks?assigneeId=anna", nil, 400, "Svc-Version", next),
 		"de: assigneeId INVALID_FORMAT", "en: assigneeId INVALID_FORMAT", "Expected: an id that begins with usr_ or svc_")
 }

@@ -15,6 +15,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
@@ -176,7 +177,7 @@ func offline(d db.DB, store *config.Store, files upload.Files) (*api.API, error)
 		return nil, err
 	}
 	return api.New(api.Options{
-		DB: d, Clock: clock.System, Logger: slog.Default(), Versions: api.Versions,
+		DB: d, Clock: clock.System, Logger: slog.Default(), Versions: release.Versions,
 		Access:    access.NewDirectory(d, clock.System, access.Options{}),
 		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
 		CursorKey: cursors,
@@ -262,4 +263,6 @@ func accessOptions(store *config.Store, s *config.Server) access.Options {
 
 // versions returns the names of the versions that are served, the current one
 // first.
-func versions(s *config.Server) []string { return api.Names(api.VersionsIn(string(s.Environment))) }
+func versions(s *config.Server) []string {
+	return release.Names(release.VersionsIn(string(s.Environment)))
+}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/api"
+	"kartei/api/release"
 	"kartei/door/mcp"
 	"kartei/door/oauth"
 	"kartei/door/rest"
@@ -28,7 +28,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	environment := string(i.config.Server.Environment)
 	pages, err := web.Handler(web.Options{
 		BaseURL: i.BaseURL, Versions: versions(&i.config.Server),
-		Announcements: announcements(api.VersionsIn(environment)), Styleguide: environment == "rc",
+		Announcements: announcements(release.VersionsIn(environment)), Styleguide: environment == "rc",
 	})
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (i *Instance) doors() (http.Handler, error) {
 }
 
 // announcements returns the announcements about versions, for their pages.
-func announcements(versions []api.Version) map[string]i18n.Text {
+func announcements(versions []release.Version) map[string]i18n.Text {
 	words := map[string]i18n.Text{}
 	for _, v := range versions {
 		if s := v.Announcement(); s != "" {

@@ -22,6 +22,8 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
+	"kartei/api/transit"
 	"kartei/extract"
 	"kartei/instance/config"
 	"kartei/integration/dispatch"
@@ -286,7 +288,7 @@ func (i *Instance) wire(ctx context.Context) error {
 		Access:    i.Directory,
 		Log:       i.Log,
 		Limiter:   countedLimiter{i.limits, i.metrics},
-		Transfers: i.metrics.Transfers(api.Up, api.Down),
+		Transfers: i.metrics.Transfers(transit.Up, transit.Down),
 	})
 	if err != nil {
 		return err
@@ -308,7 +310,7 @@ func (i *Instance) wire(ctx context.Context) error {
 func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Clock, o.Logger = i.clock, i.logger
 	o.MaxCalls = i.config.Server.MaxCalls
-	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
+	o.Versions = release.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
 	o.Answers = i.keys.Vault(replay.Purpose)
 	o.DocsBase, o.BaseURL = i.BaseURL, i.BaseURL

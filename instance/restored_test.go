@@ -50,7 +50,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 	err = i.DB.Write(ctx, func(tx db.Tx) error {
 		name, err := account.Create(ctx, tx, 1, ida.Email)
 		if err == nil {
-			err = account.Join(ctx, tx, ida.ID, name)
+			err = principal.Join(ctx, tx, ida.ID, name)
 		}
 		if err == nil {
 			token, _, err = access.BeginSession(ctx, tx, clock.Now(i.clock), access.NewSession{

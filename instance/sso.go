@@ -1,7 +1,7 @@
 package instance
 
 import (
-	"kartei/people/account"
+	"kartei/people/identity"
 	"kartei/people/sso"
 )
 
@@ -18,7 +18,7 @@ func (i *Instance) takeProvider() error {
 	}
 	i.provider = sso.New(sso.Options{
 		Issuer: string(s.OIDCIssuer), ClientID: s.OIDCClientID, ClientSecret: string(s.OIDCClientSecret), Name: s.OIDCName,
-		Callback: i.BaseURL + account.SSOPath, Egress: guard, Clock: i.clock,
+		Callback: i.BaseURL + identity.ReturnPath, Egress: guard, Clock: i.clock,
 	})
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	records "kartei/record"
 	"kartei/record/document"
 	"kartei/record/task"
@@ -32,7 +32,7 @@ func TestStatements(t *testing.T) {
 	apitest.Alone(t)
 	dbtest.EachURL(t, func(t *testing.T, address string) {
 		var heard listener
-		served := api.VersionsIn("rc") // with all filters
+		served := release.VersionsIn("rc") // with all filters
 		d := dbtest.Open(t, address, db.Options{Readers: 2, Writers: 2, Stated: heard.note})
 		office := apitest.New(t, d, apitest.Replicas(1), apitest.Versions(served...))
 		for _, family := range []func(*story){theContacts, theCompanies, theTasks, theDocuments} {
@@ -139,7 +139,7 @@ func (s *story) tell(heading string, f func()) {
 }
 
 // newest is the header that requests the API version with all filters.
-var newest = []string{"Svc-Version", api.Versions[len(api.Versions)-1].Name}
+var newest = []string{"Svc-Version", release.Versions[len(release.Versions)-1].Name}
 
 // pages writes lists and counts with parameters that only sessions may use.
 func (s *story) pages(queries ...string) {

@@ -12,6 +12,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/api/schema/pattern"
 	"kartei/api/words"
 	"kartei/kit/fault"
@@ -24,7 +25,7 @@ import (
 // and types. The frozen document of the next release is made from it. The same
 // table gives the same bytes.
 func Document(version string) ([]byte, error) {
-	if version == api.Internal.Name {
+	if version == release.Internal.Name {
 		return internal()
 	}
 	return document(version, api.Operations, false)

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"kartei/api"
+	"kartei/api/release"
 )
 
 // internal returns the document of the internal version. Nobody reads it: it has
 // what the path enforces, without words, examples and refusals.
 func internal() ([]byte, error) {
-	d := newDrafter(api.Internal.Name)
+	d := newDrafter(release.Internal.Name)
 	root, err := d.document(api.Operations, false)
 	if err != nil {
 		return nil, err

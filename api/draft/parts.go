@@ -10,6 +10,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/api/schema"
 	"kartei/api/schema/pattern"
 	"kartei/kit/fault"
@@ -71,9 +72,9 @@ func (d *drafter) parameters(row *api.Operation, preview bool) ([]object, error)
 		switch {
 		case f.Tag.Get("path") != "":
 			out = append(out, d.pathParameter(row, f))
-		case isFilter(in, f) && row.TakesIn("", name):
+		case isFilter(in, f) && release.Takes(row.Family, "", name):
 			return nil, fmt.Errorf("the filter %s belongs into Parameters of the version that it begins with, in api/versions.go", name)
-		case name != "" && row.TakesIn(d.version, name):
+		case name != "" && release.Takes(row.Family, d.version, name):
 			p, err := d.queryParameter(row, f)
 			if err != nil {
 				return nil, err
@@ -149,10 +150,10 @@ func (d *drafter) queryParameter(row *api.Operation, f reflect.StructField) (obj
 
 // orders returns the orders that the version adds to the lists of a family.
 func (d *drafter) orders(row *api.Operation) []string {
-	if d.version != api.Internal.Name {
+	if d.version != release.Internal.Name {
 		return nil
 	}
-	return api.Internal.Orders[row.Family]
+	return release.Internal.Orders[row.Family]
 }
 
 // declaring returns the struct that declares a field of t, which may be an
@@ -682,8 +683,8 @@ func (d *drafter) links(row *api.Operation) object {
 // for an unreleased version does not call the version frozen.
 func (d *drafter) introduction() string {
 	versions := "info.versions"
-	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == d.version }); i >= 0 &&
-		api.Versions[i].Candidate {
+	if i := slices.IndexFunc(release.Versions, func(v release.Version) bool { return v.Name == d.version }); i >= 0 &&
+		release.Versions[i].Candidate {
 		versions = "info.versions.candidate"
 	}
 	var paragraphs []string

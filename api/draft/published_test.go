@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/api"
+	"kartei/api/release"
 
 	"github.com/go-json-experiment/json"
 )
@@ -35,7 +35,7 @@ var (
 // promises. Within a version, parts may be added but never removed (contract,
 // 'Versioning' 5).
 func TestPublished(t *testing.T) {
-	for _, version := range api.Versions {
+	for _, version := range release.Versions {
 		if version.Candidate {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/api/openapi"
+	"kartei/api/release"
 	"kartei/api/schema"
 	"kartei/integration/batch"
 	"kartei/kit/fault"
@@ -18,7 +19,7 @@ import (
 )
 
 func FuzzBodyRules(f *testing.F) {
-	document, _ := openapi.Document(api.Names(api.VersionsIn("production"))[0])
+	document, _ := openapi.Document(release.Names(release.VersionsIn("production"))[0])
 	r, err := schema.Compile(document, func(string, string) string { return "" })
 	if err != nil {
 		f.Fatal(err)

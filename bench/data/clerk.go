@@ -8,12 +8,13 @@ import (
 	"net/netip"
 	"time"
 
-	"kartei/api"
+	"kartei/api/release"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/account"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -73,7 +74,7 @@ func (f *Founder) Hire(ctx context.Context) (c Clerk, err error) {
 		if _, err = tx.Exec(ctx, `delete from sessions where principal_id = $1`, c.Users[1]); err != nil {
 			return err
 		}
-		if err = account.Join(ctx, tx, c.Users[1], name); err != nil {
+		if err = principal.Join(ctx, tx, c.Users[1], name); err != nil {
 			return err
 		}
 		return account.Provide(ctx, tx, now, c.Users[1], c.Email, hash)
@@ -102,7 +103,7 @@ func (f *Founder) called(ctx context.Context, n int) error {
 			KeyID:        f.Actor.Credential().ID, KidShort: "bench", PrincipalID: f.Actor.PrincipalID(),
 			Operation: "contacts.get", Method: "GET",
 			Status: http.StatusOK, Duration: time.Duration(i%100) * time.Millisecond,
-			Address: netip.MustParseAddr("127.0.0.1"), Version: api.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
+			Address: netip.MustParseAddr("127.0.0.1"), Version: release.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
 		}
 		if i%50 == 0 {
 			e.Status, e.Code, e.Reason, e.Records = http.StatusUnauthorized, string(fault.Unauthenticated), "address", 0

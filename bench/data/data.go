@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/bench/load"
 	"kartei/bench/report"
 	"kartei/instance/sample"
@@ -224,7 +224,7 @@ func Batches(p *People, n int) <-chan []contact.Fields {
 
 // Operator administers the database.
 func (f *Founder) Operator() *operator.Operator {
-	return operator.New(f.db, clock.System, f.Directory, api.Names(api.Versions)...)
+	return operator.New(f.db, clock.System, f.Directory, release.Names(release.Versions)...)
 }
 
 func memberKey(ctx context.Context, d *operator.Operator, organization, user string) (string, error) {

@@ -16,6 +16,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/bench/data"
 	"kartei/bench/measure"
 	"kartei/bench/report"
@@ -23,6 +24,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/people/account"
+	"kartei/people/principal"
 	"kartei/record/contact"
 	"kartei/record/lookup"
 	"kartei/store/db"
@@ -163,7 +165,7 @@ func (d *desk) begin(ctx context.Context, f data.Founder, o *data.Office) (err e
 		if err != nil {
 			return err
 		}
-		if err = account.Join(ctx, tx, member, name); err != nil {
+		if err = principal.Join(ctx, tx, member, name); err != nil {
 			return err
 		}
 		token, _, err = access.BeginSession(ctx, tx, now, access.NewSession{
@@ -199,7 +201,7 @@ func (d *desk) open(f data.Founder, answers masterkey.Vault) (err error) {
 	limits := limit.Open(limit.Config{}, clock.System, limit.Options{DB: d.db, Replica: "bench"})
 	d.api, err = api.New(api.Options{
 		DB: d.db, Access: f.Directory, Limiter: limits, Clock: clock.System, Logger: slog.New(slog.DiscardHandler),
-		Versions: api.Versions, CursorKey: make([]byte, 32), Answers: answers,
+		Versions: release.Versions, CursorKey: make([]byte, 32), Answers: answers,
 	})
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/bench/data"
 	"kartei/bench/measure"
 	"kartei/bench/report"
@@ -143,7 +144,7 @@ func makeTenants(ctx context.Context, b *measure.Bench, address string) (list []
 		return nil, err
 	}
 	directory := access.NewDirectory(d, clock.System, access.Options{})
-	by := operator.New(d, clock.System, directory, api.Names(api.Versions)...)
+	by := operator.New(d, clock.System, directory, release.Names(release.Versions)...)
 	report.Say("%s organizations: making them", report.Number(float64(b.Organizations)))
 	bar := progress.New(os.Stderr)
 	defer bar.End()

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"kartei/api"
 	"kartei/api/openapi"
+	"kartei/api/release"
 	"kartei/kit/i18n"
 )
 
@@ -116,7 +116,7 @@ func TestListsBound(t *testing.T) {
 func TestHTTPWords(t *testing.T) {
 	for _, in := range []i18n.Language{i18n.German, i18n.English} {
 		said := map[string]bool{}
-		for _, version := range api.Names(api.Versions) {
+		for _, version := range release.Names(release.Versions) {
 			document, _ := openapi.Document(version)
 			d, err := parseDocument(document, in)
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/api"
+	"kartei/api/release"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 )
@@ -391,7 +392,7 @@ type toolset struct {
 // once.
 func (d *door) toolset(version string, in i18n.Language) (*toolset, error) {
 	if version == "" {
-		version = api.Names(api.Versions)[0]
+		version = release.Names(release.Versions)[0]
 	}
 	d.setsMu.Lock()
 	defer d.setsMu.Unlock()

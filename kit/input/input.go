@@ -85,6 +85,26 @@ func (f *Faults) Email(field, s string) string {
 	return s
 }
 
+// TidyName returns a name without what nobody sees: by such characters two people would
+// have the same name.
+func TidyName(name string) string {
+	return norm.NFC.String(strings.TrimSpace(invisible.Tidy(name)))
+}
+
+// CheckName returns what is wrong with a name of 1 to 200 characters, and the limit that it
+// breaks. A right one has no code.
+func CheckName(name string) (code fault.FieldCode, limit any) {
+	switch {
+	case name == "":
+		return fault.Required, nil
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || fault.Deceptive(name) != "":
+		return fault.InvalidFormat, nil
+	case utf8.RuneCountInString(name) > maxName:
+		return fault.TooLong, maxName
+	}
+	return "", nil
+}
+
 // OneOf checks a value against an enumeration.
 func OneOf[T ~string](f *Faults, field string, value T, allowed ...T) {
 	if slices.Contains(allowed, value) {

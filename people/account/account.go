@@ -4,29 +4,27 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/notify"
+	"kartei/people/passkey"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
 
 const (
 	insertAccount = `insert into accounts (id, email, email_folded, created_at) values ($1, $2, $3, $4)`
-	joinAccount   = `update principals set account_id = $2 where id = $1`
 
 	accountMembers       = `a.id, a.email, a.password, a.totp_secret, a.totp_step, a.totp_since, a.password_changed_at`
 	accountColumns       = `select ` + accountMembers + ` from accounts a`
 	selectAccountByEmail = accountColumns + ` where a.email_folded = $1`
 	selectAccount        = accountColumns + ` where a.id = $1`
 	lockAccount          = `update accounts set created_at = created_at where id = $1`
-	countWebAuthn        = `select count(*) from passkeys where account_id = $1`
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 
 	// selectPersons finds the persons of an account. Of an organization that is being
@@ -49,17 +47,11 @@ func create(ctx context.Context, tx db.Tx, now clock.Micros, name, email string)
 	return err
 }
 
-// Join makes a principal a person of an account.
-func Join(ctx context.Context, tx db.Tx, principal, account string) error {
-	_, err := tx.Exec(ctx, joinAccount, principal, account)
-	return err
-}
-
-// Provide sets the password of a principal's account, by its hash. A principal
-// without an account gets one.
-func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, hash string) error {
+// Provide sets the password of a person's account, by its hash. A person without an account
+// gets one.
+func Provide(ctx context.Context, tx db.Tx, now clock.Micros, person, email, hash string) error {
 	var name string
-	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
+	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, person).Scan(&name)
 	if err != nil {
 		return err
 	}
@@ -67,7 +59,7 @@ func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, 
 		if name, err = Create(ctx, tx, now, email); err != nil {
 			return err
 		}
-		if err = Join(ctx, tx, principal, name); err != nil {
+		if err = principal.Join(ctx, tx, person, name); err != nil {
 			return err
 		}
 	}
@@ -138,7 +130,7 @@ func (f factors) methods() []string {
 
 func factorsOf(ctx context.Context, tx db.Tx, a *accountRow) (f factors, err error) {
 	f.totp = a.totp != ""
-	if err = tx.QueryRow(ctx, countWebAuthn, a.id).Scan(&f.passkeys); err != nil {
+	if f.passkeys, err = passkey.Count(ctx, tx, a.id); err != nil {
 		return f, err
 	}
 	err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)
@@ -272,32 +264,5 @@ func desk(c *op.Call) *signin.Desk { return signin.Service.In(c) }
 
 // attempt counts an attempt in a transaction of its own.
 func attempt(ctx context.Context, c *op.Call, limits ...signin.Limit) error {
-	return throttled(desk(c).Attempt(ctx, c.Now, limits...))
+	return signin.Throttled(desk(c).Attempt(ctx, c.Now, limits...))
 }
-
-// throttled turns a wait into 429, and a full queue of passwords too.
-func throttled(err error) error {
-	if left := signin.Waits(err); left > 0 {
-		return tooMany(left)
-	}
-	if errors.Is(err, signin.ErrBusy) {
-		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
-	}
-	return err
-}
-
-func tooMany(left time.Duration) error {
-	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: tooManyAttempts}
-}
-
-var tooManyAttempts = i18n.Text("Too many attempts. Please wait a moment. With a passkey, or by 'Forgot password', you can sign in at once.")
-
-// unknown returns the one 404 for tickets and links.
-func unknown(err error) error {
-	if errors.Is(err, db.ErrNoRows) {
-		return &fault.Fault{Code: fault.NotFound, Detail: noTicket}
-	}
-	return err
-}
-
-var noTicket = i18n.Text("This has expired, or was completed already. Please start again.")

@@ -10,6 +10,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/input"
 	"kartei/people/notify"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -46,7 +47,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	case !notify.Mails.In(c):
 		return op.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: noMails}
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
+	if err := signin.Throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
 		return op.Nothing{}, err
 	}
 	c.Audit.About(s.home, c.Actor.PrincipalID())
@@ -103,17 +104,13 @@ const (
 	// is missing was confirmed.
 	addressTickets = `select data from sign_in_tickets where account_id = $1 and kind = 'address' and expires_at > $2`
 	updateEmail    = `update accounts set email = $2, email_folded = $3, unconfirmed = false where id = $1`
-	// movePersons gives the persons of the account the new address for messages, if
-	// they had the old one, and nobody of their organization has the new one.
-	movePersons = `update principals set email = $2, email_folded = $3 where account_id = $1 and email_folded = $4
-		and not exists (select 1 from principals o where o.organization = principals.organization and o.email_folded = $3 and o.id <> principals.id)`
 )
 
 // checkLink refuses a link that is not valid before a transaction begins.
 func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
 	return nothing, c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)
-		return unknown(err)
+		return signin.Unknown(err)
 	})
 }
 
@@ -126,15 +123,15 @@ func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirm
 	var m addressTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
 	if err != nil {
-		return ConfirmResult{}, unknown(err)
+		return ConfirmResult{}, signin.Unknown(err)
 	}
 	// of both links at the same time the second one sees that the first is taken
 	if err = lock(ctx, c.Tx, account); err != nil {
-		return ConfirmResult{}, unknown(err)
+		return ConfirmResult{}, signin.Unknown(err)
 	}
 	account, err = signin.Take(ctx, c.Tx, c.Now, signin.Address, in.Token, &m)
 	if err != nil {
-		return ConfirmResult{}, unknown(err)
+		return ConfirmResult{}, signin.Unknown(err)
 	}
 	left, err := db.Values[string](ctx, c.Tx, addressTickets, account, c.Now)
 	if err != nil {
@@ -155,16 +152,14 @@ func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirm
 	if err != nil {
 		return ConfirmResult{}, err
 	}
-	folded := access.FoldEmail(m.To)
-	if _, err := c.Tx.Exec(ctx, updateEmail, account, m.To, folded); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateEmail, account, m.To, access.FoldEmail(m.To)); err != nil {
 		if errors.Is(err, db.ErrDuplicate) {
-			err = unknown(db.ErrNoRows)
+			err = signin.Unknown(db.ErrNoRows)
 		}
 		return ConfirmResult{}, err
 	}
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return ConfirmResult{}, err
 	}
-	_, err = c.Tx.Exec(ctx, movePersons, account, m.To, folded, access.FoldEmail(a.email))
-	return ConfirmResult{"changed"}, err
+	return ConfirmResult{"changed"}, principal.MoveEmail(ctx, c.Tx, account, a.email, m.To)
 }

@@ -2,15 +2,14 @@ package account
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
-	"kartei/kit/id"
+	"kartei/people/identity"
+	"kartei/people/passkey"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -24,44 +23,29 @@ type Factors struct {
 	TOTP      bool         `json:"totp"`
 	TOTPSince clock.Micros `json:"totpSince,omitzero"`
 	// RecoveryCodes is the number of codes that are left.
-	RecoveryCodes int64     `json:"recoveryCodes"`
-	Passkeys      []Passkey `json:"passkeys"`
+	RecoveryCodes int64             `json:"recoveryCodes"`
+	Passkeys      []passkey.Passkey `json:"passkeys"`
 	// SSO is the name of the OpenID provider, empty if the instance has none.
-	SSO        string     `json:"sso"`
-	Identities []Identity `json:"identities"`
+	SSO        string              `json:"sso"`
+	Identities []identity.Identity `json:"identities"`
 	// KnownElsewhere counts the other browsers and networks that the account knows.
 	KnownElsewhere int64 `json:"knownElsewhere"`
 	// PasskeysPossible is false if the address of the instance allows none.
 	PasskeysPossible bool `json:"passkeysPossible"`
 }
 
-// Passkey is a passkey in the list of its owner.
-type Passkey struct {
-	ID         string       `json:"id"`
-	Name       string       `json:"name"`
-	CreatedAt  clock.Micros `json:"createdAt"`
-	LastUsedAt clock.Micros `json:"lastUsedAt,omitzero"`
-}
-
 const (
-	listWebAuthn   = `select id, name, created_at, last_used_at from passkeys where account_id = $1 order by id`
-	insertPasskey  = `insert into passkeys (id, account_id, credential_id, credential, name, created_at, last_used_at) values ($1, $2, $3, $4, $5, $6, 0)`
-	deletePasskey  = `delete from passkeys where id = $1 and account_id = $2`
-	deletePasskeys = `delete from passkeys where account_id = $1`
-
 	updatePassword      = `update accounts set password = $2, password_changed_at = $3 where id = $1`
 	updateTOTP          = `update accounts set totp_secret = $2, totp_step = $3, totp_since = $4 where id = $1`
 	deleteRecoveryCodes = `delete from recovery_codes where account_id = $1`
 	insertRecoveryCode  = `insert into recovery_codes (account_id, code_hash) values ($1, $2)`
-
-	// maxPasskeys bounds the passkeys of an account. Nobody has more devices.
-	maxPasskeys = 20
 )
 
-// GetFactors returns the factors of the caller's account.
-var GetFactors = op.New("factors.get", op.Read, getFactors, op.By(op.Member), op.Always, op.Setup)
+// GetFactors is ReadFactors as an operation.
+var GetFactors = op.New("factors.get", op.Read, ReadFactors, op.By(op.Member), op.Always, op.Setup)
 
-func getFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
+// ReadFactors returns the factors of the caller's account.
+func ReadFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Factors{}, err
@@ -81,14 +65,10 @@ func getFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 	if f.KnownElsewhere, err = signin.CountDevices(ctx, c.Tx, c.Now, a.id, s.device); err != nil {
 		return f, err
 	}
-	if f.Identities, err = identities(ctx, c, a.id); err != nil {
+	if f.Identities, err = identity.List(ctx, c, a.id); err != nil {
 		return f, err
 	}
-	found, err := db.List(ctx, c.Tx, func(row db.Row) (p Passkey, err error) {
-		err = row.Scan(&p.ID, &p.Name, &p.CreatedAt, &p.LastUsedAt)
-		return p, err
-	}, listWebAuthn, a.id)
-	f.Passkeys = append([]Passkey{}, found...)
+	f.Passkeys, err = passkey.List(ctx, c.Tx, a.id)
 	return f, err
 }
 
@@ -150,7 +130,7 @@ func hashNew(ctx context.Context, c *op.Call, proof, password, email string) (st
 	}
 	turn, err := desk(c).Hasher.Reserve(signin.Origin{Proof: proof})
 	if err != nil {
-		return "", throttled(err)
+		return "", signin.Throttled(err)
 	}
 	defer turn.End()
 	return turn.Hash(ctx, password)
@@ -243,7 +223,7 @@ func (s *own) generating(ctx context.Context, c *op.Call, ticket string) (secret
 	var g generatorTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
 	if err != nil || account != s.account.id {
-		return nil, "", unknown(orNone(err))
+		return nil, "", signin.Unknown(orNone(err))
 	}
 	secret, _, err = desk(c).Secrets.Open(g.Sealed, account)
 	return secret, g.Sealed, err
@@ -289,7 +269,7 @@ func confirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (
 		return r, wrongCode("code")
 	}
 	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Generator, in.Ticket, nil); err != nil {
-		return r, unknown(err)
+		return r, signin.Unknown(err)
 	}
 	if _, err := c.Tx.Exec(ctx, updateTOTP, account, sealed, step, c.Now); err != nil {
 		return r, err
@@ -398,56 +378,23 @@ func dropCodes(ctx context.Context, c *op.Call, account string) error {
 var BeginPasskey = op.New("factors.passkeyOptions", op.Administer, beginPasskey, op.By(op.Member), op.Always,
 	op.Setup, op.Fresh, op.Audited("account.passkey"))
 
-func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion, err error) {
+func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q passkey.Question, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return q, err
 	}
-	if desk(c).Passkeys == nil {
-		return q, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
-	}
 	c.Audit.Omit()
-	owner, err := ownerOf(ctx, c.Tx, &s.account)
+	owner, err := passkey.OwnerOf(ctx, c.Tx, s.account.id, s.account.email)
 	if err != nil {
 		return q, err
 	}
-	if len(owner.Stored) >= maxPasskeys {
-		return q, &fault.Fault{Code: fault.Forbidden, Detail: manyPasskeys}
-	}
-	return register(c, signin.Registration, owner)
-}
-
-var manyPasskeys = i18n.Format("An account has at most %d passkeys. Remove one first.", maxPasskeys)
-
-func ownerOf(ctx context.Context, tx db.Tx, a *accountRow) (*signin.Owner, error) {
-	o := &signin.Owner{Account: a.id, Email: a.email}
-	var err error
-	o.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, a.id)
-	return o, err
-}
-
-// register makes the ticket of a passkey that is made.
-func register(c *op.Call, kind signin.Kind, o *signin.Owner) (q PasskeyQuestion, err error) {
-	options, kept, err := desk(c).Passkeys.Register(o)
-	if err != nil {
-		return q, err
-	}
-	q.Options = options
-	q.Ticket, err = desk(c).SealCeremony(c.Now, kind, kept)
-	return q, err
-}
-
-// NewPasskey is the input of AddPasskey: a name, and the answer of the browser.
-type NewPasskey struct {
-	Ticket   string          `json:"ticket"`
-	Name     string          `json:"name"`
-	Response json.RawMessage `json:"response"`
+	return passkey.Begin(c, signin.Registration, owner)
 }
 
 // AddedPasskey is the answer of AddPasskey. The first second factor brings recovery
 // codes, which are shown once.
 type AddedPasskey struct {
-	Passkey
+	passkey.Passkey
 	Codes []string `json:"codes"`
 }
 
@@ -458,84 +405,27 @@ func (AddedPasskey) Secret() {}
 var AddPasskey = op.New("factors.passkeyAdd", op.Administer, addPasskey, op.By(op.Member), op.Always, op.Setup,
 	op.Fresh, op.Gives, op.Audited("account.passkey"))
 
-func addPasskey(ctx context.Context, c *op.Call, in NewPasskey) (p AddedPasskey, err error) {
+func addPasskey(ctx context.Context, c *op.Call, in passkey.New) (p AddedPasskey, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return p, err
 	}
-	owner, err := ownerOf(ctx, c.Tx, &s.account)
+	owner, err := passkey.OwnerOf(ctx, c.Tx, s.account.id, s.account.email)
 	if err != nil {
 		return p, err
 	}
-	if p.Passkey, err = storePasskey(ctx, c, owner, in); err != nil {
+	made, err := passkey.Register(ctx, c, signin.Registration, owner, in)
+	if err != nil {
 		return p, err
 	}
+	if err = made.Store(ctx, c.Tx); err != nil {
+		return p, err
+	}
+	p.Passkey = made.Passkey
 	if p.Codes, err = firstCodes(ctx, c, s.account.id); err != nil {
 		return p, err
 	}
 	return p, s.changed(ctx, c, "passkeys", passkeyAdded)
-}
-
-// storePasskey checks the answer of the browser, and stores the passkey.
-func storePasskey(ctx context.Context, c *op.Call, owner *signin.Owner, in NewPasskey) (Passkey, error) {
-	made, err := registered(ctx, c, signin.Registration, owner, in)
-	if err != nil {
-		return Passkey{}, err
-	}
-	return made.Passkey, made.store(ctx, c.Tx)
-}
-
-// registeredPasskey is a passkey that a browser has made, before it is stored.
-type registeredPasskey struct {
-	Passkey
-	account string
-	made    signin.StoredPasskey
-}
-
-// registered checks the answer of the browser. The account of a new owner is the one
-// for which the passkey was made.
-func registered(
-	ctx context.Context, c *op.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey,
-) (p registeredPasskey, err error) {
-	if desk(c).Passkeys == nil {
-		return p, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
-	}
-	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: tidyName(in.Name), CreatedAt: c.Now}
-	if p.Name == "" {
-		p.Name = "Passkey"
-	}
-	if code, limit := checkName(p.Name); code != "" {
-		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
-	}
-	kept, err := desk(c).OpenCeremony(c.Now, kind, in.Ticket)
-	if err != nil {
-		return p, unknown(err)
-	}
-	if err = signin.UseCeremony(ctx, c.Tx, c.Now, kind, kept); err != nil {
-		return p, unknown(err)
-	}
-	if owner.Account == "" {
-		owner.Account = string(kept.UserID)
-	}
-	p.account = owner.Account
-	if p.made, err = desk(c).Passkeys.Registered(owner, kept, in.Response); err != nil {
-		return p, notAPasskey()
-	}
-	return p, nil
-}
-
-// store stores the passkey. One that another account has is refused like any that
-// does not fit.
-func (p *registeredPasskey) store(ctx context.Context, tx db.Tx) error {
-	_, err := tx.Exec(ctx, insertPasskey, p.ID, p.account, p.made.ID, p.made.Stored, p.Name, p.CreatedAt)
-	if errors.Is(err, db.ErrDuplicate) {
-		return notAPasskey()
-	}
-	return err
-}
-
-func notAPasskey() error {
-	return fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: wrongPasskey})
 }
 
 // ByID names a passkey.
@@ -552,11 +442,11 @@ func removePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error)
 	if err != nil {
 		return op.Nothing{}, err
 	}
-	n, err := c.Tx.Exec(ctx, deletePasskey, in.ID, s.account.id)
+	removed, err := passkey.Remove(ctx, c.Tx, s.account.id, in.ID)
 	if err != nil {
 		return op.Nothing{}, err
 	}
-	if n == 0 {
+	if !removed {
 		return op.Nothing{}, fault.New(fault.NotFound)
 	}
 	if err = s.keepsAWay(ctx, c, lastWay); err != nil {

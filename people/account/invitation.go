@@ -12,6 +12,8 @@ import (
 	"kartei/kit/id"
 	"kartei/people/audit"
 	"kartei/people/invitation"
+	"kartei/people/passkey"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -139,7 +141,7 @@ func joinInvited(
 	if err != nil {
 		return person, "", err
 	}
-	err = Join(ctx, c.Tx, person.ID, account)
+	err = principal.Join(ctx, c.Tx, person.ID, account)
 	if errors.Is(err, db.ErrDuplicate) {
 		err = orRefuse(nil, alreadyThere)
 	}
@@ -166,14 +168,14 @@ func (p *acceptanceCheck) account(ctx context.Context, c *op.Call, in Acceptance
 		return account, err
 	}
 	owner := signin.Owner{Email: email}
-	made, err := registered(ctx, c, signin.Invited, &owner, NewPasskey{Ticket: in.Ticket, Response: in.Response})
+	made, err := passkey.Register(ctx, c, signin.Invited, &owner, passkey.New{Ticket: in.Ticket, Response: in.Response})
 	if err != nil {
 		return "", err
 	}
 	if err := p.create(ctx, c, owner.Account, email); err != nil {
 		return "", err
 	}
-	return owner.Account, made.store(ctx, c.Tx)
+	return owner.Account, made.Store(ctx, c.Tx)
 }
 
 // create makes the account of somebody who accepts. If the address has got one since the
@@ -199,17 +201,17 @@ type PasskeyFor struct {
 }
 
 // registerInvited begins the first passkey of a person who was invited.
-func registerInvited(ctx context.Context, c *op.Call, token string) (PasskeyQuestion, error) {
+func registerInvited(ctx context.Context, c *op.Call, token string) (passkey.Question, error) {
 	i, err := invitation.Open(ctx, c, token)
 	if err != nil {
-		return PasskeyQuestion{}, err
+		return passkey.Question{}, err
 	}
 	a, err := byEmail(ctx, c.Tx, i.Email)
 	if err != nil {
-		return PasskeyQuestion{}, err
+		return passkey.Question{}, err
 	}
 	if a.id != "" {
-		return PasskeyQuestion{}, &fault.Fault{Code: fault.Forbidden, Detail: itsPassword}
+		return passkey.Question{}, &fault.Fault{Code: fault.Forbidden, Detail: itsPassword}
 	}
-	return register(c, signin.Invited, &signin.Owner{Account: id.New(id.Account), Email: i.Email})
+	return passkey.Begin(c, signin.Invited, &signin.Owner{Account: id.New(id.Account), Email: i.Email})
 }

@@ -9,7 +9,9 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/people/identity"
 	"kartei/people/notify"
+	"kartei/people/passkey"
 	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -143,10 +145,10 @@ func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, e
 			}
 		}
 		if err != nil {
-			return unknown(err)
+			return signin.Unknown(err)
 		}
 		a, err = byID(ctx, tx, l.account)
-		return unknown(err)
+		return signin.Unknown(err)
 	})
 	switch {
 	case err != nil:
@@ -173,7 +175,7 @@ func reset(ctx context.Context, c *op.Call, in NewByLink, l checkedLink) (op.Not
 		into = nil
 	}
 	if _, err := signin.Take(ctx, c.Tx, c.Now, l.kind, in.Token, into); err != nil {
-		return op.Nothing{}, unknown(err)
+		return op.Nothing{}, signin.Unknown(err)
 	}
 	a, err := byID(ctx, c.Tx, l.account)
 	if err != nil {
@@ -226,7 +228,7 @@ func confirmAddress(ctx context.Context, c *op.Call, account string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if _, err := c.Tx.Exec(ctx, deleteIdentities, account); err != nil {
+	if _, err := identity.RemoveAll(ctx, c.Tx, account); err != nil {
 		return err
 	}
 	return liftFactors(ctx, c, account)
@@ -234,10 +236,11 @@ func confirmAddress(ctx context.Context, c *op.Call, account string) error {
 
 // liftFactors removes the second factors of an account.
 func liftFactors(ctx context.Context, c *op.Call, account string) error {
-	for _, s := range []string{deletePasskeys, deleteRecoveryCodes} {
-		if _, err := c.Tx.Exec(ctx, s, account); err != nil {
-			return err
-		}
+	if err := passkey.RemoveAll(ctx, c.Tx, account); err != nil {
+		return err
+	}
+	if _, err := c.Tx.Exec(ctx, deleteRecoveryCodes, account); err != nil {
+		return err
 	}
 	_, err := c.Tx.Exec(ctx, updateTOTP, account, "", 0, 0)
 	return err
@@ -362,7 +365,7 @@ func mailFactors(ctx context.Context, c *op.Call, account string) error {
 	if err != nil {
 		return err
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now,
+	if err := signin.Throttled(signin.Attempt(ctx, c.Tx, c.Now,
 		signin.MailLimit("factors", access.FoldEmail(a.email)))); err != nil {
 		return err
 	}

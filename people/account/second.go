@@ -10,6 +10,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/people/passkey"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -40,7 +41,7 @@ func checkSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codePro
 	var account string
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		account, err = signin.Read(ctx, tx, c.Now, signin.Second, in.Ticket, nil)
-		return unknown(err)
+		return signin.Unknown(err)
 	})
 	if err != nil {
 		return proof, err
@@ -93,7 +94,7 @@ func checkCode(
 		}
 		a, err := byID(ctx, tx, account)
 		if err != nil || a.totp == "" {
-			return unknown(err)
+			return signin.Unknown(err)
 		}
 		secret, _, err := desk(c).Secrets.Open(a.totp, account)
 		if err != nil {
@@ -164,7 +165,7 @@ func signInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeP
 	var b signInState
 	account, err := signin.Take(ctx, c.Tx, c.Now, signin.Second, in.Ticket, &b)
 	if err != nil || account != proof.account {
-		return SignedIn{}, unknown(orNone(err))
+		return SignedIn{}, signin.Unknown(orNone(err))
 	}
 	if err := proof.use(ctx, c); err != nil {
 		return SignedIn{}, err
@@ -181,37 +182,18 @@ func orNone(err error) error {
 	return db.ErrNoRows
 }
 
-// PasskeyQuestion is the answer of AskPasskey and of BeginPasskey.
-type PasskeyQuestion struct {
-	Ticket string `json:"ticket"`
-	// Options are the argument of parseRequestOptionsFromJSON or of
-	// parseCreationOptionsFromJSON of the browser.
-	Options json.RawMessage `json:"options"`
-}
-
-// Secret implements op.Secret.
-func (PasskeyQuestion) Secret() {}
-
-var noPasskeys = i18n.Text("The address of this instance allows no passkeys.")
-
 // AskPasskey asks the browser for a passkey, for a sign-in or a fresh one. It writes
 // nothing: the sign-in page asks whenever it is opened.
 var AskPasskey = op.New("signin.passkeyOptions", op.Read, askPasskey, op.By(op.Anyone))
 
-func askPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
-	if desk(c).Passkeys == nil {
-		return q, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
+func askPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (passkey.Question, error) {
+	if err := passkey.CheckInstance(c); err != nil {
+		return passkey.Question{}, err
 	}
 	if in.Invitation != "" {
 		return registerInvited(ctx, c, in.Invitation)
 	}
-	options, kept, err := desk(c).Passkeys.Ask()
-	if err != nil {
-		return q, err
-	}
-	q.Options = options
-	q.Ticket, err = desk(c).SealCeremony(c.Now, signin.Ceremony, kept)
-	return q, err
+	return passkey.Ask(c)
 }
 
 // PasskeyInput is the input of SignInByPasskey: the answer of the browser.
@@ -221,87 +203,22 @@ type PasskeyInput struct {
 	Trusted  bool            `json:"trusted,omitempty"`
 }
 
-const (
-	selectWebAuthn = `select credential from passkeys where account_id = $1 order by id`
-	updatePasskey  = `update passkeys set credential = $3, last_used_at = $4 where credential_id = $2 and account_id = $1`
-)
-
-// usedPasskey is a passkey that was checked.
-type usedPasskey struct {
-	account string
-	kept    *signin.CeremonyData
-	made    signin.StoredPasskey
-}
-
-// tryPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
-// guessed, so nobody's failures slow down anybody else: only a network's failures count.
-func tryPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (used usedPasskey, err error) {
-	return checkPasskey(ctx, c, "", in)
-}
-
-// checkPasskey is tryPasskey, also in a session.
-func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInput) (used usedPasskey, err error) {
-	if desk(c).Passkeys == nil {
-		return used, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
-	}
-	used.account = signin.Holder(in.Response)
-	var from signin.Origin
-	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		from, err = originOf(ctx, c, tx, used.account, session)
-		return err
-	})
-	if err != nil {
-		return used, err
-	}
-	if err = attempt(ctx, c, from.NetworkLimits()...); err != nil {
-		return used, err
-	}
-	if used.kept, err = desk(c).OpenCeremony(c.Now, signin.Ceremony, in.Ticket); err != nil {
-		return used, unknown(err)
-	}
-	owner := signin.Owner{Account: used.account}
-	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		owner.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, used.account)
-		return err
-	})
-	if err != nil {
-		return used, err
-	}
-	if used.made, err = desk(c).Passkeys.Used(&owner, used.kept, in.Response); err != nil {
-		return used, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: wrongPasskey}
-	}
-	return used, nil
-}
-
-var wrongPasskey = i18n.Text("This passkey does not sign in.")
-
-// take ends the ceremony, and stores the counter of the passkey.
-func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
-	if err := signin.UseCeremony(ctx, c.Tx, c.Now, signin.Ceremony, u.kept); err != nil {
-		return unknown(err)
-	}
-	n, err := c.Tx.Exec(ctx, updatePasskey, u.account, u.made.ID, u.made.Stored, c.Now)
-	if err != nil {
-		return err
-	}
-	if n == 0 { // it was removed meanwhile
-		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: wrongPasskey}
-	}
-	return nil
+func tryPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (passkey.Proof, error) {
+	return passkey.Check(ctx, c, "", in.Ticket, in.Response)
 }
 
 // SignInByPasskey begins a session with a passkey, which counts as both factors.
 var SignInByPasskey = op.NewPrefetched("signin.passkey", op.Administer, tryPasskey, signInByPasskey,
 	op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
-func signInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
-	if err := lock(ctx, c.Tx, used.account); err != nil {
+func signInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used passkey.Proof) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, used.Account); err != nil {
 		return SignedIn{}, err
 	}
-	if err := used.take(ctx, c); err != nil {
+	if err := used.Take(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
-	return enter(ctx, c, used.account, signInState{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
+	return enter(ctx, c, used.Account, signInState{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
 }
 
 // Fresh is the input of Refresh: a passkey, or the password, with a code if the
@@ -325,7 +242,7 @@ func (Renewal) Secret() {}
 
 // freshProof is what Refresh uses in its transaction.
 type freshProof struct {
-	passkey  *usedPasskey
+	passkey  *passkey.Proof
 	password passwordProof
 	code     *codeProof
 }
@@ -347,12 +264,12 @@ func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err er
 		return p, err
 	}
 	if in.Ticket != "" {
-		used, err := checkPasskey(ctx, c, s.id, PasskeyInput{Ticket: in.Ticket, Response: in.Response})
-		if err == nil && used.account != s.account.id {
-			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.Unknown), Detail: wrongPasskey}
+		used, err := passkey.Check(ctx, c, s.id, in.Ticket, in.Response)
+		if err != nil {
+			return p, inSession(err)
 		}
 		p.passkey = &used
-		return p, inSession(err)
+		return p, used.CheckAccount(s.account.id)
 	}
 	if in.Password == "" || len(in.Password) > maxPassword {
 		return p, fault.Invalid(fault.Field{Name: "password", Code: fault.Required})
@@ -390,7 +307,7 @@ func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Renewal, 
 	}
 	switch {
 	case p.passkey != nil:
-		err = p.passkey.take(ctx, c)
+		err = p.passkey.Take(ctx, c)
 	case s.account.password != p.password.account.password:
 		err = inSession(wrongPassword())
 	default:

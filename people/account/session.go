@@ -3,7 +3,6 @@ package account
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"kartei/access"
@@ -11,7 +10,10 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/people/identity"
 	"kartei/people/notify"
+	"kartei/people/passkey"
+	"kartei/people/profile"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -24,7 +26,7 @@ type Session struct {
 	// Principal is the person that the session acts as.
 	Principal Person `json:"principal"`
 	// Preferences are how the person wants the pages to be.
-	Preferences Preferences `json:"preferences"`
+	Preferences profile.Preferences `json:"preferences"`
 	// Organization is the one that the call acts in: a live one or its sandbox.
 	Organization access.OrganizationInfo `json:"organization"`
 	// Scopes are what the person may do at present, sorted. Administers says that
@@ -95,6 +97,13 @@ func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	return s, err
 }
 
+// FindOwn returns the id of the account of the caller's session, and the number of the organization
+// of its person. Callers with another kind of credential get a fault.NotFound.
+func FindOwn(ctx context.Context, c *op.Call) (account string, home int64, err error) {
+	s, err := ownSession(ctx, c)
+	return s.account.id, s.home, err
+}
+
 func (s *own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
 
 // GetSession returns the session of the caller.
@@ -111,10 +120,9 @@ func getSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err erro
 	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
 	s.Bell, s.HasKey, s.Mails = mine.bell, mine.hasKey, notify.Mails.In(c)
 	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
-	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
+	if s.Preferences, err = profile.ReadPreferences(mine.preferences); err != nil {
 		return s, err
 	}
-	s.Preferences = s.Preferences.withDefaults()
 	if s.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
 		return s, err
 	}
@@ -193,10 +201,11 @@ type Browser struct {
 	Agent            string       `json:"agent"`
 }
 
-// ListSessions returns the sessions of the caller's account, the newest first.
-var ListSessions = op.New("sessions.list", op.Read, listSessions, op.By(op.Member), op.Always)
+// ListSessions is ReadSessions as an operation.
+var ListSessions = op.New("sessions.list", op.Read, ReadSessions, op.By(op.Member), op.Always)
 
-func listSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
+// ReadSessions returns the sessions of the caller's account, the newest first.
+func ReadSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return access.List[Browser]{}, err
@@ -213,17 +222,17 @@ func listSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Brows
 	return access.PageOf(all, access.MaxPage), err
 }
 
-// EndInput is the input of EndSessions: the id of one session, or all others.
+// EndInput is the input of EndOwn: the id of one session, or all others.
 type EndInput struct {
 	ID     string `json:"id,omitempty"`
 	Others bool   `json:"others,omitempty"`
 }
 
-// EndSessions ends sessions of the caller's account.
-var EndSessions = op.New("sessions.end", op.Administer, endSessions, op.By(op.Member), op.Always,
-	op.Audited("session.end"))
+// EndSessions is EndOwn as an operation.
+var EndSessions = op.New("sessions.end", op.Administer, EndOwn, op.By(op.Member), op.Always, op.Audited("session.end"))
 
-func endSessions(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
+// EndOwn ends sessions of the caller's account. One that has ended is a fault.NotFound.
+func EndOwn(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
@@ -287,4 +296,45 @@ func endOthers(ctx context.Context, c *op.Call, account, but string) error {
 		return err
 	}
 	return signin.EndTickets(ctx, c.Tx, account, "")
+}
+
+// EndSignIns ends the other sessions of the caller's account, and all its passkeys and links with
+// single sign-on. kept says that these stay: the sign-in is not recent, or nobody could sign in
+// without them.
+func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	c.Audit.Hidden("sessions", true)
+	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
+		return false, err
+	}
+	f, err := factorsOf(ctx, c.Tx, &s.account)
+	if err != nil {
+		return false, err
+	}
+	links, err := identity.List(ctx, c, s.account.id)
+	if err != nil || f.passkeys == 0 && len(links) == 0 {
+		return false, err
+	}
+	serves, err := s.passwordServes(ctx, c)
+	if err != nil || !serves || c.Actor.Recent(c.Now) != nil {
+		return true, err
+	}
+	if err := passkey.RemoveAll(ctx, c.Tx, s.account.id); err != nil {
+		return false, err
+	}
+	if _, err := identity.RemoveAll(ctx, c.Tx, s.account.id); err != nil {
+		return false, err
+	}
+	c.Audit.Hidden("passkeys", f.passkeys > 0)
+	c.Audit.Hidden("sso", len(links) > 0)
+	if err := dropCodes(ctx, c, s.account.id); err != nil {
+		return false, err
+	}
+	if err := s.withoutLink(ctx, c); err != nil {
+		return false, err
+	}
+	return false, tell(ctx, c, s.account.id, allEnded)
 }

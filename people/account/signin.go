@@ -126,7 +126,7 @@ func checkPassword(
 	}
 	turn, err := desk(c).Hasher.Reserve(from)
 	if err != nil {
-		return p, throttled(err)
+		return p, signin.Throttled(err)
 	}
 	defer turn.End()
 	p.bounds = from.PasswordBounds(email)
@@ -347,7 +347,7 @@ type Choice struct {
 func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, err error) {
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)
-		return unknown(err)
+		return signin.Unknown(err)
 	})
 	return checked, err
 }
@@ -360,7 +360,7 @@ func choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, e
 	var b signInState
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
 	if err != nil {
-		return SignedIn{}, unknown(err)
+		return SignedIn{}, signin.Unknown(err)
 	}
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return SignedIn{}, err
@@ -374,7 +374,7 @@ func choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, e
 			continue
 		}
 		if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, nil); err != nil {
-			return SignedIn{}, unknown(err)
+			return SignedIn{}, signin.Unknown(err)
 		}
 		return begin(ctx, c, account, p, b)
 	}

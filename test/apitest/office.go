@@ -22,6 +22,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/door/mcp"
 	"kartei/door/rest"
 	"kartei/extract"
@@ -61,7 +62,7 @@ var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 var Keys = masterkey.Ring{Current: masterkey.New()}
 
 // Current returns the name of the current version of the API.
-func Current() string { return api.Names(api.VersionsIn("production"))[0] }
+func Current() string { return release.Names(release.VersionsIn("production"))[0] }
 
 // AllScopes are the scopes of every family.
 var AllScopes = strings.Fields("companies:read companies:write contacts:read contacts:write documents:read documents:write " +
@@ -91,7 +92,7 @@ type Office struct {
 
 	worked   *signal // signaled when a job has ended
 	stopWork func()
-	versions []api.Version
+	versions []release.Version
 	// Limits counts the calls of this replica.
 	Limits *limit.Ledger
 
@@ -105,7 +106,7 @@ type Option func(*options)
 type options struct {
 	limits   limit.Config
 	replicas int
-	versions []api.Version
+	versions []release.Version
 	maxCalls int
 
 	transfers, transfersEach int
@@ -156,12 +157,12 @@ func Transfers(bound, each int) Option {
 func Documents(d *grant.Documents) Option { return func(o *options) { o.documents = d } }
 
 // Versions sets the versions that are served instead of production's versions.
-func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
+func Versions(v ...release.Version) Option { return func(o *options) { o.versions = v } }
 
 // New opens an office on d, which must be migrated. It is closed with the test.
 func New(t testing.TB, d db.DB, with ...Option) *Office {
 	t.Helper()
-	o := options{replicas: 1, versions: api.VersionsIn("production")}
+	o := options{replicas: 1, versions: release.VersionsIn("production")}
 	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
 		o.replicas = n
 	}
@@ -176,7 +177,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	c := clock.NewFake(Begin)
 	office := &Office{TB: t, DB: d, Clock: c, Logged: new(dbtest.LogCollector), versions: o.versions}
 	office.Directory = office.directory()
-	office.Operator = operator.New(d, c, office.Directory, api.Names(o.versions)...)
+	office.Operator = operator.New(d, c, office.Directory, release.Names(o.versions)...)
 	office.Log = requestlog.New(d, c)
 	t.Cleanup(func() {
 		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -315,7 +316,7 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	}
 	r.DB = d
 	r.Directory = r.directory()
-	r.Operator = operator.New(d, r.Clock, r.Directory, api.Names(o.versions)...)
+	r.Operator = operator.New(d, r.Clock, r.Directory, release.Names(o.versions)...)
 	r.open()
 	return &r
 }
@@ -407,34 +408,34 @@ func (o *Office) Session(principal string) (token string) {
 
 // Session signs a principal of a database in, and returns the token of the session.
 // A principal without an account gets one.
-func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token string) {
+func Session(t testing.TB, d db.DB, c clock.Clock, id string) (token string) {
 	t.Helper()
 	joining.Lock() // only one caller makes the account of a principal
 	defer joining.Unlock()
 	now := clock.Now(c)
 	err := d.Write(context.Background(), func(tx db.Tx) error {
-		p, err := access.PrincipalIn(context.Background(), tx, "", principal)
+		p, err := access.PrincipalIn(context.Background(), tx, "", id)
 		if err != nil {
 			return err
 		}
 		var name string
 		err = tx.QueryRow(context.Background(), `select coalesce(account_id, '') from principals where id = $1`,
-			principal).Scan(&name)
+			id).Scan(&name)
 		if err != nil {
 			return err
 		}
 		if name == "" {
-			name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, principal+"@example.com"))
+			name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, id+"@example.com"))
 			if err != nil {
 				return err
 			}
-			if err = account.Join(context.Background(), tx, principal, name); err != nil {
+			if err = principal.Join(context.Background(), tx, id, name); err != nil {
 				return err
 			}
 		}
 		token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
 			ProvenAt: now,
-			Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1",
+			Account:  name, Organization: p.Home, Principal: id, Address: "192.0.2.1",
 			Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
 		})
 		return err

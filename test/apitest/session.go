@@ -17,6 +17,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
@@ -147,7 +148,7 @@ func (k *keyCall) gated() bool {
 }
 
 func (k *keyCall) versioned() bool {
-	current := api.Names(k.client.versions)[0]
+	current := release.Names(k.client.versions)[0]
 	if k.Header["Svc-Version"] != nil || k.actor.Credential().VersionPin != current {
 		return true
 	}
@@ -155,12 +156,12 @@ func (k *keyCall) versioned() bool {
 	row := &api.Operation{Row: &op.Row{Family: family}}
 	query, _ := url.ParseQuery(k.URL.RawQuery)
 	for name := range query {
-		if !row.TakesIn(current, name) {
+		if !release.Takes(row.Family, current, name) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(query["sort"], func(by string) bool {
-		return slices.Contains(api.Internal.Orders[family], strings.TrimPrefix(by, "-"))
+		return slices.Contains(release.Internal.Orders[family], strings.TrimPrefix(by, "-"))
 	})
 }
 
@@ -224,7 +225,7 @@ func (c *Client) bySession(k *keyCall) *Answer {
 	}
 	// A session has the internal version, of which no client may know anything. Its
 	// answers equal the current version's answers.
-	current := api.Names(c.versions)[0]
+	current := release.Names(c.versions)[0]
 	a.Header.Set("Svc-Version", current)
 	a.Header.Set("Link", "<"+BaseURL+"/docs/openapi.json?version="+current+
 		`>; rel="service-desc"; type="application/json"`)

@@ -17,6 +17,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/door/mcp"
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
@@ -238,7 +239,7 @@ func (k *keyCall) body() []byte {
 
 // version returns the version in which a call is answered.
 func (k *keyCall) version() string {
-	names := api.Names(k.client.versions)
+	names := release.Names(k.client.versions)
 	if len(names) == 1 {
 		return names[0]
 	}
@@ -250,7 +251,7 @@ func (k *keyCall) pin() string {
 	text := api.Authorization(k.Header["Authorization"]).Text
 	actor, err := k.client.Directory.Authenticate(context.Background(), text, access.V1, k.from())
 	if err != nil || actor.Credential().VersionPin == "" {
-		return api.Names(k.client.versions)[0]
+		return release.Names(k.client.versions)[0]
 	}
 	return actor.Credential().VersionPin
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/instance/config"
-	"kartei/people/account"
+	"kartei/people/identity"
 	"kartei/test/dbtest"
 	"kartei/test/ssotest"
 	"kartei/test/webtest"
@@ -24,7 +24,7 @@ func withProvider(t *testing.T, url string) (*Office, *ssotest.Provider) {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
 	base := "http://localhost:" + port
-	p := ssotest.Start(t, base+account.SSOPath)
+	p := ssotest.Start(t, base+identity.ReturnPath)
 	o := Open(t, url, Contacts(0), Server(func(s *config.Server) {
 		s.Listen, s.BaseURL = config.Address("localhost:"+port), config.BaseURL(base)
 		s.OIDCIssuer, s.OIDCClientID, s.OIDCClientSecret, s.OIDCName = config.Issuer(p.Issuer), ssotest.ClientID, ssotest.Secret, "Firmenlogin"

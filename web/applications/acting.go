@@ -8,6 +8,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/web/shell"
 )
 
@@ -24,7 +25,7 @@ var madeKinds = map[string]struct {
 }
 
 // madeFacts say what was made, whose it is, and where.
-func madeFacts(v *shell.Request, m account.Creation) string {
+func madeFacts(v *shell.Request, m agent.Creation) string {
 	owner, sandbox := v.Words.Say("belongs to the organization"), ""
 	if m.OwnerName != "" {
 		owner = v.Words.Say("belongs to %s", m.OwnerName)
@@ -36,7 +37,7 @@ func madeFacts(v *shell.Request, m account.Creation) string {
 }
 
 // actsTitle is the name of a key, or the beginning of its text.
-func actsTitle(a account.Acts) string {
+func actsTitle(a agent.Agent) string {
 	if a.KidShort != "" {
 		return cmp.Or(a.Name, "kart_"+a.Environment+"_"+a.KidShort+"…")
 	}
@@ -45,7 +46,7 @@ func actsTitle(a account.Acts) string {
 
 // actsPlace says in which organization a key, an application or an endpoint acts, and in
 // which environment.
-func actsPlace(v *shell.Request, a account.Acts) string {
+func actsPlace(v *shell.Request, a agent.Agent) string {
 	sandbox, organization := "", ""
 	if a.Environment == "test" {
 		sandbox = v.Words.Say("sandbox")
@@ -57,7 +58,7 @@ func actsPlace(v *shell.Request, a account.Acts) string {
 }
 
 // othersAct reports whether there is anything to end beside the present session.
-func othersAct(p account.Agents) bool {
+func othersAct(p agent.Overview) bool {
 	return len(p.Sessions) > 1 || len(p.Passkeys)+len(p.Identities)+len(p.Keys)+len(p.Grants)+len(p.Endpoints) > 0
 }
 
@@ -65,7 +66,7 @@ func actingTitle(v *shell.Request) string { return v.Words.Say("Access [all ways
 
 // showActing serves the page.
 func showActing(v *shell.Request) shell.View {
-	p, err := shell.Ask(v, account.ListActing, op.None{})
+	p, err := shell.Ask(v, agent.List, op.None{})
 	if err != nil {
 		return v.Failed(err)
 	}
@@ -82,7 +83,7 @@ func endActing(v *shell.Request) shell.View {
 	case strings.HasPrefix(name, id.Identity):
 		_, err = shell.Ask(v, account.UnlinkSSO, account.ByID{ID: name}, shell.Once)
 	default:
-		_, err = shell.Ask(v, account.EndActing, account.End{ID: name}, shell.Once)
+		_, err = shell.Ask(v, agent.End, agent.EndInput{ID: name}, shell.Once)
 	}
 	if err != nil {
 		return v.Failed(err)
@@ -92,7 +93,7 @@ func endActing(v *shell.Request) shell.View {
 
 // endAllActing ends all access beside the present session.
 func endAllActing(v *shell.Request) shell.View {
-	ended, err := shell.Ask(v, account.EndActing, account.End{All: true}, shell.Once)
+	ended, err := shell.Ask(v, agent.End, agent.EndInput{All: true}, shell.Once)
 	if err != nil {
 		return v.Failed(err)
 	}

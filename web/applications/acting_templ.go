@@ -11,14 +11,14 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"cmp"
 
-	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/web/shell"
 	"kartei/web/signin"
 	"kartei/web/ui"
 )
 
 // actingView is all that acts for the account of the person, with a button that ends it.
-func actingView(v *shell.Request, p account.Agents) templ.Component {
+func actingView(v *shell.Request, p agent.Overview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -517,7 +517,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 }
 
 // actingSection lists keys, applications or endpoints. label is what ends one of them.
-func actingSection(v *shell.Request, name, icon, title, label string, list []account.Acts) templ.Component {
+func actingSection(v *shell.Request, name, icon, title, label string, list []agent.Agent) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -5,15 +5,16 @@ import (
 	"kartei/api/op"
 	"kartei/integration/oauth"
 	"kartei/people/account"
+	"kartei/people/agent"
 	"kartei/people/principal"
 	"kartei/web/shell"
 )
 
 // Pages are the pages of this package.
 var Pages = []shell.Page{
-	shell.Private("GET", shell.ActingPath, op.List{account.ListActing}, showActing, shell.Enrols),
-	shell.Private("POST", shell.ActingPath+"/end", op.List{account.EndActing}, endAllActing, shell.Enrols),
-	shell.Private("POST", shell.ActingPath+"/{id}/end", op.List{account.EndActing, account.RemovePasskey, account.UnlinkSSO}, endActing, shell.Enrols),
+	shell.Private("GET", shell.ActingPath, op.List{agent.List}, showActing, shell.Enrols),
+	shell.Private("POST", shell.ActingPath+"/end", op.List{agent.End}, endAllActing, shell.Enrols),
+	shell.Private("POST", shell.ActingPath+"/{id}/end", op.List{agent.End, account.RemovePasskey, account.UnlinkSSO}, endActing, shell.Enrols),
 
 	shell.Private("GET", consentPath, op.List{oauth.Ask}, showConsent),
 	shell.Private("POST", consentPath, op.List{oauth.Answer, oauth.Ask}, answerConsent),

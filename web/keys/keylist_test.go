@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api"
+	"kartei/api/release"
 	"kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/store/db"
@@ -32,7 +32,7 @@ func lineOf(p *pagetest.Page, text string) string {
 
 // announced gives the newest version an end, until the test is over.
 func announced(t *testing.T, end time.Time) string {
-	v := &api.Versions[len(api.Versions)-1]
+	v := &release.Versions[len(release.Versions)-1]
 	before := v.Sunset
 	t.Cleanup(func() { v.Sunset = before })
 	v.Sunset = end

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/release"
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/integration/webhook"
@@ -47,11 +47,11 @@ func (k *KeyInfo) networks() []string {
 // versionEnds returns when a version ends, and whether an end is announced. A version that
 // is gone has ended.
 func versionEnds(version string) (time.Time, bool) {
-	i := slices.IndexFunc(api.Versions, func(known api.Version) bool { return known.Name == version })
+	i := slices.IndexFunc(release.Versions, func(known release.Version) bool { return known.Name == version })
 	if i < 0 {
 		return time.Time{}, true
 	}
-	return api.Versions[i].Sunset, !api.Versions[i].Sunset.IsZero()
+	return release.Versions[i].Sunset, !release.Versions[i].Sunset.IsZero()
 }
 
 // madeBy says who made the key, or last rotated it.

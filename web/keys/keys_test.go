@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api"
+	"kartei/api/release"
 	"kartei/integration/key"
 	"kartei/people/principal"
 	"kartei/store/db"
@@ -252,7 +252,7 @@ func TestKeyOfServiceAccount(t *testing.T) {
 // TestVersionByHeader shows a version that calls ask for beside the key's version, and when
 // it ends.
 func TestVersionByHeader(t *testing.T) {
-	o := apitest.New(t, dbtest.SQLite(t), apitest.Versions(api.VersionsIn("rc")...))
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Versions(release.VersionsIn("rc")...))
 	b := pagetest.Open(t, o, access.Member)
 	made := b.Get(shell.KeysPath + "/new").Send(shell.KeysPath + "/new").Want(200)
 	program := &apitest.Client{Office: o, Key: pagetest.Secrets.FindString(made.Body)}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/kit/fault"
@@ -47,7 +48,7 @@ func (h *Site) page(p *Page, sandbox bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &Request{Request: r, Site: h, Writer: w, Page: p, Sandbox: sandbox, nonce: newNonce()}
 		if p.reach == reachWatching || v.refreshing() {
-			v.Request = r.WithContext(api.Unattended(r.Context()))
+			v.Request = r.WithContext(access.Unattended(r.Context()))
 		}
 		setHeaders(w.Header(), v.nonce)
 		v.Words = i18n.Words{Language: i18n.OfPage(r), Now: h.Clock.Now()}

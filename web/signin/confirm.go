@@ -13,6 +13,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/people/identity"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -28,7 +29,7 @@ const confirmPath = "/confirm"
 
 // linked reports whether an account is linked with the present provider.
 func linked(f account.Factors) bool {
-	return slices.ContainsFunc(f.Identities, func(i account.Identity) bool { return !i.Former })
+	return slices.ContainsFunc(f.Identities, func(i identity.Identity) bool { return !i.Former })
 }
 
 // hasSecond reports whether an account has a second factor.

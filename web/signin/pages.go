@@ -4,6 +4,8 @@ package signin
 import (
 	"kartei/api/op"
 	"kartei/people/account"
+	"kartei/people/identity"
+	"kartei/people/profile"
 	"kartei/web/shell"
 )
 
@@ -15,11 +17,11 @@ var Pages = []shell.Page{
 	shell.Open("POST", "/signin/choose", op.List{account.Choose, account.SignOut}, choose),
 	shell.Open("POST", "/signin/passkey", op.List{account.SignInByPasskey, account.SignOut}, signInByPasskey),
 	shell.Open("POST", "/signin/passkey/options", op.List{account.AskPasskey}, showPasskeyOptions),
-	shell.Open("POST", "/signin/sso", op.List{account.BeginSSO}, leaveToSignIn),
+	shell.Open("POST", "/signin/sso", op.List{identity.Begin}, leaveToSignIn),
 	shell.Open("GET", "/signin/sso/callback", op.List{account.SignInBySSO, account.AcceptBySSO, account.LinkSSO, account.RefreshBySSO, account.SignOut}, comeBack),
 	shell.Private("GET", besidePath, op.List{account.GetSession}, showBeside),
 	shell.Open("POST", besidePath, nil, goOn),
-	shell.Open("POST", "/invitation/sso", op.List{account.BeginSSOInvited}, leaveToAccept),
+	shell.Open("POST", "/invitation/sso", op.List{identity.BeginInvited}, leaveToAccept),
 	shell.Private("POST", "/confirm/sso", op.List{account.BeginSSOFresh}, leaveToConfirm, shell.Enrols),
 	shell.Private("POST", "/settings/security/sso", op.List{account.BeginSSOLink}, leaveToLink, shell.Enrols),
 	shell.Private("POST", "/settings/security/sso/{id}/remove", op.List{account.UnlinkSSO}, unlink, shell.Enrols),
@@ -41,8 +43,8 @@ var Pages = []shell.Page{
 	shell.Private("POST", "/confirm", op.List{account.Refresh}, confirm, shell.Enrols),
 	shell.Private("POST", "/confirm/passkey", op.List{account.AskPasskey}, showPasskeyOptions, shell.Enrols),
 
-	shell.Private("GET", "/settings/profile", op.List{account.GetProfile}, showProfile),
-	shell.Private("POST", "/settings/profile", op.List{account.SetProfile}, saveProfile),
+	shell.Private("GET", "/settings/profile", op.List{profile.Get}, showProfile),
+	shell.Private("POST", "/settings/profile", op.List{profile.Set}, saveProfile),
 	shell.Private("GET", "/settings/security", op.List{account.GetFactors, account.ListSessions, account.ListSignIns}, showSecurity, shell.Enrols),
 	shell.Private("GET", "/settings/security/password", op.List{account.GetFactors}, showPassword, shell.Enrols),
 	shell.Private("POST", "/settings/security/password", op.List{account.SetPassword}, savePassword, shell.Enrols),

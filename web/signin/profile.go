@@ -10,7 +10,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
-	"kartei/people/account"
+	"kartei/people/profile"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -29,7 +29,7 @@ type profileForm struct {
 var zones string
 
 // profileValues returns the values of a profile as its form has them.
-func profileValues(p account.Profile) shell.Values {
+func profileValues(p profile.Profile) shell.Values {
 	return shell.Values{
 		"name": p.Name, "language": p.Language, "zone": p.Zone, "theme": p.Theme, "density": p.Density,
 		"singleKeys": strconv.FormatBool(*p.SingleKeys), "recent": strconv.FormatBool(*p.Recent), "reminders": strconv.FormatBool(*p.Reminders),
@@ -38,7 +38,7 @@ func profileValues(p account.Profile) shell.Values {
 
 // showProfile serves the profile.
 func showProfile(v *shell.Request) shell.View {
-	p, err := shell.Ask(v, account.GetProfile, op.None{})
+	p, err := shell.Ask(v, profile.Get, op.None{})
 	if err != nil {
 		return v.Failed(err)
 	}
@@ -51,7 +51,7 @@ func showProfile(v *shell.Request) shell.View {
 // storing it once, so the call needs no idempotency key.
 func saveProfile(v *shell.Request) shell.View {
 	f := profileForm{email: v.Session.Email, was: v.Sent.Was, typed: shell.Values{}}
-	var in account.ProfileChange
+	var in profile.Change
 	for name, to := range map[string]**string{"name": &in.Name, "language": &in.Language, "zone": &in.Zone, "theme": &in.Theme, "density": &in.Density} {
 		if f.typed[name] = v.Sent.Text(name); f.typed[name] != f.was[name] {
 			*to = new(f.typed[name])
@@ -63,10 +63,10 @@ func saveProfile(v *shell.Request) shell.View {
 			*to = &on
 		}
 	}
-	if in == (account.ProfileChange{}) {
+	if in == (profile.Change{}) {
 		return shell.Redirect{To: shell.ProfilePath}
 	}
-	a := shell.Do(v, account.SetProfile, in)
+	a := shell.Do(v, profile.Set, in)
 	switch {
 	case a.Is(fault.ValidationFailed):
 		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)

@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/people/passkey"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -190,7 +191,7 @@ func addPasskey(v *shell.Request) shell.View {
 			Text:  v.Words.Say("Passkeys need JavaScript, and a browser that supports them."),
 		})
 	}
-	made, err := shell.Ask(v, account.AddPasskey, account.NewPasskey{
+	made, err := shell.Ask(v, account.AddPasskey, passkey.New{
 		Ticket: ticket, Name: cmp.Or(v.Sent.Text("name"), DeviceText(v.Words, v.UserAgent())), Response: response,
 	}, shell.Once)
 	if err != nil {

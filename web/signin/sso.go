@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/people/identity"
 	"kartei/people/sso"
 	"kartei/web/shell"
 )
@@ -47,7 +48,7 @@ func keepTicket(v *shell.Request, kind, ticket string) {
 
 // sendOff shows the page that goes on to the provider. The browser keeps the ticket, and
 // before it what the page needs afterwards.
-func sendOff(v *shell.Request, kind, kept string, l account.Redirect) shell.View {
+func sendOff(v *shell.Request, kind, kept string, l identity.Redirect) shell.View {
 	keepTicket(v, kind, kept+l.Ticket)
 	v.Writer.Header().Set("Refresh", `0; url="`+l.Address+`"`)
 	return v.Card(v.Words.Say("On to the sign-in"), leavingView(v, l.Address))
@@ -59,7 +60,7 @@ func leaveToSignIn(v *shell.Request) shell.View {
 	if v.Site.Unprotected(v.Request) {
 		return drawSignIn(v, f, http.StatusForbidden)
 	}
-	a := shell.Do(v, account.BeginSSO, account.SSOTo{Next: shell.Local(f.Next)})
+	a := shell.Do(v, identity.Begin, identity.To{Next: shell.Local(f.Next)})
 	if a.Fault != nil {
 		return refusedSignIn(v, f, a.Fault)
 	}
@@ -72,7 +73,7 @@ func leaveToAccept(v *shell.Request) shell.View {
 	if v.Site.Unprotected(v.Request) {
 		return drawSignIn(v, signInForm{}, http.StatusForbidden)
 	}
-	a := shell.Do(v, account.BeginSSOInvited, account.SSOInvitation{Token: f.Token, Name: f.Name})
+	a := shell.Do(v, identity.BeginInvited, identity.Invitation{Token: f.Token, Name: f.Name})
 	if a.Fault != nil {
 		return notAccepted(v, f, a.Fault)
 	}
@@ -111,7 +112,7 @@ func notLinked(v *shell.Request, why *fault.Fault) shell.View {
 // leaveToConfirm begins the confirmation of a sign-in.
 func leaveToConfirm(v *shell.Request) shell.View {
 	f := ConfirmForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
-	a := shell.Do(v, account.BeginSSOFresh, account.SSOTo{Next: shell.Local(f.Next)})
+	a := shell.Do(v, account.BeginSSOFresh, identity.To{Next: shell.Local(f.Next)})
 	if a.Fault != nil {
 		return notConfirmed(v, f, a.Fault)
 	}
@@ -133,7 +134,7 @@ func comeBack(v *shell.Request) shell.View {
 	if q.Get("state") == "" { // no provider sent the browser here
 		return shell.Redirect{To: "/signin"}
 	}
-	in := account.ReturnInput{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
+	in := identity.Return{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
 	known := v.Identify() == nil
 	var out shell.View
 	switch kind {
@@ -165,7 +166,7 @@ func backTooLate(v *shell.Request, known bool) shell.View {
 	return drawSignIn(v, signInForm{Problem: why}, http.StatusNotFound)
 }
 
-func backToSignIn(v *shell.Request, in account.ReturnInput) shell.View {
+func backToSignIn(v *shell.Request, in identity.Return) shell.View {
 	known := v.Session.ID != ""
 	a := shell.Do(v, account.SignInBySSO, in)
 	switch {
@@ -177,7 +178,7 @@ func backToSignIn(v *shell.Request, in account.ReturnInput) shell.View {
 	return signedIn(v, a.Value, signInForm{})
 }
 
-func backToAccept(v *shell.Request, f invitationForm, in account.ReturnInput) shell.View {
+func backToAccept(v *shell.Request, f invitationForm, in identity.Return) shell.View {
 	a := shell.Do(v, account.AcceptBySSO, in)
 	if a.Fault != nil {
 		return notAccepted(v, f, a.Fault)
@@ -185,14 +186,14 @@ func backToAccept(v *shell.Request, f invitationForm, in account.ReturnInput) sh
 	return signedIn(v, a.Value.SignedIn, signInForm{Next: "/"})
 }
 
-func backToLink(v *shell.Request, in account.ReturnInput) shell.View {
+func backToLink(v *shell.Request, in identity.Return) shell.View {
 	if a := shell.Do(v, account.LinkSSO, in); a.Fault != nil {
 		return notLinked(v, a.Fault)
 	}
 	return v.Saved(shell.SecurityPath, "sso")
 }
 
-func backToConfirm(v *shell.Request, in account.ReturnInput) shell.View {
+func backToConfirm(v *shell.Request, in identity.Return) shell.View {
 	a := shell.Do(v, account.RefreshBySSO, in)
 	switch {
 	case a.Is(fault.Unauthenticated): // the session has ended meanwhile

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"kartei/people/account"
+	"kartei/people/profile"
 	"kartei/web/records"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -39,7 +39,7 @@ func showHelp(v *shell.Request) shell.View {
 // switchKeys switches the single keys of the person on or off.
 func switchKeys(v *shell.Request) shell.View {
 	on := v.Sent.Get("keys") == "on"
-	if _, err := shell.Ask(v, account.SetProfile, account.ProfileChange{SingleKeys: &on}, shell.Once); err != nil {
+	if _, err := shell.Ask(v, profile.Set, profile.Change{SingleKeys: &on}, shell.Once); err != nil {
 		return v.Failed(err)
 	}
 	return v.SeeOther(shell.Local(v.Sent.Get("back")))
@@ -48,7 +48,7 @@ func switchKeys(v *shell.Request) shell.View {
 // switchTheme chooses the colours of the person. Storing the same twice is storing it
 // once, so the call needs no idempotency key: the token is the one of the page.
 func switchTheme(v *shell.Request) shell.View {
-	if _, err := shell.Ask(v, account.SetProfile, account.ProfileChange{Theme: new(v.Sent.Text("theme"))}); err != nil {
+	if _, err := shell.Ask(v, profile.Set, profile.Change{Theme: new(v.Sent.Text("theme"))}); err != nil {
 		return v.Failed(err)
 	}
 	return v.SeeOther(shell.Local(v.Sent.Get("back")))

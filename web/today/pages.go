@@ -5,6 +5,7 @@ import (
 	"kartei/api/op"
 	"kartei/people/account"
 	"kartei/people/notify"
+	"kartei/people/profile"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/lookup"
@@ -20,6 +21,6 @@ var Pages = []shell.Page{
 	shell.Inside("POST", "/bell", op.List{notify.ReadBell}, readBell),
 
 	shell.Inside("GET", "/help", nil, showHelp),
-	shell.Inside("POST", "/help", op.List{account.SetProfile}, switchKeys),
-	shell.Inside("POST", "/theme", op.List{account.SetProfile}, switchTheme),
+	shell.Inside("POST", "/help", op.List{profile.Set}, switchKeys),
+	shell.Inside("POST", "/theme", op.List{profile.Set}, switchTheme),
 }

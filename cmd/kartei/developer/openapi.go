@@ -3,8 +3,8 @@ package developer
 import (
 	"time"
 
-	"kartei/api"
 	"kartei/api/draft"
+	"kartei/api/openapi"
 	"kartei/cmd/kartei/command"
 )
 
@@ -19,7 +19,7 @@ type draftCmd struct {
 }
 
 func (c *draftCmd) Run(g *command.Globals) error {
-	if _, err := time.Parse(time.DateOnly, c.Version); err != nil && c.Version != api.Internal.Name {
+	if _, err := time.Parse(time.DateOnly, c.Version); err != nil && c.Version != openapi.Internal {
 		return command.Usagef("%s is not a version: versions are dates, YYYY-MM-DD", c.Version)
 	}
 	document, err := draft.Document(c.Version)

@@ -1,4 +1,5 @@
-package api
+// Package watch owns who learns of changes as they happen.
+package watch
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
@@ -16,25 +18,42 @@ import (
 )
 
 const (
-	// watchBeat is the interval at which a watch asks whether its caller may
+	// beat is the interval at which a watch asks whether its caller may
 	// still watch. Its stream is alive then, too: proxies end a silent one after
 	// a minute, some after half of that.
-	watchBeat = 25 * time.Second
-	// watchPoll is the interval at which a watch looks for changes by other
+	beat = 25 * time.Second
+	// look is the interval at which a watch looks for changes by other
 	// replicas. A notification of PostgreSQL would serialize all commits.
-	watchPoll = 3 * time.Second
-	// watchTrust is how long a caller counts as admitted. No later message is sent
+	look = 3 * time.Second
+	// trust is how long a caller counts as admitted. No later message is sent
 	// without a new check: a session may have ended meanwhile.
-	watchTrust = time.Second
-	// maxWatches, maxWatchesEach and maxWatchesPerson bound the watches of the
+	trust = time.Second
+	// maxAll, maxEach and maxPerson bound the watches of the
 	// process, of one credential and of one person: a browser has one.
-	maxWatches       = 2000
-	maxWatchesEach   = 4
-	maxWatchesPerson = 40
+	maxAll    = 2000
+	maxEach   = 4
+	maxPerson = 40
 )
 
-// watches are the callers of Watch.
-type watches struct {
+// Options configure a Hub.
+type Options struct {
+	// DB tells of changes. An API that stays pending has none.
+	DB db.DB
+	// Access accepts or refuses the callers.
+	Access interface {
+		Resolve(ctx context.Context, p access.Presentation, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
+	}
+	Clock clock.Clock
+	// Ready returns the refusal of every call while the instance is not ready.
+	Ready func() error
+	// Families are the families of records.
+	Families []op.Family
+}
+
+// Hub holds the callers who watch.
+type Hub struct {
+	Options
+
 	mu   sync.Mutex
 	n    int
 	each map[string]int // by the ids of the credential and of the person
@@ -42,47 +61,47 @@ type watches struct {
 	once sync.Once
 }
 
+// NewHub returns a hub without callers.
+func NewHub(o Options) *Hub {
+	return &Hub{Options: o, each: map[string]int{}, end: make(chan struct{})}
+}
+
 // enter counts a further watch, unless there are too many.
-func (w *watches) enter(credential, person string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.each[credential] >= maxWatchesEach || w.each[person] >= maxWatchesPerson {
-		return &fault.Fault{Code: fault.RateLimited, RetryAfter: watchBeat, Detail: manyWatches,
+func (h *Hub) enter(credential, person string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.each[credential] >= maxEach || h.each[person] >= maxPerson {
+		return &fault.Fault{Code: fault.RateLimited, RetryAfter: beat, Detail: manyWatches,
 			Extra: map[string]any{"violated-policies": []string{"watches"}}}
 	}
-	if w.n >= maxWatches {
-		return &fault.Fault{Code: fault.Overloaded, RetryAfter: watchBeat}
+	if h.n >= maxAll {
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: beat}
 	}
-	w.n++
-	w.each[credential]++
-	w.each[person]++
+	h.n++
+	h.each[credential]++
+	h.each[person]++
 	return nil
 }
 
-func (w *watches) leave(credential, person string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.n--
+func (h *Hub) leave(credential, person string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n--
 	for _, id := range []string{credential, person} {
-		if w.each[id]--; w.each[id] == 0 {
-			delete(w.each, id)
+		if h.each[id]--; h.each[id] == 0 {
+			delete(h.each, id)
 		}
 	}
 }
 
 var manyWatches = i18n.Text("Too many connections for changes as they happen. A sign-in may have four, a person forty.")
 
-// Unattended returns a context for calls that a page makes by itself, and not its
-// person. They keep no session alive.
-func Unattended(ctx context.Context) context.Context { return access.Unattended(ctx) }
-
-// EndWatches ends all watches, also later ones. A process that stops would wait
-// for them.
-func (a *API) EndWatches() { a.watches.once.Do(func() { close(a.watches.end) }) }
+// End ends all watches, also later ones.
+func (h *Hub) End() { h.once.Do(func() { close(h.end) }) }
 
 // watch is one call of Watch.
 type watch struct {
-	*API
+	*Hub
 	actor *access.Actor
 	// admitted is when the caller was asked last.
 	admitted time.Time
@@ -103,17 +122,19 @@ type watch struct {
 // returns the error of tell, the refusal once the credential is refused, or nil
 // at the end of ctx or of the process. A watch is no call: it is not logged, has
 // no limits but those above, and does not keep a session alive.
-func (a *API) Watch(ctx context.Context, who Credential, from netip.Addr, tell func(families []string) error) error {
-	w := &watch{API: a, signal: make(chan struct{}, 1)}
+func (h *Hub) Watch(
+	ctx context.Context, who access.Presentation, from netip.Addr, tell func(families []string) error,
+) error {
+	w := &watch{Hub: h, signal: make(chan struct{}, 1)}
 	if err := w.admit(ctx, who, from); err != nil {
 		return err
 	}
 	credential, person := w.actor.Credential().ID, w.actor.PrincipalID()
-	if err := a.watches.enter(credential, person); err != nil {
+	if err := h.enter(credential, person); err != nil {
 		return err
 	}
-	defer a.watches.leave(credential, person)
-	defer a.db.SubscribeLocal(record.Topic, w.hear)()
+	defer h.leave(credential, person)
+	defer h.DB.SubscribeLocal(record.Topic, w.hear)()
 	if err := w.poll(ctx); err != nil {
 		return err
 	}
@@ -121,35 +142,35 @@ func (a *API) Watch(ctx context.Context, who Credential, from netip.Addr, tell f
 	return w.run(ctx, who, from, tell)
 }
 
-func (w *watch) run(ctx context.Context, who Credential, from netip.Addr, tell func([]string) error) error {
+func (w *watch) run(ctx context.Context, who access.Presentation, from netip.Addr, tell func([]string) error) error {
 	if err := tell(nil); err != nil {
 		return err
 	}
-	beat := w.clock.Now().Add(watchBeat)
+	next := w.Clock.Now().Add(beat)
 	for {
-		wait := beat.Sub(w.clock.Now())
-		if w.db.Dialect().Name != "sqlite" {
-			wait = min(wait, watchPoll)
+		wait := next.Sub(w.Clock.Now())
+		if w.DB.Dialect().Name != "sqlite" {
+			wait = min(wait, look)
 		}
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.watches.end:
+		case <-w.end:
 			return nil
 		case <-w.signal:
-			if w.clock.Now().Sub(w.admitted) >= watchTrust {
+			if w.Clock.Now().Sub(w.admitted) >= trust {
 				err = w.admit(ctx, who, from)
 			}
 			if err == nil {
 				err = w.pass(tell)
 			}
-		case <-w.clock.After(wait):
-			if w.clock.Now().Before(beat) {
+		case <-w.Clock.After(wait):
+			if w.Clock.Now().Before(next) {
 				err = w.poll(ctx)
 			} else if err = w.admit(ctx, who, from); err == nil {
 				err = tell(nil)
-				beat = w.clock.Now().Add(watchBeat)
+				next = w.Clock.Now().Add(beat)
 			}
 		}
 		if ctx.Err() != nil { // also in the middle of a look for changes
@@ -162,31 +183,31 @@ func (w *watch) run(ctx context.Context, who Credential, from netip.Addr, tell f
 }
 
 // admit checks whether the caller may watch.
-func (w *watch) admit(ctx context.Context, who Credential, from netip.Addr) error {
-	w.admitted = w.clock.Now()
+func (w *watch) admit(ctx context.Context, who access.Presentation, from netip.Addr) error {
+	w.admitted = w.Clock.Now()
 	if err := w.Ready(); err != nil {
 		return err
 	}
-	actor, _, err := w.access.Resolve(access.Unattended(ctx), who, from, true)
+	actor, _, err := w.Access.Resolve(access.Unattended(ctx), who, from, true)
 	if err != nil {
-		return explain(err)
+		return op.Explain(err)
 	}
-	if err = actor.SecondFactor(clock.Now(w.clock)); err != nil {
-		return explain(err)
+	if err = actor.SecondFactor(clock.Now(w.Clock)); err != nil {
+		return op.Explain(err)
 	}
 	if err = actor.Gate(false); err != nil {
-		return explain(err)
+		return op.Explain(err)
 	}
 	if !actor.Credential().Duties.Person {
-		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: notAdministered}
+		err = op.NotAllowed()
 	}
 	if err != nil {
-		return explain(err)
+		return op.Explain(err)
 	}
 	w.mu.Lock()
 	w.actor = actor
 	w.mu.Unlock()
-	return explain(err)
+	return op.Explain(err)
 }
 
 // hear receives the messages of this process. It returns at once.
@@ -216,18 +237,18 @@ func (w *watch) note(tick clock.Micros, families ...string) {
 // poll looks for changes of other replicas.
 func (w *watch) poll(ctx context.Context) error {
 	var tick clock.Micros
-	err := w.db.Read(ctx, func(tx db.Tx) error {
+	err := w.DB.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, `select coalesce(max(tick), 0) from clocks where organization = $1`,
 			w.actor.Org()).Scan(&tick)
 	})
 	if err != nil {
-		return explain(err)
+		return op.Explain(err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if tick > w.seen {
 		var all []string
-		for _, f := range Families {
+		for _, f := range w.Families {
 			all = append(all, f.Plural)
 		}
 		w.note(tick, all...)

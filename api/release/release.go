@@ -1,4 +1,5 @@
-package api
+// Package release owns the versions of the API, as releases declare them.
+package release
 
 import (
 	"slices"
@@ -112,16 +113,16 @@ func Names(versions []Version) []string {
 	return names
 }
 
-// TakesIn reports whether the operation has a query parameter in a version:
+// Takes reports whether the lists of a family have a query parameter in a version:
 // from the first version that declares it, or always if none does. The internal
 // version has all.
-func (o *Operation) TakesIn(version, parameter string) bool {
-	named := slices.Contains(Internal.Parameters[o.Family], parameter)
+func Takes(family, version, parameter string) bool {
+	named := slices.Contains(Internal.Parameters[family], parameter)
 	if version == Internal.Name {
 		return true
 	}
 	for _, v := range Versions {
-		if slices.Contains(v.Parameters[o.Family], parameter) {
+		if slices.Contains(v.Parameters[family], parameter) {
 			if v.Name <= version {
 				return true
 			}
@@ -131,9 +132,9 @@ func (o *Operation) TakesIn(version, parameter string) bool {
 	return !named
 }
 
-// later returns the first version with a query parameter of a list or count, or
+// First returns the first version with a query parameter of a list or count, or
 // "".
-func later(operation, parameter string) string {
+func First(operation, parameter string) string {
 	family, verb, _ := strings.Cut(operation, ".")
 	for _, v := range Versions {
 		if (verb == "list" || verb == "count") && slices.Contains(v.Parameters[family], parameter) {

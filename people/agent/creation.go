@@ -1,4 +1,4 @@
-package account
+package agent
 
 import (
 	"context"
@@ -67,7 +67,7 @@ type place struct {
 }
 
 // placesOf returns the organizations of an account.
-func placesOf(ctx context.Context, c *op.Call, account string) ([]place, error) {
+func placesOf(ctx context.Context, c *op.Call, of string) ([]place, error) {
 	return db.List(ctx, c.Tx, func(row db.Row) (p place, err error) {
 		var home, sandbox string
 		err = row.Scan(&p.person, &p.home, &home, &p.name, &p.sandbox, &sandbox)
@@ -76,12 +76,12 @@ func placesOf(ctx context.Context, c *op.Call, account string) ([]place, error) 
 		}
 		p.here = p.person == c.Actor.PrincipalID() && c.Actor.SeesAll()
 		return p, err
-	}, madePersons, account)
+	}, madePersons, of)
 }
 
 // madeBy returns what the persons of an account made for others.
-func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error) {
-	places, err := placesOf(ctx, c, account)
+func madeBy(ctx context.Context, c *op.Call, of string) ([]Creation, error) {
+	places, err := placesOf(ctx, c, of)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error)
 	}
 	made := []Creation{}
 	for _, statement := range []string{madeKeys, madeInvitations} {
-		list, err := db.List(ctx, c.Tx, scan, statement, account, c.Now, maxActing)
+		list, err := db.List(ctx, c.Tx, scan, statement, of, c.Now, maxActing)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error)
 		if err != nil {
 			return nil, err
 		}
-		clients, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account,
+		clients, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, of,
 			db.Texts(ids))
 		if err != nil {
 			return nil, err

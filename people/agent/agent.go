@@ -1,4 +1,5 @@
-package account
+// Package agent owns what acts for an account: how its owner sees it, and ends it.
+package agent
 
 import (
 	"context"
@@ -14,26 +15,29 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
+	"kartei/people/account"
 	"kartei/people/audit"
+	"kartei/people/identity"
+	"kartei/people/passkey"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
 
-// Agents is all that acts for the account of the caller, in all of its organizations: what a
+// Overview is all that acts for the account of the caller, in all of its organizations: what a
 // stranger may have left behind.
-type Agents struct {
-	Sessions   []Browser  `json:"sessions"`
-	Passkeys   []Passkey  `json:"passkeys"`
-	Identities []Identity `json:"identities"`
-	Keys       []Acts     `json:"keys"`
-	Grants     []Acts     `json:"grants"`
-	Endpoints  []Acts     `json:"endpoints"`
+type Overview struct {
+	Sessions   []account.Browser   `json:"sessions"`
+	Passkeys   []passkey.Passkey   `json:"passkeys"`
+	Identities []identity.Identity `json:"identities"`
+	Keys       []Agent             `json:"keys"`
+	Grants     []Agent             `json:"grants"`
+	Endpoints  []Agent             `json:"endpoints"`
 	// Made is what the persons of the account made and what belongs to others.
 	Made []Creation `json:"made"`
 }
 
-// Acts is a key, a connected application or a webhook endpoint of a person of the account.
-type Acts struct {
+// Agent is a key, a connected application or a webhook endpoint of a person of the account.
+type Agent struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// KidShort is the short kid of a key, URL the address of an endpoint.
@@ -71,49 +75,49 @@ const (
 		where p.account_id = $1 and p.erased_at = 0 order by o.number`
 )
 
-func scanActs(row db.Row) (a Acts, err error) {
+func scanAgent(row db.Row) (a Agent, err error) {
 	return a, row.Scan(&a.ID, &a.Name, &a.KidShort, &a.Environment, &a.OrganizationName, &a.Paused, &a.CreatedAt,
 		&a.LastUsedAt, &a.organization, &a.home, &a.person)
 }
 
-// ListActing returns all that acts for the account of the caller.
-var ListActing = op.New("access.list", op.Read, listActing, op.By(op.Member), op.Always, op.Setup)
+// List returns all that acts for the account of the caller.
+var List = op.New("access.list", op.Read, list, op.By(op.Member), op.Always, op.Setup)
 
-func listActing(ctx context.Context, c *op.Call, _ op.None) (a Agents, err error) {
-	s, err := ownSession(ctx, c)
+func list(ctx context.Context, c *op.Call, _ op.None) (a Overview, err error) {
+	mine, _, err := account.FindOwn(ctx, c)
 	if err != nil {
 		return a, err
 	}
-	sessions, err := listSessions(ctx, c, op.None{})
+	sessions, err := account.ReadSessions(ctx, c, op.None{})
 	if err != nil {
 		return a, err
 	}
-	f, err := getFactors(ctx, c, op.None{})
+	f, err := account.ReadFactors(ctx, c, op.None{})
 	if err != nil {
 		return a, err
 	}
-	a.Sessions, a.Passkeys, a.Identities = append([]Browser{}, sessions.Data...), f.Passkeys, f.Identities
-	if err := a.read(ctx, c, s.account.id, grant.CodeLifetime); err != nil {
+	a.Sessions, a.Passkeys, a.Identities = append([]account.Browser{}, sessions.Data...), f.Passkeys, f.Identities
+	if err := a.read(ctx, c, mine, grant.CodeLifetime); err != nil {
 		return a, err
 	}
-	a.Made, err = madeBy(ctx, c, s.account.id)
+	a.Made, err = madeBy(ctx, c, mine)
 	return a, err
 }
 
 // read reads the keys, the grants that last longer than a time, and the endpoints.
-func (a *Agents) read(ctx context.Context, c *op.Call, account string, longer time.Duration) error {
-	keys, err := db.List(ctx, c.Tx, scanActs, actingKeys, account, c.Now, maxActing)
+func (a *Overview) read(ctx context.Context, c *op.Call, of string, longer time.Duration) error {
+	keys, err := db.List(ctx, c.Tx, scanAgent, actingKeys, of, c.Now, maxActing)
 	if err != nil {
 		return err
 	}
-	grants, err := db.List(ctx, c.Tx, scanActs, actingGrants, account, c.Now, maxActing, longer.Microseconds())
+	grants, err := db.List(ctx, c.Tx, scanAgent, actingGrants, of, c.Now, maxActing, longer.Microseconds())
 	if err != nil {
 		return err
 	}
-	a.Keys, a.Grants, a.Endpoints = append([]Acts{}, keys...), append([]Acts{}, grants...), []Acts{}
-	places, err := db.List(ctx, c.Tx, func(row db.Row) (at Acts, err error) {
+	a.Keys, a.Grants, a.Endpoints = append([]Agent{}, keys...), append([]Agent{}, grants...), []Agent{}
+	places, err := db.List(ctx, c.Tx, func(row db.Row) (at Agent, err error) {
 		return at, row.Scan(&at.person, &at.home, &at.OrganizationName, &at.organization, &at.Environment)
-	}, actingPlaces, account)
+	}, actingPlaces, of)
 	if err != nil {
 		return err
 	}
@@ -133,27 +137,27 @@ func (a *Agents) read(ctx context.Context, c *op.Call, account string, longer ti
 	return nil
 }
 
-// End is the input of EndActing: the id of a session, a key, a grant or an endpoint, or all.
-type End struct {
+// EndInput is the input of End: the id of a session, a key, a grant or an endpoint, or all.
+type EndInput struct {
 	ID  string `json:"id,omitempty"`
 	All bool   `json:"all,omitempty"`
 }
 
-// EndResult reports whether EndActing left something.
+// EndResult reports whether End left something.
 type EndResult struct {
 	// Kept says that passkeys and links with single sign-on stay: the sign-in is not
 	// recent, or nobody could sign in without them.
 	Kept bool `json:"kept"`
 }
 
-// EndActing takes access away that an account has given. That never waits: it asks for nothing.
+// End takes access away that an account has given. That never waits: it asks for nothing.
 // Passkeys and links with single sign-on are among the ways to sign in. Without a recent
 // sign-in they stay, so that a stranger cannot lock the owner out.
-var EndActing = op.New("access.end", op.Administer, endActing, op.By(op.Member), op.Always, op.Setup,
+var End = op.New("access.end", op.Administer, end, op.By(op.Member), op.Always, op.Setup,
 	op.Audited("access.end"))
 
-func endActing(ctx context.Context, c *op.Call, in End) (out EndResult, err error) {
-	s, err := ownSession(ctx, c)
+func end(ctx context.Context, c *op.Call, in EndInput) (out EndResult, err error) {
+	mine, home, err := account.FindOwn(ctx, c)
 	if err != nil {
 		return out, err
 	}
@@ -161,11 +165,11 @@ func endActing(ctx context.Context, c *op.Call, in End) (out EndResult, err erro
 		return out, err
 	}
 	if id.Valid(id.Session, in.ID) && !in.All {
-		_, err := endSessions(ctx, c, EndInput{ID: in.ID})
+		_, err := account.EndOwn(ctx, c, account.EndInput{ID: in.ID})
 		return out, err
 	}
-	var all Agents
-	if err := all.read(ctx, c, s.account.id, 0); err != nil {
+	var all Overview
+	if err := all.read(ctx, c, mine, 0); err != nil {
 		return out, err
 	}
 	if !in.All {
@@ -181,17 +185,18 @@ func endActing(ctx context.Context, c *op.Call, in End) (out EndResult, err erro
 		all.noteOne(c)
 		return out, nil
 	}
-	if err := all.noteAll(c, &s); err != nil {
+	if err := all.noteAll(c, home); err != nil {
 		return out, err
 	}
-	return s.endSignIns(ctx, c)
+	out.Kept, err = account.EndSignIns(ctx, c)
+	return out, err
 }
 
 var noActing = i18n.Text("This access has ended already, or it does not belong to your account.")
 
 // only keeps what has an id.
-func (a *Agents) only(name string) (one Agents) {
-	for _, pair := range []struct{ from, to *[]Acts }{
+func (a *Overview) only(name string) (one Overview) {
+	for _, pair := range []struct{ from, to *[]Agent }{
 		{&a.Keys, &one.Keys},
 		{&a.Grants, &one.Grants},
 		{&a.Endpoints, &one.Endpoints},
@@ -205,10 +210,10 @@ func (a *Agents) only(name string) (one Agents) {
 	return one
 }
 
-func (a *Agents) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints) == 0 }
+func (a *Overview) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints) == 0 }
 
 // end ends keys, grants and endpoints. An application's endpoints end with it.
-func (a *Agents) end(ctx context.Context, c *op.Call) error {
+func (a *Overview) end(ctx context.Context, c *op.Call) error {
 	for _, k := range a.Keys {
 		if err := key.EndNow(ctx, c.Tx, k.ID, c.Now); err != nil {
 			return err
@@ -237,7 +242,7 @@ func (a *Agents) end(ctx context.Context, c *op.Call) error {
 
 // noteOne describes the end of one thing, in the log of its organization. A log names nobody of
 // another one.
-func (a *Agents) noteOne(c *op.Call) {
+func (a *Overview) noteOne(c *op.Call) {
 	for _, e := range slices.Concat(a.Keys, a.Grants, a.Endpoints) {
 		c.Audit.About(e.home, e.ID)
 		c.Audit.By(e.person)
@@ -246,9 +251,9 @@ func (a *Agents) noteOne(c *op.Call) {
 
 // noteAll writes a line into the log of each other organization in which something ended, and
 // describes what ended in the caller's.
-func (a *Agents) noteAll(c *op.Call, s *own) error {
-	acts, persons := map[int64]*audit.Act{s.home: c.Audit}, map[int64]string{s.home: c.Actor.PrincipalID()}
-	for member, list := range map[string][]Acts{
+func (a *Overview) noteAll(c *op.Call, mine int64) error {
+	acts, persons := map[int64]*audit.Act{mine: c.Audit}, map[int64]string{mine: c.Actor.PrincipalID()}
+	for member, list := range map[string][]Agent{
 		"endedKeys": a.Keys, "endedGrants": a.Grants, "disabledEndpoints": a.Endpoints,
 	} {
 		ids := map[int64][]string{}
@@ -272,7 +277,7 @@ func (a *Agents) noteAll(c *op.Call, s *own) error {
 	}
 	for home, act := range acts {
 		act.About(home, persons[home])
-		if home == s.home {
+		if home == mine {
 			continue
 		}
 		l.PrincipalID = persons[home]
@@ -281,39 +286,4 @@ func (a *Agents) noteAll(c *op.Call, s *own) error {
 		}
 	}
 	return nil
-}
-
-// endSignIns ends the other sessions of an account, and all passkeys and links with single
-// sign-on if the password serves without them.
-func (s *own) endSignIns(ctx context.Context, c *op.Call) (out EndResult, err error) {
-	c.Audit.Hidden("sessions", true)
-	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
-		return out, err
-	}
-	f, err := factorsOf(ctx, c.Tx, &s.account)
-	if err != nil {
-		return out, err
-	}
-	links, err := identities(ctx, c, s.account.id)
-	if err != nil || f.passkeys == 0 && len(links) == 0 {
-		return out, err
-	}
-	serves, err := s.passwordServes(ctx, c)
-	if err != nil || !serves || c.Actor.Recent(c.Now) != nil {
-		return EndResult{Kept: true}, err
-	}
-	for _, statement := range []string{deletePasskeys, deleteIdentities} {
-		if _, err := c.Tx.Exec(ctx, statement, s.account.id); err != nil {
-			return out, err
-		}
-	}
-	c.Audit.Hidden("passkeys", f.passkeys > 0)
-	c.Audit.Hidden("sso", len(links) > 0)
-	if err := dropCodes(ctx, c, s.account.id); err != nil {
-		return out, err
-	}
-	if err := s.withoutLink(ctx, c); err != nil {
-		return out, err
-	}
-	return out, tell(ctx, c, s.account.id, allEnded)
 }

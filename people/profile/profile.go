@@ -1,23 +1,22 @@
-package account
+// Package profile owns what people set for themselves: their name, their language and how pages look.
+package profile
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
-	"strings"
 	"time"
 	_ "time/tzdata" // zones on machines without a database of them
-	"unicode"
-	"unicode/utf8"
 
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
-	"kartei/kit/invisible"
+	"kartei/kit/input"
+	"kartei/people/principal"
 	"kartei/record/lookup"
-
-	"golang.org/x/text/unicode/norm"
+	"kartei/store/db"
 )
 
 // Preferences are how a person wants the pages to be.
@@ -34,7 +33,11 @@ type Preferences struct {
 	Reminders  *bool `json:"reminders"`
 }
 
-func (p Preferences) withDefaults() Preferences {
+// ReadPreferences decodes stored preferences, and sets what the person did not choose.
+func ReadPreferences(text string) (p Preferences, err error) {
+	if err = json.Unmarshal([]byte(text), &p); err != nil {
+		return p, err
+	}
 	yes, no := true, false
 	if p.Zone == "" {
 		p.Zone = "Europe/Berlin"
@@ -54,7 +57,7 @@ func (p Preferences) withDefaults() Preferences {
 	if p.Reminders == nil {
 		p.Reminders = &no
 	}
-	return p
+	return p, nil
 }
 
 // Profile is the person who is signed in.
@@ -65,8 +68,8 @@ type Profile struct {
 	Preferences
 }
 
-// ProfileChange is the input of SetProfile; nil keeps a value.
-type ProfileChange struct {
+// Change is the input of Set; nil keeps a value.
+type Change struct {
 	Name       *string `json:"name,omitempty"`
 	Language   *string `json:"language,omitempty"`
 	Zone       *string `json:"zone,omitempty"`
@@ -77,40 +80,40 @@ type ProfileChange struct {
 	Reminders  *bool   `json:"reminders,omitempty"`
 }
 
-const (
-	selectProfile = `select name, language, preferences from principals where id = $1`
-	updateProfile = `update principals set name = $2, language = $3, preferences = $4 where id = $1`
-	maxName       = 200
-)
+const selectProfile = `select p.name, p.language, p.preferences, p.organization, a.email from sessions s
+	join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
 
-// GetProfile returns the profile of the caller.
-var GetProfile = op.New("profile.get", op.Read, getProfile, op.By(op.Member), op.Always)
+// Get returns the profile of the caller. Callers with another credential than a session have none.
+var Get = op.New("profile.get", op.Read, get, op.By(op.Member), op.Always)
 
-func getProfile(ctx context.Context, c *op.Call, _ op.None) (p Profile, err error) {
-	s, err := ownSession(ctx, c)
-	if err != nil {
-		return p, err
-	}
-	p.Email = s.account.email
-	var text string
-	if err = c.Tx.QueryRow(ctx, selectProfile, c.Actor.PrincipalID()).Scan(&p.Name, &p.Language, &text); err != nil {
-		return p, err
-	}
-	if err = json.Unmarshal([]byte(text), &p.Preferences); err != nil {
-		return p, err
-	}
-	p.Preferences = p.withDefaults()
-	return p, nil
+func get(ctx context.Context, c *op.Call, _ op.None) (Profile, error) {
+	p, _, err := read(ctx, c)
+	return p, err
 }
 
-// SetProfile changes the profile of the caller.
-var SetProfile = op.New("profile.set", op.Administer, setProfile, op.By(op.Member), op.Audited("profile.set"))
+// read also returns the number of the organization of the caller.
+func read(ctx context.Context, c *op.Call) (p Profile, home int64, err error) {
+	var text string
+	err = c.Tx.QueryRow(ctx, selectProfile, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
+		&p.Name, &p.Language, &text, &home, &p.Email)
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return p, 0, err
+	}
+	p.Preferences, err = ReadPreferences(text)
+	return p, home, err
+}
 
-func setProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, error) {
+// Set changes the profile of the caller.
+var Set = op.New("profile.set", op.Administer, set, op.By(op.Member), op.Audited("profile.set"))
+
+func set(ctx context.Context, c *op.Call, in Change) (Profile, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil { // the name is cached with keys
 		return Profile{}, err
 	}
-	p, err := getProfile(ctx, c, op.None{})
+	p, home, err := read(ctx, c)
 	if err != nil {
 		return p, err
 	}
@@ -118,11 +121,7 @@ func setProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, err
 	if err := in.apply(&p); err != nil {
 		return p, err
 	}
-	s, err := ownSession(ctx, c)
-	if err != nil {
-		return p, err
-	}
-	c.Audit.About(s.home, c.Actor.PrincipalID())
+	c.Audit.About(home, c.Actor.PrincipalID())
 	c.Audit.Hidden("name", before.Name != p.Name)
 	c.Audit.Changed("language", before.Language, p.Language)
 	if before.Name == p.Name && before.Language == p.Language { // how pages look is nobody's concern
@@ -132,7 +131,7 @@ func setProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, err
 	if err != nil {
 		return p, err
 	}
-	if _, err = c.Tx.Exec(ctx, updateProfile, c.Actor.PrincipalID(), p.Name, p.Language, string(text)); err != nil {
+	if err := principal.SetProfile(ctx, c.Tx, c.Actor.PrincipalID(), p.Name, p.Language, string(text)); err != nil {
 		return p, err
 	}
 	if in.Recent != nil {
@@ -142,11 +141,11 @@ func setProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, err
 }
 
 // apply checks a change and applies it.
-func (in *ProfileChange) apply(p *Profile) error {
+func (in *Change) apply(p *Profile) error {
 	var wrong []fault.Field
 	if in.Name != nil {
-		p.Name = tidyName(*in.Name)
-		if code, limit := checkName(p.Name); code != "" {
+		p.Name = input.TidyName(*in.Name)
+		if code, limit := input.CheckName(p.Name); code != "" {
 			wrong = append(wrong, fault.Field{Name: "name", Code: code, Limit: limit, Text: fault.Deceptive(p.Name)})
 		}
 	}
@@ -178,22 +177,4 @@ func (in *ProfileChange) apply(p *Profile) error {
 		return fault.Invalid(wrong...)
 	}
 	return nil
-}
-
-// tidyName returns a name without what nobody sees: by such characters two people would
-// have the same name.
-func tidyName(name string) string {
-	return norm.NFC.String(strings.TrimSpace(invisible.Tidy(name)))
-}
-
-func checkName(name string) (code fault.FieldCode, limit any) {
-	switch {
-	case name == "":
-		return fault.Required, nil
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || fault.Deceptive(name) != "":
-		return fault.InvalidFormat, nil
-	case utf8.RuneCountInString(name) > maxName:
-		return fault.TooLong, maxName
-	}
-	return "", nil
 }

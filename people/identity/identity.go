@@ -1,0 +1,282 @@
+// Package identity owns who accounts are at the OpenID provider: the way there and back, and the links.
+package identity
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"kartei/access"
+	"kartei/api/op"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/i18n"
+	"kartei/kit/id"
+	"kartei/kit/input"
+	"kartei/people/invitation"
+	"kartei/people/signin"
+	"kartei/people/sso"
+	"kartei/store/db"
+)
+
+// Single sign-on has two halves. An operation that begins returns the address of the provider,
+// and a ticket that the browser keeps meanwhile. An operation that ends takes the ticket with
+// what the browser brings back. Both talk to the provider outside of a transaction.
+
+// ReturnPath is the page to which the provider sends people back.
+const ReturnPath = "/signin/sso/callback"
+
+const (
+	selectHolder     = `select account_id from identities where issuer = $1 and subject = $2`
+	selectIdentities = `select id, issuer, label, created_at, last_used_at from identities where account_id = $1 order by id`
+	countIdentities  = `select count(*) from identities where account_id = $1 and issuer = $2`
+	insertIdentity   = `insert into identities (id, account_id, issuer, subject, label, created_at, last_used_at) values ($1, $2, $3, $4, $5, $6, $7)`
+	useIdentity      = `update identities set last_used_at = $4, label = case when $5 = '' then label else $5 end where account_id = $1 and issuer = $2 and subject = $3`
+	deleteIdentity   = `delete from identities where id = $1 and account_id = $2`
+	deleteIdentities = `delete from identities where account_id = $1`
+)
+
+// Identity is who an account is at a provider, as its owner sees it.
+type Identity struct {
+	ID string `json:"id"`
+	// Label is the address that the provider named last.
+	Label      string       `json:"label"`
+	LinkedAt   clock.Micros `json:"linkedAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt,omitzero"`
+	// Former says that the instance has another provider now, or none.
+	Former bool `json:"former,omitempty"`
+}
+
+// Redirect is the answer of the operations that begin.
+type Redirect struct {
+	// Address is the page of the provider. Ticket is for the browser that goes there.
+	Address string `json:"address"`
+	Ticket  string `json:"ticket"`
+}
+
+// Secret implements op.Secret.
+func (Redirect) Secret() {}
+
+// To is the input of the operations that begin. Next is the page to open afterwards.
+type To struct {
+	Next string `json:"next,omitempty"`
+}
+
+// Invitation is the input of BeginInvited.
+type Invitation struct {
+	Token string `json:"token"`
+	// Name is the name of the person. Without it the provider's counts.
+	Name string `json:"name,omitempty"`
+}
+
+// Question is the address of the provider, and what its answer must fit.
+type Question struct {
+	address string
+	asked   sso.AuthRequest
+}
+
+// Ask asks the provider where people sign in.
+func Ask[I any](ctx context.Context, c *op.Call, _ I) (Question, error) {
+	return ask(ctx, c, false)
+}
+
+// AskFresh is Ask for a sign-in that must be recent.
+func AskFresh[I any](ctx context.Context, c *op.Call, _ I) (Question, error) {
+	return ask(ctx, c, true)
+}
+
+func ask(ctx context.Context, c *op.Call, fresh bool) (q Question, err error) {
+	p, err := provider(c)
+	if err != nil {
+		return q, err
+	}
+	if q.address, q.asked, err = p.Ask(ctx, fresh, access.NewToken); err != nil {
+		err = providerFault(c, err)
+	}
+	return q, err
+}
+
+func provider(c *op.Call) (*sso.Provider, error) {
+	if p := signin.Service.In(c).Provider; p != nil {
+		return p, nil
+	}
+	return nil, &fault.Fault{Code: fault.NotFound, Detail: noProvider}
+}
+
+// Leave returns where the browser goes, with the sealed way.
+func (q Question) Leave(c *op.Call, kind signin.Kind, w signin.Way) (l Redirect, err error) {
+	w.Asked, l.Address = q.asked, q.address
+	l.Ticket, err = signin.Service.In(c).SealWay(c.Now, kind, w)
+	return l, err
+}
+
+// Begin begins a sign-in. It writes nothing.
+var Begin = op.NewPrefetched("signin.ssoBegin", op.Read, Ask[To], begin, op.By(op.Anyone))
+
+func begin(_ context.Context, c *op.Call, in To, q Question) (Redirect, error) {
+	return q.Leave(c, signin.SSO, signin.Way{Next: in.Next})
+}
+
+// BeginInvited begins the acceptance of an invitation. It writes nothing.
+var BeginInvited = op.NewPrefetched("signin.ssoInvited", op.Read, Ask[Invitation],
+	beginInvited, op.By(op.Anyone))
+
+func beginInvited(ctx context.Context, c *op.Call, in Invitation, q Question) (Redirect, error) {
+	if _, err := invitation.Open(ctx, c, in.Token); err != nil {
+		return Redirect{}, err
+	}
+	if in.Name = input.TidyName(in.Name); in.Name != "" {
+		if code, limit := input.CheckName(in.Name); code != "" {
+			return Redirect{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
+		}
+	}
+	return q.Leave(c, signin.SSOInvited, signin.Way{Invitation: in.Token, Name: in.Name})
+}
+
+// Linked reports whether an account is linked with the present provider.
+func Linked(ctx context.Context, c *op.Call, account string) (bool, error) {
+	p := signin.Service.In(c).Provider
+	if p == nil {
+		return false, nil
+	}
+	var n int64
+	err := c.Tx.QueryRow(ctx, countIdentities, account, p.Issuer()).Scan(&n)
+	return n > 0, err
+}
+
+// Return is the input of the operations that end: the ticket that the browser kept, and
+// what the provider sent with it.
+type Return struct {
+	Ticket string `json:"ticket"`
+	sso.Answer
+}
+
+// Proof is an identity that the provider has proven, and the way to it.
+type Proof struct {
+	Way signin.Way
+	sso.Identity
+}
+
+// Prove checks the provider's response. A ticket works once, even if the check
+// fails, so nobody makes the instance ask the provider again and again.
+func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proof, err error) {
+	p, err := provider(c)
+	if err != nil {
+		return a, err
+	}
+	if a.Way, err = signin.Service.In(c).OpenWay(c.Now, kind, in.Ticket); err != nil {
+		return a, signin.Unknown(err)
+	}
+	if !a.Way.Asked.Answers(in.Answer) {
+		return a, signin.Unknown(db.ErrNoRows)
+	}
+	if err := countReturn(ctx, c); err != nil {
+		return a, err
+	}
+	if err := signin.Service.In(c).DB.Write(ctx, func(tx db.Tx) error {
+		return signin.UseWay(ctx, tx, c.Now, kind, a.Way)
+	}); err != nil {
+		return a, signin.Unknown(err)
+	}
+	if in.Error != "" {
+		return a, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: sentAway}
+	}
+	a.Identity, err = p.Prove(ctx, a.Way.Asked, in.Answer, kind == signin.SSOInvited || kind == signin.SSOLink)
+	if err != nil {
+		err = providerFault(c, err)
+	}
+	return a, err
+}
+
+// countReturn bounds the people who come back, before they are known.
+func countReturn(ctx context.Context, c *op.Call) error {
+	var from signin.Origin
+	err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if by := c.Actor.Credential(); by.Kind == access.Session {
+		from.Proof = by.ID
+	}
+	return signin.Throttled(signin.Service.In(c).Attempt(ctx, c.Now, from.NetworkLimits()...))
+}
+
+// maxLogged bounds what the log tells of an error, in bytes: it may quote an answer.
+const maxLogged = 300
+
+// providerFault says in words that single sign-on failed, and tells the operator why.
+func providerFault(c *op.Call, err error) error {
+	if errors.Is(err, sso.ErrBusy) {
+		return signin.Throttled(signin.ErrBusy)
+	}
+	why := err.Error()
+	c.Services.Logger.Warn("single sign-on failed", slog.String("request", c.RequestID),
+		slog.String("reason", why[:min(len(why), maxLogged)]))
+	switch {
+	case errors.Is(err, sso.ErrAway):
+		return &fault.Fault{Code: fault.Upstream, Detail: providerAway, Cause: err}
+	case errors.Is(err, sso.ErrUnknownTime):
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: unknownTime}
+	case errors.Is(err, sso.ErrNotRecent):
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: NotRecent}
+	}
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: provesNothing}
+}
+
+// Holder returns the account of an identity, empty if there is none.
+func (a *Proof) Holder(ctx context.Context, tx db.Tx) (account string, err error) {
+	err = tx.QueryRow(ctx, selectHolder, a.Issuer, a.Subject).Scan(&account)
+	if errors.Is(err, db.ErrNoRows) {
+		err = nil
+	}
+	return account, err
+}
+
+// Use notes that an identity of an account was used, and reports whether it is one.
+func (a *Proof) Use(ctx context.Context, c *op.Call, account string) (bool, error) {
+	n, err := c.Tx.Exec(ctx, useIdentity, account, a.Issuer, a.Subject, c.Now, a.Email)
+	return n > 0, err
+}
+
+// Link gives an identity to an account. One that an account has already is a db.ErrDuplicate.
+func (a *Proof) Link(ctx context.Context, c *op.Call, account string, used clock.Micros) error {
+	_, err := c.Tx.Exec(ctx, insertIdentity, id.New(id.Identity), account, a.Issuer, a.Subject, a.Email, c.Now, used)
+	return err
+}
+
+// List returns the links of an account.
+func List(ctx context.Context, c *op.Call, account string) ([]Identity, error) {
+	found, err := db.List(ctx, c.Tx, func(row db.Row) (i Identity, err error) {
+		var issuer string
+		err = row.Scan(&i.ID, &issuer, &i.Label, &i.LinkedAt, &i.LastUsedAt)
+		i.Former = signin.Service.In(c).Provider == nil || signin.Service.In(c).Provider.Issuer() != issuer
+		return i, err
+	}, selectIdentities, account)
+	return append([]Identity{}, found...), err
+}
+
+// Remove removes a link of an account, and reports whether it was there.
+func Remove(ctx context.Context, tx db.Tx, account, identity string) (bool, error) {
+	n, err := tx.Exec(ctx, deleteIdentity, identity, account)
+	return n > 0, err
+}
+
+// RemoveAll removes the links of an account, and reports whether there was one.
+func RemoveAll(ctx context.Context, tx db.Tx, account string) (bool, error) {
+	n, err := tx.Exec(ctx, deleteIdentities, account)
+	return n > 0, err
+}
+
+// NotRecent says that the provider asked for no sign-in.
+var NotRecent = i18n.Text("The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.")
+
+var (
+	noProvider    = i18n.Text("This instance has no single sign-on.")
+	providerAway  = i18n.Text("Single sign-on is not possible at present: the provider does not answer. Try again in some minutes, or sign in with a password or a passkey.")
+	sentAway      = i18n.Text("The sign-in was cancelled at the provider, or refused by it.")
+	provesNothing = i18n.Text("The answer of the provider was not valid, so nobody is signed in. Try again. If that does not help, ask who operates this instance.")
+	unknownTime   = i18n.Text("The provider does not tell when you signed in there. Confirm with a password or a passkey. If you have neither, set a password by 'Forgot password'.")
+)
