@@ -28,9 +28,9 @@ var floors = [][]string{
 	{"kit/i18n"},
 	{"kit/fault"},
 	{"kit/", "api/internal/", "docs", ".", "docs/examples", "store/db/sqlite", "web/codesample"},
-	// What a reader of a file format is handed, and the readers of old formats;
-	// the format of postings.
-	{"extract/textio", "record/search/packed"},
+	// What a reader of a file format is handed, and the readers of old formats; the scanner
+	// for malware; the format of postings.
+	{"extract/textio", "extract/clamd", "record/search/packed"},
 	{"extract/legacy"},
 	// The database, the bytes of documents, what they say.
 	{"store/", "extract"},

@@ -7,6 +7,7 @@ import (
 
 	"kartei/api"
 	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/instance/config"
 	"kartei/record/document"
 	"kartei/record/upload"
@@ -47,7 +48,7 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 		Ended:     i.metrics.Operations(), Budget: time.Duration(s.TextBudget),
 	}
 	if s.Clamd != "" {
-		scanner, err := extract.NewScanner(s.Clamd)
+		scanner, err := clamd.New(s.Clamd)
 		if err != nil {
 			return nil, err
 		}

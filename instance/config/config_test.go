@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/integration/limit"
 	"kartei/kit/egress"
 )
@@ -118,8 +119,8 @@ func TestParse(t *testing.T) {
 		},
 		{text: "application/pdf, text/XML", want: []extract.Name{"application/pdf", "application/xml"}},
 		{text: "video/mp4", want: []extract.Name(nil), bad: "accepted are application/pdf"},
-		{text: "unix:/run/clamav/clamd.ctl", want: extract.ClamdURL("unix:/run/clamav/clamd.ctl")},
-		{text: "http://clamav", want: extract.ClamdURL(""), bad: "unix:/PATH"},
+		{text: "unix:/run/clamav/clamd.ctl", want: clamd.URL("unix:/run/clamav/clamd.ctl")},
+		{text: "http://clamav", want: clamd.URL(""), bad: "unix:/PATH"},
 		{text: "refuse", want: ClamdAway("refuse")},
 		{text: "ignore", want: ClamdAway(""), bad: "wait, refuse"},
 		{text: "Hook.test=127.0.0.1:8443,b=::1,c=[::1]:8443", want: []egress.Mapping{

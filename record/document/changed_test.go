@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
 	"kartei/store/db"
@@ -120,7 +120,7 @@ func (s openCounter) Open(ctx context.Context, name string) (blob.Reader, error)
 
 // While the scanner is away, no file is read.
 func TestScannerComesBeforeReading(t *testing.T) {
-	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + filepath.Join(t.TempDir(), "nobody")))
+	scanner, err := clamd.New(clamd.URL("unix:" + filepath.Join(t.TempDir(), "nobody")))
 	if err != nil {
 		t.Fatal(err)
 	}

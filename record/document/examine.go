@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record/search"
@@ -81,13 +82,13 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	}
 	found, err := w.Scanner.Scan(ctx, file)
 	switch {
-	case errors.Is(err, extract.ErrScanSize):
+	case errors.Is(err, clamd.ErrSize):
 		return &fault.Fault{Code: fault.UploadRejected, Detail: unscannable, Cause: err}
 	case err != nil && ctx.Err() != nil: // the process stops
 		return ctx.Err()
-	case errors.Is(err, extract.ErrScannerAway) && w.RefuseUnscanned:
+	case errors.Is(err, clamd.ErrAway) && w.RefuseUnscanned:
 		return &fault.Fault{Code: fault.Upstream, Detail: scannerAway, Cause: err}
-	case errors.Is(err, extract.ErrScannerAway):
+	case errors.Is(err, clamd.ErrAway):
 		return errors.Join(err, job.Later(scannerBackoff))
 	case err != nil:
 		return err

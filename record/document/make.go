@@ -75,7 +75,7 @@ func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, 
 // Scanner looks for malware.
 type Scanner interface {
 	// Scan returns the name of the malware; "" for none. It returns
-	// extract.ErrScannerAway if the job should wait for the scanner.
+	// clamd.ErrAway if the job should wait for the scanner.
 	Scan(ctx context.Context, file io.Reader) (found string, err error)
 }
 

@@ -1,4 +1,4 @@
-package extract_test
+package clamd_test
 
 import (
 	"archive/zip"
@@ -14,13 +14,13 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/test/clamdtest"
 )
 
-func scanner(t *testing.T, u extract.ClamdURL) *extract.Scanner {
+func scanner(t *testing.T, u clamd.URL) *clamd.Scanner {
 	t.Helper()
-	s, err := extract.NewScanner(u)
+	s, err := clamd.New(u)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestScan(t *testing.T) {
 }
 
 // overTCP starts a clamd that also listens on TCP.
-func overTCP(t *testing.T, settings ...string) extract.ClamdURL {
+func overTCP(t *testing.T, settings ...string) clamd.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,7 +72,7 @@ func overTCP(t *testing.T, settings ...string) extract.ClamdURL {
 	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	l.Close()
 	clamdtest.Start(t, append(settings, "TCPAddr 127.0.0.1", "TCPSocket "+port)...)
-	return extract.ClamdURL("tcp://127.0.0.1:" + port)
+	return clamd.URL("tcp://127.0.0.1:" + port)
 }
 
 func TestScanOverTCP(t *testing.T) {
@@ -88,12 +88,12 @@ func TestScanSize(t *testing.T) {
 	t.Run("tcp", func(t *testing.T) { testScanSize(t, scanner(t, overTCP(t, "StreamMaxLength 1M"))) })
 }
 
-func testScanSize(t *testing.T, s *extract.Scanner) {
+func testScanSize(t *testing.T, s *clamd.Scanner) {
 	if found, err := s.Scan(t.Context(), io.LimitReader(zeros{}, 1<<20)); found != "" || err != nil {
 		t.Errorf("as many bytes as it takes: %q, %v", found, err)
 	}
 	for _, size := range []int64{1<<20 + 1, 64 << 20} {
-		if found, err := s.Scan(t.Context(), io.LimitReader(zeros{}, size)); !errors.Is(err, extract.ErrScanSize) ||
+		if found, err := s.Scan(t.Context(), io.LimitReader(zeros{}, size)); !errors.Is(err, clamd.ErrSize) ||
 			found != "" {
 			t.Errorf("%d bytes: %q, %v", size, found, err)
 		}
@@ -113,7 +113,7 @@ func TestScanWhileAway(t *testing.T) {
 	d := clamdtest.Start(t)
 	s := scanner(t, d.URL)
 	d.Stop()
-	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); !errors.Is(err, extract.ErrScannerAway) ||
+	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); !errors.Is(err, clamd.ErrAway) ||
 		found != "" {
 		t.Errorf("without clamd: %q, %v", found, err)
 	}
@@ -126,7 +126,7 @@ func TestScanWhileAway(t *testing.T) {
 	}
 	// clamd dies while the file is being sent.
 	dying := io.MultiReader(strings.NewReader("Guten Tag"), stops{d}, io.LimitReader(zeros{}, 8<<20))
-	if found, err := s.Scan(t.Context(), dying); !errors.Is(err, extract.ErrScannerAway) {
+	if found, err := s.Scan(t.Context(), dying); !errors.Is(err, clamd.ErrAway) {
 		t.Errorf("clamd died in between: %q, %v", found, err)
 	}
 }
@@ -143,7 +143,7 @@ func TestScanReportsReadErrors(t *testing.T) {
 	s := scanner(t, clamdtest.Start(t).URL)
 	for _, broken := range []error{iotest.ErrTimeout, io.ErrUnexpectedEOF} {
 		found, err := s.Scan(t.Context(), io.MultiReader(strings.NewReader("a"), iotest.ErrReader(broken)))
-		if !errors.Is(err, broken) || errors.Is(err, extract.ErrScannerAway) || found != "" {
+		if !errors.Is(err, broken) || errors.Is(err, clamd.ErrAway) || found != "" {
 			t.Errorf("%q, %v; want %v", found, err, broken)
 		}
 	}
@@ -158,7 +158,7 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 		s := scanner(t, answering(t, answer))
 		if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); err == nil || found != "" {
 			t.Errorf("%.40q: %q, %v", answer, found, err)
-		} else if away := errors.Is(err, extract.ErrScannerAway); away != (answer == "") {
+		} else if away := errors.Is(err, clamd.ErrAway); away != (answer == "") {
 			t.Errorf("%.40q: away is %t, %v", answer, away, err)
 		}
 		if err := s.Ping(t.Context()); err == nil {
@@ -180,14 +180,14 @@ func TestScanOfPartIsNotClean(t *testing.T) {
 		"stream: Can't allocate memory ERROR\x00": {"", true},
 	} {
 		found, err := scanner(t, answering(t, answer)).Scan(t.Context(), io.LimitReader(zeros{}, 16<<20))
-		if found != want.found || (err != nil) != want.fails || errors.Is(err, extract.ErrScannerAway) {
+		if found != want.found || (err != nil) != want.fails || errors.Is(err, clamd.ErrAway) {
 			t.Errorf("%q: %q, %v", answer, found, err)
 		}
 	}
 }
 
 // answering listens and gives every client the same answer.
-func answering(t *testing.T, answer string) extract.ClamdURL {
+func answering(t *testing.T, answer string) clamd.URL {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -209,7 +209,7 @@ func answering(t *testing.T, answer string) extract.ClamdURL {
 			}()
 		}
 	}()
-	return extract.ClamdURL("unix:" + path)
+	return clamd.URL("unix:" + path)
 }
 
 // A cancelled scan returns, even if clamd sends nothing.
@@ -231,19 +231,19 @@ func TestScanIsCancelled(t *testing.T) {
 		cancel()
 		<-t.Context().Done()
 	}()
-	if found, err := scanner(t, extract.ClamdURL("unix:"+path)).Scan(ctx, strings.NewReader("Guten Tag")); err == nil {
+	if found, err := scanner(t, clamd.URL("unix:"+path)).Scan(ctx, strings.NewReader("Guten Tag")); err == nil {
 		t.Errorf("%q of a clamd that says nothing", found)
 	}
 }
 
-func TestClamdURL(t *testing.T) {
+func TestURL(t *testing.T) {
 	for text, good := range map[string]bool{
 		"unix:/run/clamav/clamd.ctl": true, "tcp://127.0.0.1:3310": true, "tcp://[::1]:3310": true, "tcp://clamav:3310": true,
 		"": false, "unix:": false, "unix:clamd.ctl": false, "tcp://clamav": false, "tcp://clamav:3310/x": false,
 		"http://clamav:3310":     false,
 		"tcp://user@clamav:3310": false, "/run/clamav/clamd.ctl": false,
 	} {
-		var u extract.ClamdURL
+		var u clamd.URL
 		if err := u.UnmarshalText([]byte(text)); (err == nil) != good || good && string(u) != text {
 			t.Errorf("%q: %q, %v", text, u, err)
 		}

@@ -1,4 +1,5 @@
-package extract
+// Package clamd owns the scan of files for malware, by a clamd.
+package clamd
 
 import (
 	"bufio"
@@ -14,19 +15,19 @@ import (
 	"time"
 )
 
-// ClamdURL is the address of a clamd: unix:PATH or tcp://HOST:PORT.
-type ClamdURL string
+// URL is the address of a clamd: unix:PATH or tcp://HOST:PORT.
+type URL string
 
 // UnmarshalText refuses other addresses.
-func (u *ClamdURL) UnmarshalText(b []byte) error {
-	if _, _, err := ClamdURL(b).address(); err != nil {
+func (u *URL) UnmarshalText(b []byte) error {
+	if _, _, err := URL(b).address(); err != nil {
 		return err
 	}
-	*u = ClamdURL(b)
+	*u = URL(b)
 	return nil
 }
 
-func (u ClamdURL) address() (network, address string, err error) {
+func (u URL) address() (network, address string, err error) {
 	if path, is := strings.CutPrefix(string(u), "unix:"); is && strings.HasPrefix(path, "/") {
 		return "unix", path, nil
 	}
@@ -38,14 +39,14 @@ func (u ClamdURL) address() (network, address string, err error) {
 	return "", "", fmt.Errorf("%q is not the address of a clamd; accepted are unix:/PATH and tcp://HOST:PORT", string(u))
 }
 
-// ErrScanSize means that clamd does not accept files of this size (its
+// ErrSize means that clamd does not accept files of this size (its
 // StreamMaxLength). Trying again does not help.
-var ErrScanSize = errors.New("extract: clamd does not accept files of this size")
+var ErrSize = errors.New("extract: clamd does not accept files of this size")
 
-// ErrScannerAway means that clamd did not answer: nothing listens, there was no
+// ErrAway means that clamd did not answer: nothing listens, there was no
 // answer in time, or the connection was closed without one. It means nothing
 // about the file.
-var ErrScannerAway = errors.New("extract: clamd does not answer")
+var ErrAway = errors.New("extract: clamd does not answer")
 
 // Scanner asks a clamd whether files are malware. It is safe for use by several
 // goroutines; each file has a connection of its own.
@@ -55,8 +56,8 @@ type Scanner struct {
 	stepTimeout      time.Duration // for each step
 }
 
-// NewScanner returns a scanner. It does not connect yet.
-func NewScanner(u ClamdURL) (*Scanner, error) {
+// New returns a scanner. It does not connect yet.
+func New(u URL) (*Scanner, error) {
 	network, address, err := u.address()
 	if err != nil {
 		return nil, fmt.Errorf("extract: %w", err)
@@ -83,7 +84,7 @@ func (s *Scanner) Ping(ctx context.Context) error {
 
 // Scan streams a file to clamd and returns the name of the malware; "" if there
 // is none. After an error it is unknown whether the file is clean. The error is
-// ErrScanSize, ErrScannerAway or an error of reading the file. Any other error
+// ErrSize, ErrAway or an error of reading the file. Any other error
 // means that clamd failed on this file, or that another program listens.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
 	c, err := s.dial(ctx)
@@ -133,7 +134,7 @@ func verdict(answer string) (found string, err error) {
 			return found, nil
 		}
 	case strings.HasPrefix(answer, "INSTREAM size limit exceeded"):
-		return "", ErrScanSize
+		return "", ErrSize
 	}
 	return "", fmt.Errorf("extract: clamd answered %.80q", answer)
 }
@@ -151,7 +152,7 @@ func (s *Scanner) dial(ctx context.Context) (*session, error) {
 	defer cancel()
 	conn, err := s.dialer.DialContext(limited, s.network, s.address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrScannerAway, err)
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	c := &session{Conn: conn, stepTimeout: s.stepTimeout}
 	c.stop = context.AfterFunc(ctx, func() { conn.Close() })
@@ -167,7 +168,7 @@ func (c *session) close() {
 func (c *session) write(b []byte) error {
 	_ = c.SetWriteDeadline(time.Now().Add(c.stepTimeout))
 	if _, err := c.Write(b); err != nil {
-		return fmt.Errorf("%w: %w", ErrScannerAway, err)
+		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	return nil
 }
@@ -185,7 +186,7 @@ func (c *session) readReply() (string, error) {
 	answer, err := bufio.NewReader(io.LimitReader(c, 4096)).ReadString(0)
 	if err != nil {
 		if answer == "" || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
-			return "", fmt.Errorf("%w: %w", ErrScannerAway, err)
+			return "", fmt.Errorf("%w: %w", ErrAway, err)
 		}
 		// the zero byte ends the answer
 		return "", fmt.Errorf("extract: clamd stopped in its answer after %.80q: %w", answer, err)
