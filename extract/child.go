@@ -163,10 +163,6 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	return exit(s, err)
 }
 
-// errUnsupported is the error for a file of a known type in a form that no
-// reader reads.
-var errUnsupported = errors.New("extract: no reader for this form of the type")
-
 func exit(s *textio.Sink, err error) int {
 	switch {
 	case s.Err() == textio.ErrFull:
@@ -179,7 +175,7 @@ func exit(s *textio.Sink, err error) int {
 		return exitInflated
 	case errors.Is(err, textio.ErrBroken):
 		return exitBroken
-	case errors.Is(err, errUnsupported):
+	case errors.Is(err, textio.ErrUnsupported):
 		return exitUnread
 	case errors.Is(err, textio.ErrScanned):
 		return exitScanned

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kartei/extract/legacy"
+	"kartei/extract/textio"
 )
 
 // The bounds of reading an archive.
@@ -202,8 +203,8 @@ func odfType(own, manifest *zip.File) string {
 		if err != nil {
 			return ""
 		}
-		if e, is := token.(xml.StartElement); is && e.Name.Local == "file-entry" && attribute(e, "full-path") == "/" {
-			return attribute(e, "media-type")
+		if e, is := token.(xml.StartElement); is && e.Name.Local == "file-entry" && textio.Attribute(e, "full-path") == "/" {
+			return textio.Attribute(e, "media-type")
 		}
 	}
 }

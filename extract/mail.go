@@ -122,7 +122,7 @@ func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard st
 	case isSealed(kind, params, name):
 		m.missing = cmp.Or(m.missing, textio.ErrEncrypted)
 	case kind == "application/pkcs7-mime" || kind == "application/x-pkcs7-mime":
-		m.missing = cmp.Or(m.missing, errUnsupported)
+		m.missing = cmp.Or(m.missing, textio.ErrUnsupported)
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		m.out.Paragraph()
 		if params["charset"] == "" {

@@ -133,7 +133,7 @@ func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 	}
 	defer r.Close()
 	bounded := a.bounded(file, r)
-	d := newXML(bounded)
+	d := textio.NewXML(bounded)
 	for {
 		token, err := d.RawToken()
 		switch {
@@ -148,16 +148,6 @@ func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 			return err
 		}
 	}
-}
-
-// attribute returns the value of an attribute; "" if there is none.
-func attribute(e xml.StartElement, local string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == local {
-			return a.Value
-		}
-	}
-	return ""
 }
 
 // skipper skips elements with everything inside them.
@@ -239,10 +229,10 @@ func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 				case "ddList":
 					chosen, entries = 0, 0
 				case "result":
-					chosen, _ = strconv.Atoi(attribute(t, "val"))
+					chosen, _ = strconv.Atoi(textio.Attribute(t, "val"))
 				case "listEntry":
 					if entries++; entries == chosen+1 && chosen >= 0 {
-						return out.Text(attribute(t, "val"))
+						return out.Text(textio.Attribute(t, "val"))
 					}
 				case "noBreakHyphen":
 					return out.Text("-")
@@ -436,7 +426,7 @@ func readODF(in *textio.Input, out *textio.Sink) error {
 				return out.Paragraph()
 			case "table":
 				out.Paragraph()
-				return out.Text(attribute(t, "name") + "\n")
+				return out.Text(textio.Attribute(t, "name") + "\n")
 			}
 		case xml.EndElement:
 			switch t.Name.Local {

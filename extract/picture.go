@@ -241,7 +241,7 @@ func drawTIFF(in *textio.Input, s Sheet) (*Page, error) {
 // decoder.
 func tiffFault(err error) error {
 	if _, unsupported := errors.AsType[tiff.UnsupportedError](err); unsupported {
-		return errUnsupported
+		return textio.ErrUnsupported
 	}
 	return textio.ErrBroken
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"encoding/xml"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,4 +38,32 @@ func readJSON(in *textio.Input, out *textio.Sink) error {
 // readHTML reads a page.
 func readHTML(in *textio.Input, out *textio.Sink) error {
 	return textio.CopyHTML(textio.DecodedPage(in), out)
+}
+
+// readXML reads the text of elements and the values of attributes.
+func readXML(in *textio.Input, out *textio.Sink) error {
+	d := textio.NewXML(in)
+	for !out.Full() {
+		token, err := d.RawToken()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return textio.ErrBroken
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			out.Line()
+			for _, a := range t.Attr {
+				if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
+					out.Text(a.Value + " ")
+				}
+			}
+		case xml.EndElement:
+			out.Line()
+		case xml.CharData:
+			out.Text(string(t))
+		}
+	}
+	return textio.ErrFull
 }

@@ -250,7 +250,7 @@ func markup(found string, text []byte) string {
 func rootOf(text []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	d.Strict = false
-	d.CharsetReader = asIs
+	d.CharsetReader = textio.AsIs
 	for {
 		token, err := d.RawToken()
 		if err != nil {

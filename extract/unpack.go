@@ -172,7 +172,7 @@ func openParts(r io.ReaderAt, size, limit int64) (*archive, error) {
 				return nil, errLegacy
 			}
 		}
-		return nil, errUnsupported
+		return nil, textio.ErrUnsupported
 	}
 	a, err := newArchive(r, size, limit)
 	if err != nil {
@@ -191,7 +191,7 @@ func (a *archive) foreign() error {
 			a.part("content.xml") != nil:
 			return errForeign
 		case name == "word/document.xml", name == "ppt/presentation.xml":
-			return errUnsupported
+			return textio.ErrUnsupported
 		}
 	}
 	return nil
@@ -240,7 +240,7 @@ func (a *archive) unpackFile(f *zip.File, name string, p *packer) error {
 		return p.add(Part{Name: name, LeftOut: Sealed})
 	case errors.Is(err, textio.ErrBroken):
 		return p.add(Part{Name: name, LeftOut: Unreadable})
-	case errors.Is(err, errLegacy), errors.Is(err, errForeign), errors.Is(err, errUnsupported):
+	case errors.Is(err, errLegacy), errors.Is(err, errForeign), errors.Is(err, textio.ErrUnsupported):
 		return p.add(Part{Name: name, LeftOut: OtherKind})
 	}
 	return err

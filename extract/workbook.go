@@ -55,13 +55,13 @@ func (a *archive) relations(of string) (list []relation) {
 	_ = a.each(a.part(path.Join(dir, "_rels", base+".rels")), func(token xml.Token) error {
 		// without them the usual names are tried
 		if t, is := token.(xml.StartElement); is && t.Name.Local == "Relationship" {
-			target := attribute(t, "Target")
+			target := textio.Attribute(t, "Target")
 			if rooted, is := strings.CutPrefix(target, "/"); is {
 				target = path.Clean(rooted)
 			} else {
 				target = path.Join(dir, target)
 			}
-			list = append(list, relation{attribute(t, "Id"), attribute(t, "Type"), target})
+			list = append(list, relation{textio.Attribute(t, "Id"), textio.Attribute(t, "Type"), target})
 		}
 		return nil
 	})
@@ -120,11 +120,11 @@ func (w *workbook) sheets(main string) (list []sheetOf, err error) {
 		t, is := token.(xml.StartElement)
 		switch {
 		case is && t.Name.Local == "workbookPr":
-			since := attribute(t, "date1904")
+			since := textio.Attribute(t, "date1904")
 			w.since1904 = since == "1" || since == "true"
 		case is && t.Name.Local == "sheet":
-			state := attribute(t, "state")
-			list = append(list, sheetOf{cutTo(attribute(t, "name"), maxName), attribute(t, "id"), state == "hidden" ||
+			state := textio.Attribute(t, "state")
+			list = append(list, sheetOf{cutTo(textio.Attribute(t, "name"), maxName), textio.Attribute(t, "id"), state == "hidden" ||
 				state == "veryHidden"})
 		}
 		return nil
@@ -140,10 +140,10 @@ func (w *workbook) styles(f *zip.File) error {
 	return w.each(f, func(token xml.Token) error {
 		switch t := token.(type) {
 		case xml.StartElement:
-			n, _ := strconv.Atoi(attribute(t, "numFmtId"))
+			n, _ := strconv.Atoi(textio.Attribute(t, "numFmtId"))
 			switch {
 			case t.Name.Local == "numFmt":
-				codes[n] = cutTo(attribute(t, "formatCode"), 255)
+				codes[n] = cutTo(textio.Attribute(t, "formatCode"), 255)
 			case t.Name.Local == "cellXfs":
 				within = true
 			case t.Name.Local == "xf" && within:
@@ -177,7 +177,7 @@ func (w *workbook) merges(f *zip.File) (map[int][]mergedCells, error) {
 		if n++; n > maxMerges {
 			return textio.ErrInflated
 		}
-		from, to, _ := strings.Cut(attribute(t, "ref"), ":")
+		from, to, _ := strings.Cut(textio.Attribute(t, "ref"), ":")
 		column, first := cellAt(from)
 		_, last := cellAt(to)
 		if column >= 0 && first > 0 && last > first {
@@ -274,17 +274,17 @@ func (r *sheetReader) take(token xml.Token) error {
 		switch t.Name.Local {
 		case "row":
 			next := r.row.Number + 1
-			if n, err := strconv.Atoi(attribute(t, "r")); err == nil && n >= next {
+			if n, err := strconv.Atoi(textio.Attribute(t, "r")); err == nil && n >= next {
 				next = n
 			}
 			r.row, r.column = Row{Number: next}, -1
 		case "c":
 			r.column++
-			if column, _ := cellAt(attribute(t, "r")); column > r.column {
+			if column, _ := cellAt(textio.Attribute(t, "r")); column > r.column {
 				r.column = column
 			}
-			r.kind, r.text = attribute(t, "t"), r.text[:0]
-			r.style, _ = strconv.Atoi(attribute(t, "s"))
+			r.kind, r.text = textio.Attribute(t, "t"), r.text[:0]
+			r.style, _ = strconv.Atoi(textio.Attribute(t, "s"))
 		case "v", "t":
 			r.within = true
 		}
