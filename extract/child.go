@@ -110,15 +110,14 @@ func parseOrder(args []string) (o order, err error) {
 		o.read, o.require = func(*textio.Input, *textio.Sink) error { return nil }, true
 		return o, nil
 	}
-	k := find(o.name)
-	switch {
-	case k != nil && args[6] != "" && drawings[k.name] != nil:
-		o.draw = drawings[k.name]
-		_, err := fmt.Sscanf(args[6], sheetForm, &o.sheet.Number, &o.sheet.DPI)
+	if args[6] != "" {
+		o.draw = drawings[o.name]
+		_, err = fmt.Sscanf(args[6], sheetForm, &o.sheet.Number, &o.sheet.DPI)
+	} else {
+		o.read = readers[o.name]
+	}
+	if o.draw != nil || o.read != nil {
 		return o, err
-	case k != nil && args[6] == "" && k.text != nil:
-		o.read = k.text
-		return o, nil
 	}
 	return o, fmt.Errorf("files of the type %q have no text, or cannot be drawn", o.name)
 }

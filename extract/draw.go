@@ -24,15 +24,6 @@ import (
 // limits. Its errors are the errors of a textio.ReadFunc.
 type drawFunc func(in *textio.Input, s Sheet) (*Page, error)
 
-// drawings has the kinds of files that are drawn. SVG and HTML are never among
-// them, because they act. HEIC has no decoder in Go.
-var drawings = map[string]drawFunc{
-	"application/pdf": drawPDF,
-	"image/png":       drawImage, "image/jpeg": drawImage, "image/gif": drawImage, "image/webp": drawImage,
-	"image/bmp":  drawImage,
-	"image/tiff": drawTIFF,
-}
-
 // drawTo draws a page and writes it.
 func drawTo(out io.Writer, draw drawFunc, in *textio.Input, s Sheet) error {
 	page, err := draw(in, s)

@@ -164,11 +164,9 @@ const (
 	timePerMiB = 5 * time.Second
 )
 
-// Reads reports whether files of a type have a text.
-func Reads(contentType string) bool {
-	k := find(contentType)
-	return k != nil && k.text != nil
-}
+// Reads reports whether files of a type have a text. The type is the Type of a
+// filetype.Verdict.
+func Reads(contentType string) bool { return readers[contentType] != nil }
 
 // Allowance returns the processor time that a file of a type and size may use,
 // in whole seconds. It is zero if files of the type have no text.
@@ -200,8 +198,8 @@ func (x *Extractor) Within(
 	if !Reads(contentType) {
 		return Text{Reason: Unsupported}, 0, nil
 	}
-	k := find(contentType)
-	t, err := x.withCache(ctx, x.reading(k.name, "", limit)) // before it takes a slot, so files of other types do not wait
+	// before it takes a slot, so files of other types do not wait
+	t, err := x.withCache(ctx, x.reading(contentType, "", limit))
 	if err != nil {
 		return Text{}, 0, err
 	}

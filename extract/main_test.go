@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"strings"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		"test/surroundings": tryForbidden,
 		"test/family":       showProcess, "test/idle": idle,
 	} {
-		kinds = append(kinds, kind{name: name, text: read})
+		readers[name] = read
 	}
 	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": fillMemory, "test/panic": panicking, "test/output": flood, "test/lies": lie,
@@ -32,10 +33,7 @@ func TestMain(m *testing.M) {
 			return nil, read(in, textio.NewSink(io.Discard, 0))
 		}
 	}
-	kinds = append(kinds, kind{name: "test/lies"})
-	for name, read := range systemReaders {
-		kinds = append(kinds, kind{name: name, text: read})
-	}
+	maps.Copy(readers, systemReaders)
 	runWithout(os.Args)
 	Child(os.Args)
 	os.Exit(m.Run())

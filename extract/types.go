@@ -5,18 +5,14 @@ import (
 	"mime"
 	"slices"
 	"strings"
-
-	"kartei/extract/legacy"
-	"kartei/extract/textio"
 )
 
 // kind is one kind of file.
 type kind struct {
-	name       string          // its media type in responses
-	also       []string        // other media types that clients declare
-	standard   bool            // allowed unless configured otherwise
-	detectedAs []string        // the results of detect that fit its content
-	text       textio.ReadFunc // nil if files of this kind have no text
+	name       string   // its media type in responses
+	also       []string // other media types that clients declare
+	standard   bool     // allowed unless configured otherwise
+	detectedAs []string // the results of detect that fit its content
 }
 
 // Prefixes of media types that are long and come often.
@@ -45,99 +41,81 @@ var texts = []string{
 // kinds are all kinds of files that can be allowed. An office document with
 // macros is a kind of its own, which an operator has to allow.
 var kinds = []kind{
-	{"application/pdf", []string{"application/x-pdf"}, true, []string{"application/pdf"}, readPDF},
+	{"application/pdf", []string{"application/x-pdf"}, true, []string{"application/pdf"}},
 
-	{ooxml + "wordprocessingml.document", nil, true, []string{ooxml + "wordprocessingml.document", encrypted}, readWord},
-	{ooxml + "wordprocessingml.template", nil, true, []string{ooxml + "wordprocessingml.template", encrypted}, readWord},
-	{ooxml + "spreadsheetml.sheet", nil, true, []string{ooxml + "spreadsheetml.sheet", encrypted}, readSheets},
-	{ooxml + "spreadsheetml.template", nil, true, []string{ooxml + "spreadsheetml.template", encrypted}, readSheets},
-	{
-		ooxml + "presentationml.presentation",
-		nil,
-		true,
-		[]string{ooxml + "presentationml.presentation", encrypted},
-		readSlides,
-	},
-	{ooxml + "presentationml.template", nil, true, []string{ooxml + "presentationml.template", encrypted}, readSlides},
-	{ooxml + "presentationml.slideshow", nil, true, []string{ooxml + "presentationml.slideshow", encrypted}, readSlides},
+	{ooxml + "wordprocessingml.document", nil, true, []string{ooxml + "wordprocessingml.document", encrypted}},
+	{ooxml + "wordprocessingml.template", nil, true, []string{ooxml + "wordprocessingml.template", encrypted}},
+	{ooxml + "spreadsheetml.sheet", nil, true, []string{ooxml + "spreadsheetml.sheet", encrypted}},
+	{ooxml + "spreadsheetml.template", nil, true, []string{ooxml + "spreadsheetml.template", encrypted}},
+	{ooxml + "presentationml.presentation", nil, true, []string{ooxml + "presentationml.presentation", encrypted}},
+	{ooxml + "presentationml.template", nil, true, []string{ooxml + "presentationml.template", encrypted}},
+	{ooxml + "presentationml.slideshow", nil, true, []string{ooxml + "presentationml.slideshow", encrypted}},
 	{
 		"application/vnd.ms-word.document.macroenabled.12",
 		nil,
 		false,
 		[]string{"application/vnd.ms-word.document.macroenabled.12", encrypted},
-		readWord,
 	},
 	{
 		"application/vnd.ms-excel.sheet.macroenabled.12",
 		nil,
 		false,
 		[]string{"application/vnd.ms-excel.sheet.macroenabled.12", encrypted},
-		readSheets,
 	},
 	{
 		"application/vnd.ms-powerpoint.presentation.macroenabled.12",
 		nil,
 		false,
 		[]string{"application/vnd.ms-powerpoint.presentation.macroenabled.12", encrypted},
-		readSlides,
 	},
 
-	{odf + "text", nil, true, []string{odf + "text"}, readODF},
-	{odf + "text-template", nil, true, []string{odf + "text-template"}, readODF},
-	{odf + "spreadsheet", nil, true, []string{odf + "spreadsheet"}, readODF},
-	{odf + "spreadsheet-template", nil, true, []string{odf + "spreadsheet-template"}, readODF},
-	{odf + "presentation", nil, true, []string{odf + "presentation"}, readODF},
-	{odf + "presentation-template", nil, true, []string{odf + "presentation-template"}, readODF},
-	{odf + "graphics", nil, true, []string{odf + "graphics"}, readODF},
+	{odf + "text", nil, true, []string{odf + "text"}},
+	{odf + "text-template", nil, true, []string{odf + "text-template"}},
+	{odf + "spreadsheet", nil, true, []string{odf + "spreadsheet"}},
+	{odf + "spreadsheet-template", nil, true, []string{odf + "spreadsheet-template"}},
+	{odf + "presentation", nil, true, []string{odf + "presentation"}},
+	{odf + "presentation-template", nil, true, []string{odf + "presentation-template"}},
+	{odf + "graphics", nil, true, []string{odf + "graphics"}},
 
-	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, legacy.Word},
-	{
-		"application/vnd.ms-excel",
-		[]string{"application/msexcel"},
-		true,
-		[]string{"application/vnd.ms-excel"},
-		legacy.Excel,
-	},
+	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}},
+	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}},
 	{
 		"application/vnd.ms-powerpoint",
 		[]string{"application/mspowerpoint"},
 		true,
 		[]string{"application/vnd.ms-powerpoint"},
-		legacy.PowerPoint,
 	},
-	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, legacy.Outlook},
+	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}},
 
-	{"text/plain", nil, true, texts, readPlain},
-	{"text/csv", []string{"application/csv", "text/x-csv", "text/comma-separated-values"}, true, texts, readPlain},
-	{"text/tab-separated-values", nil, false, texts, readPlain},
-	{"text/markdown", nil, false, texts, readPlain},
-	{"text/html", []string{"application/xhtml+xml"}, false, []string{"text/html"}, readHTML},
-	{"application/rtf", []string{"text/rtf", "text/richtext"}, true, []string{"text/rtf"}, legacy.RTF},
-	{"application/xml", []string{"text/xml"}, true, []string{"text/xml"}, readXML},
+	{"text/plain", nil, true, texts},
+	{"text/csv", []string{"application/csv", "text/x-csv", "text/comma-separated-values"}, true, texts},
+	{"text/tab-separated-values", nil, false, texts},
+	{"text/markdown", nil, false, texts},
+	{"text/html", []string{"application/xhtml+xml"}, false, []string{"text/html"}},
+	{"application/rtf", []string{"text/rtf", "text/richtext"}, true, []string{"text/rtf"}},
+	{"application/xml", []string{"text/xml"}, true, []string{"text/xml"}},
 	{
 		"application/json",
 		[]string{"text/json"},
 		true,
 		[]string{"application/json", "application/geo+json", "application/json; har"},
-		readJSON,
 	},
-	{"message/rfc822", nil, true, []string{"message/rfc822"}, readMail},
+	{"message/rfc822", nil, true, []string{"message/rfc822"}},
 
-	{"image/png", []string{"image/x-png"}, true, []string{"image/png", "image/vnd.mozilla.apng"}, nil},
-	{"image/jpeg", []string{"image/jpg", "image/pjpeg"}, true, []string{"image/jpeg"}, nil},
-	{"image/gif", nil, true, []string{"image/gif"}, nil},
-	{"image/webp", nil, true, []string{"image/webp"}, nil},
-	{"image/tiff", []string{"image/tif"}, true, []string{"image/tiff"}, nil},
+	{"image/png", []string{"image/x-png"}, true, []string{"image/png", "image/vnd.mozilla.apng"}},
+	{"image/jpeg", []string{"image/jpg", "image/pjpeg"}, true, []string{"image/jpeg"}},
+	{"image/gif", nil, true, []string{"image/gif"}},
+	{"image/webp", nil, true, []string{"image/webp"}},
+	{"image/tiff", []string{"image/tif"}, true, []string{"image/tiff"}},
 	{"image/heic", []string{"image/heif", "image/heic-sequence", "image/heif-sequence"}, true,
-		[]string{"image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence"}, nil},
-	{"image/bmp", []string{"image/x-ms-bmp", "image/x-bmp"}, true, []string{"image/bmp"}, nil},
+		[]string{"image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence"}},
+	{"image/bmp", []string{"image/x-ms-bmp", "image/x-bmp"}, true, []string{"image/bmp"}},
 
 	{
 		"application/zip",
 		[]string{"application/x-zip-compressed", "application/x-zip"},
 		true,
 		[]string{"application/zip", "package"},
-		readNames,
 	},
 }
 

@@ -85,10 +85,7 @@ func (v *Viewer) Close() {
 }
 
 // Draws reports whether files of a type are drawn.
-func Draws(contentType string) bool {
-	k := find(contentType)
-	return k != nil && drawings[k.name] != nil
-}
+func Draws(contentType string) bool { return drawings[contentType] != nil }
 
 // Page returns a page of a file. If the file makes its drawing fail in any way,
 // Page.Reason says so. An error comes from ctx, from opening or reading the file,
@@ -119,8 +116,7 @@ func (v *Viewer) Text(ctx context.Context, f File) (*Text, error) {
 		if !Reads(f.ContentType) {
 			return &Text{Reason: Unsupported}, nil
 		}
-		k := find(f.ContentType)
-		t := v.reader.reading(k.name, "", v.reader.Allowance(k.name, f.Size))
+		t := v.reader.reading(f.ContentType, "", v.reader.Allowance(f.ContentType, f.Size))
 		var text Text
 		err := v.with(ctx, f, t, func(t task, file io.Reader) (err error) {
 			text, _, err = v.reader.read(ctx, t, file)
@@ -172,7 +168,7 @@ func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
 // draw draws a page in a child.
 func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err error) {
 	t := task{
-		name: find(f.ContentType).name, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit,
+		name: f.ContentType, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit,
 		wall: drawWall, output: maxOutput,
 	}
 	err = v.with(ctx, f, t, func(t task, file io.Reader) error {

@@ -362,7 +362,8 @@ func TestPictures(t *testing.T) {
 		"image/jpeg":                 {photo, 300, 200, red, blue, paper},
 		"image/jpeg; lies=on-a-side": {turned, 200, 300, image.Pt(170, 30), image.Pt(170, 270), image.Pt(20, 150)},
 	} {
-		p, picture := pictureOf(t, v, fileOf(name, name, c.content), Sheet{1, 96})
+		contentType, _, _ := strings.Cut(name, ";")
+		p, picture := pictureOf(t, v, fileOf(name, contentType, c.content), Sheet{1, 96})
 		if p.Width != c.width || p.Height != c.height || p.Pages != 1 || bytes.Contains(p.Image, []byte("Exif")) {
 			t.Errorf("%s: %d x %d", name, p.Width, p.Height)
 		}

@@ -1,0 +1,123 @@
+package extract
+
+import (
+	"encoding/xml"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"kartei/extract/legacy"
+	"kartei/extract/textio"
+)
+
+// readers read the texts of files, by the type under which a file is stored. The
+// other types have no text.
+var readers = map[string]textio.ReadFunc{
+	"application/pdf": readPDF,
+
+	ooxml + "wordprocessingml.document":                          readWord,
+	ooxml + "wordprocessingml.template":                          readWord,
+	ooxml + "spreadsheetml.sheet":                                readSheets,
+	ooxml + "spreadsheetml.template":                             readSheets,
+	ooxml + "presentationml.presentation":                        readSlides,
+	ooxml + "presentationml.template":                            readSlides,
+	ooxml + "presentationml.slideshow":                           readSlides,
+	"application/vnd.ms-word.document.macroenabled.12":           readWord,
+	"application/vnd.ms-excel.sheet.macroenabled.12":             readSheets,
+	"application/vnd.ms-powerpoint.presentation.macroenabled.12": readSlides,
+
+	odf + "text":                  readODF,
+	odf + "text-template":         readODF,
+	odf + "spreadsheet":           readODF,
+	odf + "spreadsheet-template":  readODF,
+	odf + "presentation":          readODF,
+	odf + "presentation-template": readODF,
+	odf + "graphics":              readODF,
+
+	"application/msword":            legacy.Word,
+	"application/vnd.ms-excel":      legacy.Excel,
+	"application/vnd.ms-powerpoint": legacy.PowerPoint,
+	"application/vnd.ms-outlook":    legacy.Outlook,
+	"application/rtf":               legacy.RTF,
+
+	"text/plain":                readPlain,
+	"text/csv":                  readPlain,
+	"text/tab-separated-values": readPlain,
+	"text/markdown":             readPlain,
+	"text/html":                 readHTML,
+	"application/xml":           readXML,
+	"application/json":          readJSON,
+	"message/rfc822":            readMail,
+	"application/zip":           readNames,
+}
+
+// drawings draw the types of files that people look at. SVG and HTML are never among
+// them, because they act. HEIC has no decoder in Go.
+var drawings = map[string]drawFunc{
+	"application/pdf": drawPDF,
+	"image/png":       drawImage,
+	"image/jpeg":      drawImage,
+	"image/gif":       drawImage,
+	"image/webp":      drawImage,
+	"image/bmp":       drawImage,
+	"image/tiff":      drawTIFF,
+}
+
+// readPlain reads plain text, and tables with one row on each line.
+func readPlain(in *textio.Input, out *textio.Sink) error {
+	return textio.CopyText(textio.Decoded(in), out)
+}
+
+// readJSON reads the values of JSON.
+func readJSON(in *textio.Input, out *textio.Sink) error {
+	d := jsontext.NewDecoder(textio.Decoded(in), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for !out.Full() {
+		token, err := d.ReadToken()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return textio.ErrBroken
+		}
+		switch parent, n := d.StackIndex(d.StackDepth()); {
+		case token.Kind() == '"' && parent == '{' && n%2 == 1: // a member's name
+		case token.Kind() == '"' || token.Kind() == '0':
+			out.Line()
+			out.Text(token.String())
+		}
+	}
+	return textio.ErrFull
+}
+
+// readHTML reads a page.
+func readHTML(in *textio.Input, out *textio.Sink) error {
+	return textio.CopyHTML(textio.DecodedPage(in), out)
+}
+
+// readXML reads the text of elements and the values of attributes.
+func readXML(in *textio.Input, out *textio.Sink) error {
+	d := textio.NewXML(in)
+	for !out.Full() {
+		token, err := d.RawToken()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return textio.ErrBroken
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			out.Line()
+			for _, a := range t.Attr {
+				if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
+					out.Text(a.Value + " ")
+				}
+			}
+		case xml.EndElement:
+			out.Line()
+		case xml.CharData:
+			out.Text(string(t))
+		}
+	}
+	return textio.ErrFull
+}
