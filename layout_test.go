@@ -32,6 +32,8 @@ var floors = [][]string{
 	// for malware; the format of postings.
 	{"extract/textio", "extract/clamd", "record/search/packed"},
 	{"extract/legacy"},
+	{"extract/mail"},
+	{"extract/filetype"},
 	// The database, the bytes of documents, what they say.
 	{"store/", "extract"},
 	// The tables of the database; the replicas that share limits.

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"kartei/extract/filetype"
+	"kartei/test/filetest"
 )
 
 // practiceFile is a file of testdata/practice, as people and programs send them.
@@ -42,7 +45,7 @@ func TestPractice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := sniff(t, Allow(), content, c.contentType); v.Refusal != Allowed {
+			if v := sniff(t, filetype.Allow(), content, c.contentType); v.Refusal != filetype.Allowed {
 				t.Fatalf("refused: %+v", v)
 			}
 			text := textOf(t, Limits{}, string(content), c.contentType)
@@ -71,7 +74,7 @@ func TestPractice(t *testing.T) {
 // of the field.
 func formOf(form, field string) []byte {
 	appearance := "/Tx BMC BT /F1 12 Tf 2 4 Td (Frueher) Tj ET EMC"
-	return pdfObjects("",
+	return filetest.PDFObjects("",
 		"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[4 0 R]/DA(/F1 0 Tf 0 g)/DR<</Font<</F1 3 0 R>>>>"+form+">>>>",
 		"<</Type/Pages/Count 1/Kids[5 0 R]>>",
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
@@ -122,7 +125,7 @@ func TestForms(t *testing.T) {
 // Comments are in the text, and their hits are at their place. A comment that the
 // page shows, or that another one shows, is there once.
 func TestComments(t *testing.T) {
-	content := pdfObjects("",
+	content := filetest.PDFObjects("",
 		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[5 0 R]>>",
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
 		"<</Type/Annot/Subtype/Text/Rect[100 600 120 620]/Contents(Bitte k\374rzen)/Popup 7 0 R>>",

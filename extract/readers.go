@@ -6,7 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"kartei/extract/filetype"
 	"kartei/extract/legacy"
+	"kartei/extract/mail"
 	"kartei/extract/textio"
 )
 
@@ -15,24 +17,24 @@ import (
 var readers = map[string]textio.ReadFunc{
 	"application/pdf": readPDF,
 
-	ooxml + "wordprocessingml.document":                          readWord,
-	ooxml + "wordprocessingml.template":                          readWord,
-	ooxml + "spreadsheetml.sheet":                                readSheets,
-	ooxml + "spreadsheetml.template":                             readSheets,
-	ooxml + "presentationml.presentation":                        readSlides,
-	ooxml + "presentationml.template":                            readSlides,
-	ooxml + "presentationml.slideshow":                           readSlides,
+	filetype.OOXML + "wordprocessingml.document":                 readWord,
+	filetype.OOXML + "wordprocessingml.template":                 readWord,
+	filetype.OOXML + "spreadsheetml.sheet":                       readSheets,
+	filetype.OOXML + "spreadsheetml.template":                    readSheets,
+	filetype.OOXML + "presentationml.presentation":               readSlides,
+	filetype.OOXML + "presentationml.template":                   readSlides,
+	filetype.OOXML + "presentationml.slideshow":                  readSlides,
 	"application/vnd.ms-word.document.macroenabled.12":           readWord,
 	"application/vnd.ms-excel.sheet.macroenabled.12":             readSheets,
 	"application/vnd.ms-powerpoint.presentation.macroenabled.12": readSlides,
 
-	odf + "text":                  readODF,
-	odf + "text-template":         readODF,
-	odf + "spreadsheet":           readODF,
-	odf + "spreadsheet-template":  readODF,
-	odf + "presentation":          readODF,
-	odf + "presentation-template": readODF,
-	odf + "graphics":              readODF,
+	filetype.ODF + "text":                  readODF,
+	filetype.ODF + "text-template":         readODF,
+	filetype.ODF + "spreadsheet":           readODF,
+	filetype.ODF + "spreadsheet-template":  readODF,
+	filetype.ODF + "presentation":          readODF,
+	filetype.ODF + "presentation-template": readODF,
+	filetype.ODF + "graphics":              readODF,
 
 	"application/msword":            legacy.Word,
 	"application/vnd.ms-excel":      legacy.Excel,
@@ -47,7 +49,7 @@ var readers = map[string]textio.ReadFunc{
 	"text/html":                 readHTML,
 	"application/xml":           readXML,
 	"application/json":          readJSON,
-	"message/rfc822":            readMail,
+	"message/rfc822":            mail.Read,
 	"application/zip":           readNames,
 }
 

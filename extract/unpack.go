@@ -165,10 +165,10 @@ func unpackTo(out io.Writer, in *textio.Input) error {
 func openParts(r io.ReaderAt, size, limit int64) (*archive, error) {
 	if isCompound(r) {
 		for _, name := range legacy.RootEntries(r, size) {
-			switch streams[name] {
-			case encrypted:
+			switch name {
+			case "encryptedpackage":
 				return nil, textio.ErrEncrypted
-			case "application/vnd.ms-excel":
+			case "workbook", "book":
 				return nil, errLegacy
 			}
 		}
@@ -187,14 +187,26 @@ func (a *archive) foreign() error {
 		switch name := strings.ToLower(f.Name); {
 		case name == "xl/workbook.bin", strings.HasSuffix(name, ".iwa"):
 			return errForeign
-		case name == "mimetype" && strings.HasPrefix(string(inflate(f, 128)), odf), name == "meta-inf/manifest.xml" &&
-			a.part("content.xml") != nil:
+		case name == "mimetype" && startsWith(f, "application/vnd.oasis.opendocument."),
+			name == "meta-inf/manifest.xml" && a.part("content.xml") != nil:
 			return errForeign
 		case name == "word/document.xml", name == "ppt/presentation.xml":
 			return textio.ErrUnsupported
 		}
 	}
 	return nil
+}
+
+// startsWith reports whether an entry begins with a text.
+func startsWith(f *zip.File, text string) bool {
+	r, err := f.Open()
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	head := make([]byte, len(text))
+	n, _ := io.ReadFull(r, head)
+	return string(head[:n]) == text
 }
 
 // filesRead are the endings of files whose content is read.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kartei/extract/textio"
+	"kartei/test/filetest"
 )
 
 // unpacked unpacks a file in a child.
@@ -22,26 +23,6 @@ func unpacked(t testing.TB, l Limits, content []byte) ([]Part, Reason) {
 		t.Fatal(err)
 	}
 	return parts, reason
-}
-
-// bookOf returns a workbook with one sheet of rows, and further parts.
-func bookOf(t testing.TB, rows string, more ...entry) []byte {
-	t.Helper()
-	const relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
-	return zipped(t, append([]entry{
-		{
-			"xl/workbook.xml",
-			`<workbook xmlns:r="r"><sheets><sheet name="Blatt" sheetId="7" r:id="rId1"/></sheets></workbook>`,
-		},
-		{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="rId1" Type="` + relation +
-			`worksheet" Target="worksheets/one.xml"/>` +
-			`<Relationship Id="rId2" Type="` + relation + `styles" Target="/xl/styles.xml"/><Relationship Id="rId3" Type="` +
-			relation + `sharedStrings" Target="sharedStrings.xml"/></Relationships>`},
-		{
-			"xl/worksheets/one.xml",
-			`<worksheet><dimension ref="A1:XFD1048576"/><sheetData>` + rows + `</sheetData></worksheet>`,
-		},
-	}, more...)...)
 }
 
 // rowsOf writes the rows of a sheet: the number, and the cells with their columns.
@@ -76,7 +57,7 @@ func TestRows(t *testing.T) {
 		`<row r="2"><c s="1"><v>30819</v></c><c s="2"><v>1067</v></c><c s="9"><v>7</v></c><c s="1"><v></v></c></row>`: "2 0=1984-05-17 1=01067 2=7",
 		`<row r="2"><c><v>  </v></c></row>`: "",
 	} {
-		parts, reason := unpacked(t, Limits{}, bookOf(t, rows,
+		parts, reason := unpacked(t, Limits{}, filetest.Workbook(t, rows,
 			entry{
 				"xl/sharedStrings.xml",
 				`<sst><si><t>eins</t></si><si><t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></si></sst>`,
@@ -140,9 +121,9 @@ func TestUnpackReasons(t *testing.T) {
 		"table.xls": {file("table.xls"), Legacy}, "table.ods": {file("table.ods"), Foreign},
 		"letter.doc": {file("letter.doc"), Unsupported}, "letter.docx": {file("letter.docx"), Unsupported},
 		"table.xlsx": {file("table.xlsx"), Complete}, "half": {file("table.xlsx")[:2000], Broken},
-		"Numbers": {zipped(t, entry{"Index/Document.iwa", "x"}), Foreign},
-		"binary":  {zipped(t, entry{"xl/workbook.bin", "x"}), Foreign}, "text": {[]byte("PK\x03\x04 nichts"), Broken},
-		"encrypted": {compoundOf("EncryptionInfo", "EncryptedPackage"), Encrypted},
+		"Numbers": {filetest.Zip(t, entry{"Index/Document.iwa", "x"}), Foreign},
+		"binary":  {filetest.Zip(t, entry{"xl/workbook.bin", "x"}), Foreign}, "text": {[]byte("PK\x03\x04 nichts"), Broken},
+		"encrypted": {filetest.Compound("EncryptionInfo", "EncryptedPackage"), Encrypted},
 	} {
 		if _, got := unpacked(t, Limits{}, c.content); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -152,10 +133,10 @@ func TestUnpackReasons(t *testing.T) {
 
 // An archive names what it leaves out: other files, archives in it, and what cannot be read.
 func TestUnpackNames(t *testing.T) {
-	parts, reason := unpacked(t, Limits{}, zipped(t, entry{"a/b.vcf", "eins"}, entry{"__MACOSX/a/._b.vcf", "x"},
+	parts, reason := unpacked(t, Limits{}, filetest.Zip(t, entry{"a/b.vcf", "eins"}, entry{"__MACOSX/a/._b.vcf", "x"},
 		entry{".DS_Store", "x"}, entry{"Foto.JPG", "x"}, entry{"in.zip", "PK"},
 		entry{"c.CSV", "zwei"}, entry{"kaputt.xlsx", "PK"},
-		entry{"gut.xlsx", string(bookOf(t, `<row><c><v>1</v></c></row>`))}))
+		entry{"gut.xlsx", string(filetest.Workbook(t, `<row><c><v>1</v></c></row>`))}))
 	var got []string
 	for _, p := range parts {
 		got = append(got, fmt.Sprintf("%s|%s|%s|%s", p.Name, p.Sheet, p.LeftOut, strings.TrimSpace(string(p.Content))))
@@ -181,7 +162,7 @@ func TestUnpackBombs(t *testing.T) {
 		for b.Len() < size {
 			b.WriteString(text)
 		}
-		return bookOf(t, "", entry{name, b.String()})
+		return filetest.Workbook(t, "", entry{name, b.String()})
 	}
 	var many []entry
 	for i := range maxEntries + 1 {
@@ -195,27 +176,27 @@ func TestUnpackBombs(t *testing.T) {
 		content []byte
 		want    Reason
 	}{
-		"cards without end": {zipped(t, entry{"a.vcf", strings.Repeat(" ", 80<<20)}), Inflated},
+		"cards without end": {filetest.Zip(t, entry{"a.vcf", strings.Repeat(" ", 80<<20)}), Inflated},
 		"shared texts":      {bomb("xl/sharedStrings.xml", "<sst>", "<si><t>abc def ghi</t></si>", 48<<20), Inflated},
 		"one text in each cell": {
-			bookOf(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 100)+`</row>`, 100),
+			filetest.Workbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 100)+`</row>`, 100),
 				entry{"xl/sharedStrings.xml", "<sst><si><t>" + strings.Repeat("x", 30<<10) + "</t></si></sst>"}),
 			Inflated,
 		},
 		"merged cells": {
-			bookOf(t, `</sheetData><mergeCells>`+strings.Repeat(`<mergeCell ref="A1:A1048576"/>`, maxMerges+1)+
+			filetest.Workbook(t, `</sheetData><mergeCells>`+strings.Repeat(`<mergeCell ref="A1:A1048576"/>`, maxMerges+1)+
 				`</mergeCells><sheetData>`),
 			Inflated,
 		},
-		"too many files": {zipped(t, many...), Inflated},
-		"deep elements":  {bookOf(t, strings.Repeat("<a>", 300_000)+`<row><c><v>1</v></c></row>`), Complete},
+		"too many files": {filetest.Zip(t, many...), Inflated},
+		"deep elements":  {filetest.Workbook(t, strings.Repeat("<a>", 300_000)+`<row><c><v>1</v></c></row>`), Complete},
 	} {
 		parts, got := unpacked(t, small, c.content)
 		if got != c.want {
 			t.Errorf("%s: %q, want %q; %d parts", name, got, c.want, len(parts))
 		}
 	}
-	if _, got := unpacked(t, Limits{}, bookOf(t, wide.String())); got != Complete {
+	if _, got := unpacked(t, Limits{}, filetest.Workbook(t, wide.String())); got != Complete {
 		t.Errorf("afterwards: %q", got)
 	}
 }

@@ -24,6 +24,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"kartei/test/filetest"
+
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 )
@@ -120,15 +122,15 @@ func rect(b Box) image.Rectangle {
 func TestLettersAreInTheirBoxes(t *testing.T) {
 	v := viewer(t)
 	rotated := func(degrees string) []byte {
-		return bytes.Replace(pdfOf("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"),
+		return bytes.Replace(filetest.PDF("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"),
 			[]byte("/MediaBox[0 0 595 842]/Rotate "+degrees), 1)
 	}
 	for name, content := range map[string][]byte{
 		"chromium.pdf": testdata(t, "chromium.pdf"), "ghostscript.pdf": testdata(t, "ghostscript.pdf"),
 		"restricted.pdf": testdata(t, "restricted.pdf"),
-		"upright.pdf":    pdfOf("Kaltmiete 950"), "right.pdf": rotated("90"), "down.pdf": rotated("180"),
+		"upright.pdf":    filetest.PDF("Kaltmiete 950"), "right.pdf": rotated("90"), "down.pdf": rotated("180"),
 		"left.pdf": rotated("270"),
-		"cropped.pdf": bytes.Replace(pdfOf("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"),
+		"cropped.pdf": bytes.Replace(filetest.PDF("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"),
 			[]byte("/MediaBox[0 0 595 842]/CropBox[50 600 300 800]"), 1),
 	} {
 		for _, dpi := range []int{96, 144} {
@@ -290,8 +292,8 @@ func TestDrawingFails(t *testing.T) {
 		{"application/pdf", "%PDF-1.7\n", Broken}, {"application/pdf", string(testdata(t, "encrypted.pdf")), Encrypted},
 		{"text/plain", "x", Unsupported},
 		{"image/svg+xml", "<svg/>", Unsupported}, {"text/html", "<p>", Unsupported}, {"image/heic", "x", Unsupported},
-		{"image/png", pngStart, Broken},
-		{"image/png", strings.Replace(pngStart, "\x00\x00\x00\x01\x00\x00\x00\x01", "\x00\x00\xff\xff\x00\x00\xff\xff",
+		{"image/png", filetest.PNG, Broken},
+		{"image/png", strings.Replace(filetest.PNG, "\x00\x00\x00\x01\x00\x00\x00\x01", "\x00\x00\xff\xff\x00\x00\xff\xff",
 			1) + "\x00\x00\x00\x00", Broken},
 		{"image/tiff", "II*\x00\x08\x00\x00\x00", Broken}, {"image/tiff", "MM\x00*\x00\x00\x00\x00", Broken},
 		{"test/panic", "x", Crashed},
@@ -438,7 +440,7 @@ func TestLargePages(t *testing.T) {
 		"0 0 14400 72":    {15999, 80},
 		"0 0 1 1":         {2, 2},
 	} {
-		content := bytes.Replace(pdfOf("Hallo"), []byte("0 0 595 842"), []byte(box), 1)
+		content := bytes.Replace(filetest.PDF("Hallo"), []byte("0 0 595 842"), []byte(box), 1)
 		p, _ := pictureOf(t, v, fileOf(box, "application/pdf", content), Sheet{1, 144})
 		if abs(p.Width-want[0]) > 10 || abs(p.Height-want[1]) > 10 {
 			t.Errorf("%s is %d x %d", box, p.Width, p.Height)
@@ -578,7 +580,7 @@ func TestThousandPages(t *testing.T) {
 		pages[i] = fmt.Sprintf("Seite %d", i+1)
 	}
 	v := viewer(t)
-	f := fileOf("a", "application/pdf", pdfOf(pages...))
+	f := fileOf("a", "application/pdf", filetest.PDF(pages...))
 	for _, n := range []int{1, 1000} {
 		if p, _ := pictureOf(t, v, f, Sheet{n, 96}); p.Pages != 1000 || p.Text != pages[n-1] {
 			t.Errorf("%s", said(p))

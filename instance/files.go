@@ -8,6 +8,7 @@ import (
 	"kartei/api"
 	"kartei/extract"
 	"kartei/extract/clamd"
+	"kartei/extract/filetype"
 	"kartei/instance/config"
 	"kartei/record/document"
 	"kartei/record/upload"
@@ -17,7 +18,7 @@ import (
 // takeFiles sets the accepted types of files, and the parts that handle files.
 func (i *Instance) takeFiles() (err error) {
 	s := &i.config.Server
-	i.types = extract.Allow(s.UploadTypes...)
+	i.types = filetype.Allow(s.UploadTypes...)
 	texts := s.Texts(&i.config.Store)
 	texts.Cold = func(why error) {
 		i.logger.Warn("the PDF reader was not stored in the folder cache: until it is, each PDF takes some seconds more",

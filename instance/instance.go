@@ -23,6 +23,7 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/instance/config"
 	"kartei/integration/dispatch"
 	"kartei/integration/grant"
@@ -103,7 +104,7 @@ type Instance struct {
 	logPages   atomic.Int64 // that SQLite's write-ahead log was given
 	violations func(directive string)
 	limits     *limit.Ledger
-	types      extract.Types
+	types      filetype.Set
 	receiver   *upload.Receiver
 	notices    *notify.Center
 	jobs       *job.Runner

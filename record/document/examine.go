@@ -9,6 +9,7 @@ import (
 
 	"kartei/extract"
 	"kartei/extract/clamd"
+	"kartei/extract/filetype"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record/search"
@@ -24,9 +25,9 @@ func (w *work) identify(file blob.Reader) error {
 		return err
 	}
 	switch v.Refusal {
-	case extract.NotAllowed:
+	case filetype.NotAllowed:
 		return &fault.Fault{Code: fault.UploadRejected, Detail: notAllowed}
-	case extract.NotAsSaid:
+	case filetype.NotAsSaid:
 		return &fault.Fault{Code: fault.UploadRejected, Detail: notAsSaid(w.Types, w.Fields.ContentType, v.Found)}
 	}
 	w.Fields.ContentType = v.Type
@@ -36,13 +37,13 @@ func (w *work) identify(file blob.Reader) error {
 // notAsSaid returns the words for a file whose content is not of the declared
 // type. They name the actual type if it is known. If that type is not accepted
 // either, they do not advise another upload.
-func notAsSaid(types extract.Types, declared, found string) i18n.Text {
-	if found == extract.Polyglot {
+func notAsSaid(types filetype.Set, declared, found string) i18n.Text {
+	if found == filetype.Polyglot {
 		return "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted."
 	}
 	why := i18n.Format("The content of the file is not of the type %s.", declared)
 	next := i18n.Text("Begin a new upload with the type that fits.")
-	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
+	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != filetype.Unknown && name != declared {
 		why = i18n.Format("The content of the file is not of the type %s but looks like %s.", declared, name)
 		if _, taken := types.Declared(name); !taken {
 			next = "Files of that type are not accepted here."

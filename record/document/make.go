@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/trace"
@@ -85,7 +86,7 @@ type Maker struct {
 	Clock clock.Clock
 	Store blob.Store
 	// Types are the allowed types.
-	Types extract.Types
+	Types filetype.Set
 	// Extractor reads texts.
 	Extractor *extract.Extractor
 	// Scanner is nil if none is configured. Otherwise no file becomes a

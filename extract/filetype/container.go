@@ -1,4 +1,4 @@
-package extract
+package filetype
 
 import (
 	"archive/zip"
@@ -130,13 +130,13 @@ func begins(z *zip.Reader, head []byte) bool {
 
 // mains are the types of the main part of an office document.
 var mains = map[string]string{
-	ooxml + "wordprocessingml.document.main+xml":                       ooxml + "wordprocessingml.document",
-	ooxml + "wordprocessingml.template.main+xml":                       ooxml + "wordprocessingml.template",
-	ooxml + "spreadsheetml.sheet.main+xml":                             ooxml + "spreadsheetml.sheet",
-	ooxml + "spreadsheetml.template.main+xml":                          ooxml + "spreadsheetml.template",
-	ooxml + "presentationml.presentation.main+xml":                     ooxml + "presentationml.presentation",
-	ooxml + "presentationml.template.main+xml":                         ooxml + "presentationml.template",
-	ooxml + "presentationml.slideshow.main+xml":                        ooxml + "presentationml.slideshow",
+	OOXML + "wordprocessingml.document.main+xml":                       OOXML + "wordprocessingml.document",
+	OOXML + "wordprocessingml.template.main+xml":                       OOXML + "wordprocessingml.template",
+	OOXML + "spreadsheetml.sheet.main+xml":                             OOXML + "spreadsheetml.sheet",
+	OOXML + "spreadsheetml.template.main+xml":                          OOXML + "spreadsheetml.template",
+	OOXML + "presentationml.presentation.main+xml":                     OOXML + "presentationml.presentation",
+	OOXML + "presentationml.template.main+xml":                         OOXML + "presentationml.template",
+	OOXML + "presentationml.slideshow.main+xml":                        OOXML + "presentationml.slideshow",
 	"application/vnd.ms-word.document.macroenabled.main+xml":           "application/vnd.ms-word.document.macroenabled.12",
 	"application/vnd.ms-excel.sheet.macroenabled.main+xml":             "application/vnd.ms-excel.sheet.macroenabled.12",
 	"application/vnd.ms-powerpoint.presentation.macroenabled.main+xml": "application/vnd.ms-powerpoint.presentation.macroenabled.12",
@@ -168,13 +168,13 @@ func pack(z *zip.Reader) string {
 		}
 	}
 	switch said := odfType(own, manifest); {
-	case strings.HasPrefix(said, odf) && (manifest == nil || list != nil):
+	case strings.HasPrefix(said, ODF) && (manifest == nil || list != nil):
 		return Unknown
-	case strings.HasPrefix(said, odf):
+	case strings.HasPrefix(said, ODF):
 		return said
 	case list != nil:
 		found := office(inflate(list, typesSize))
-		if macros && strings.HasPrefix(found, ooxml) {
+		if macros && strings.HasPrefix(found, OOXML) {
 			return Unknown // the declared type has no macros, but the file does
 		}
 		return found
@@ -189,7 +189,7 @@ func pack(z *zip.Reader) string {
 // document anew put it elsewhere, or leave it out, and the manifest has it too.
 func odfType(own, manifest *zip.File) string {
 	if own != nil {
-		if said := strings.TrimSpace(strings.TrimPrefix(string(inflate(own, 128)), mark)); strings.HasPrefix(said, odf) {
+		if said := strings.TrimSpace(strings.TrimPrefix(string(inflate(own, 128)), mark)); strings.HasPrefix(said, ODF) {
 			return said
 		}
 	}

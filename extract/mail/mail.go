@@ -1,10 +1,11 @@
-package extract
+// Package mail owns the reading of messages, as mail programs of the world write them.
+package mail
 
 import (
 	"bytes"
 	"cmp"
 	"io"
-	"net/mail"
+	netmail "net/mail"
 	"path"
 	"strings"
 
@@ -18,11 +19,11 @@ const (
 	maxParts = 1_000 // of all
 )
 
-// readMail reads a message (RFC 5322, MIME): subject, sender, recipients, date,
+// Read reads a message (RFC 5322, MIME): subject, sender, recipients, date,
 // texts, and the names of attachments. If a file begins as a mailbox, it reads
 // the messages one after the other.
-func readMail(in *textio.Input, out *textio.Sink) error {
-	m := mailReader{mime: newMIME(textio.Narrow(in)), out: out, parts: maxParts}
+func Read(in *textio.Input, out *textio.Sink) error {
+	m := reader{mime: newMIME(textio.Narrow(in)), out: out, parts: maxParts}
 	for {
 		if err := m.message(0); err != nil {
 			return err
@@ -36,7 +37,7 @@ func readMail(in *textio.Input, out *textio.Sink) error {
 	}
 }
 
-type mailReader struct {
+type reader struct {
 	mime    *mimeReader
 	out     *textio.Sink
 	parts   int   // that may still follow
@@ -44,7 +45,7 @@ type mailReader struct {
 }
 
 // message reads a message.
-func (m *mailReader) message(depth int) error {
+func (m *reader) message(depth int) error {
 	h, content := m.mime.header(true)
 	if len(h) == 0 || m.mime.oversized {
 		return textio.ErrBroken
@@ -55,7 +56,7 @@ func (m *mailReader) message(depth int) error {
 }
 
 // head writes the header fields that a mail program shows.
-func (m *mailReader) head(h mimeHeader) {
+func (m *reader) head(h mimeHeader) {
 	m.out.Line()
 	m.out.Text(textio.OneLine(decodedWords(h["subject"])))
 	for _, field := range []string{"from", "to", "cc", "bcc"} {
@@ -68,11 +69,11 @@ func (m *mailReader) head(h mimeHeader) {
 }
 
 // addresses writes the addresses of a field, or its text if it has others.
-func (m *mailReader) addresses(field string) {
+func (m *reader) addresses(field string) {
 	if field == "" {
 		return
 	}
-	list, err := (&mail.AddressParser{WordDecoder: wordDecoder}).ParseList(field)
+	list, err := (&netmail.AddressParser{WordDecoder: wordDecoder}).ParseList(field)
 	if err != nil {
 		m.out.Text(textio.OneLine(decodedWords(field)))
 	}
@@ -83,7 +84,7 @@ func (m *mailReader) addresses(field string) {
 
 // entity writes a message or one of its parts, after its header. Content is what
 // was read of it.
-func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard string) (err error) {
+func (m *reader) entity(h mimeHeader, content []byte, depth int, standard string) (err error) {
 	if m.mime.oversized {
 		return textio.ErrBroken
 	}
@@ -173,7 +174,7 @@ func inPart(params map[string]string, body io.Reader) io.Reader {
 }
 
 // forwarded reads a message within another one, which may be encoded.
-func (m *mailReader) forwarded(body io.Reader, depth int) error {
+func (m *reader) forwarded(body io.Reader, depth int) error {
 	m.out.Paragraph()
 	outer := m.mime
 	m.mime = newMIME(body)
@@ -188,14 +189,15 @@ func (m *mailReader) forwarded(body io.Reader, depth int) error {
 
 // multipart writes the parts. Alternatives have the same content, so they are
 // written once, if they do.
-func (m *mailReader) multipart(h mimeHeader, kind, boundary string, depth int) error {
+func (m *reader) multipart(h mimeHeader, kind, boundary string, depth int) error {
 	own, standard := len(m.mime.boundaries), "text/plain"
 	if kind == "multipart/digest" {
 		standard = "message/rfc822"
 	}
 	m.mime.boundaries = append(m.mime.boundaries, boundary)
-	before := &cappedBuffer{limit: maxPreamble}
-	_, _ = io.Copy(before, m.mime.content(h, nil))
+	preamble := m.mime.content(h, nil)
+	before, _ := io.ReadAll(io.LimitReader(preamble, maxPreamble)) // the lines of a part end, and do not fail
+	_, _ = io.Copy(io.Discard, preamble)
 	choice := textio.Choice{Out: m.out}
 	var err error
 	n := 0
@@ -214,7 +216,7 @@ func (m *mailReader) multipart(h mimeHeader, kind, boundary string, depth int) e
 		m.mime.resume() // what follows is nothing
 	case n == 0: // the boundary is another one
 		m.out.Paragraph()
-		err = cmp.Or(err, textio.CopyText(textio.Decoded(bytes.NewReader(before.kept)), m.out))
+		err = cmp.Or(err, textio.CopyText(textio.Decoded(bytes.NewReader(before)), m.out))
 	}
 	return cmp.Or(choice.Write(), err)
 }
@@ -223,7 +225,7 @@ func (m *mailReader) multipart(h mimeHeader, kind, boundary string, depth int) e
 const maxPreamble = 1 << 20
 
 // into writes a part to another sink.
-func (m *mailReader) into(out *textio.Sink, h mimeHeader, content []byte, depth int, standard string) error {
+func (m *reader) into(out *textio.Sink, h mimeHeader, content []byte, depth int, standard string) error {
 	outer := m.out
 	m.out = out
 	defer func() { m.out = outer }()

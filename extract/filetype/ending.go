@@ -1,4 +1,4 @@
-package extract
+package filetype
 
 import (
 	"path"
@@ -13,24 +13,24 @@ import (
 var endings = map[string][]string{
 	"application/pdf": {"pdf"},
 
-	ooxml + "wordprocessingml.document":                          {"docx"},
-	ooxml + "wordprocessingml.template":                          {"dotx"},
-	ooxml + "spreadsheetml.sheet":                                {"xlsx"},
-	ooxml + "spreadsheetml.template":                             {"xltx"},
-	ooxml + "presentationml.presentation":                        {"pptx"},
-	ooxml + "presentationml.template":                            {"potx"},
-	ooxml + "presentationml.slideshow":                           {"ppsx"},
+	OOXML + "wordprocessingml.document":                          {"docx"},
+	OOXML + "wordprocessingml.template":                          {"dotx"},
+	OOXML + "spreadsheetml.sheet":                                {"xlsx"},
+	OOXML + "spreadsheetml.template":                             {"xltx"},
+	OOXML + "presentationml.presentation":                        {"pptx"},
+	OOXML + "presentationml.template":                            {"potx"},
+	OOXML + "presentationml.slideshow":                           {"ppsx"},
 	"application/vnd.ms-word.document.macroenabled.12":           {"docm"},
 	"application/vnd.ms-excel.sheet.macroenabled.12":             {"xlsm"},
 	"application/vnd.ms-powerpoint.presentation.macroenabled.12": {"pptm"},
 
-	odf + "text":                  {"odt"},
-	odf + "text-template":         {"ott"},
-	odf + "spreadsheet":           {"ods"},
-	odf + "spreadsheet-template":  {"ots"},
-	odf + "presentation":          {"odp"},
-	odf + "presentation-template": {"otp"},
-	odf + "graphics":              {"odg"},
+	ODF + "text":                  {"odt"},
+	ODF + "text-template":         {"ott"},
+	ODF + "spreadsheet":           {"ods"},
+	ODF + "spreadsheet-template":  {"ots"},
+	ODF + "presentation":          {"odp"},
+	ODF + "presentation-template": {"otp"},
+	ODF + "graphics":              {"odg"},
 
 	"application/msword":            {"doc", "dot"},
 	"application/vnd.ms-excel":      {"xls", "xlt"},
@@ -64,9 +64,9 @@ var endings = map[string][]string{
 // The usual one is the first.
 func Endings(contentType string) []string { return slices.Clone(endings[contentType]) }
 
-// FileName returns the name under which a file of a content type may be saved.
+// WithEnding returns the name under which a file of a content type may be saved.
 // If the extension of name does not fit the type, a fitting one is added.
-func FileName(name, contentType string) string {
+func WithEnding(name, contentType string) string {
 	fit := endings[contentType]
 	if len(fit) == 0 || slices.Contains(fit, strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))) {
 		return name

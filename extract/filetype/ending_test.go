@@ -1,4 +1,4 @@
-package extract
+package filetype
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestEveryKindHasAnExtension(t *testing.T) {
 	}
 }
 
-func TestFileName(t *testing.T) {
+func TestWithEnding(t *testing.T) {
 	for _, test := range []struct{ name, contentType, want string }{
 		{"Klage.pdf", "application/pdf", "Klage.pdf"},
 		{"Klage.PDF", "application/pdf", "Klage.PDF"},
@@ -34,8 +34,8 @@ func TestFileName(t *testing.T) {
 		{"bild.jpeg", "image/jpeg", "bild.jpeg"},
 		{"bild.scr", "image/jpeg", "bild.scr.jpg"},
 	} {
-		if got := FileName(test.name, test.contentType); got != test.want {
-			t.Errorf("FileName(%q, %q) = %q, want %q", test.name, test.contentType, got, test.want)
+		if got := WithEnding(test.name, test.contentType); got != test.want {
+			t.Errorf("WithEnding(%q, %q) = %q, want %q", test.name, test.contentType, got, test.want)
 		}
 	}
 }

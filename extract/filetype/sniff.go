@@ -1,4 +1,4 @@
-package extract
+package filetype
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"kartei/extract/legacy"
+	"kartei/extract/mail"
 	"kartei/extract/textio"
 )
 
@@ -41,7 +42,7 @@ const headSize = 4096
 // type is allowed. It reads a bounded amount, whatever the content is: the
 // head, the tail and 4 MiB of an archive's directory. Its errors come from
 // reading r.
-func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
+func (t Set) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
 	k := find(declared)
 	if k == nil {
 		return Verdict{Refusal: NotAllowed}, nil
@@ -64,7 +65,7 @@ func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, err
 
 // within returns the type of a file that is of another type than its ending says, if programs
 // write such files: old ones write RTF into a .doc, and Word opens it.
-func (t Types) within(k *kind, found string) (string, Refusal) {
+func (t Set) within(k *kind, found string) (string, Refusal) {
 	for _, name := range insteadOf[k.name] {
 		if is := find(name); t[is.name] && slices.Contains(is.detectedAs, found) {
 			return is.name, Allowed
@@ -75,7 +76,7 @@ func (t Types) within(k *kind, found string) (string, Refusal) {
 
 // isPackage reports whether a type is a ZIP archive and a document.
 func isPackage(found string) bool {
-	return strings.HasPrefix(found, ooxml) || strings.HasPrefix(found, odf) || strings.Contains(found, ".macroenabled.")
+	return strings.HasPrefix(found, OOXML) || strings.HasPrefix(found, ODF) || strings.Contains(found, ".macroenabled.")
 }
 
 // content is a file to be recognised.
@@ -209,7 +210,7 @@ func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' '
 // email by the usual spelling of its fields.
 func asText(found string, head []byte, declared *kind) string {
 	if declared.name == "message/rfc822" && (found == Unknown || found == "application/mbox") &&
-		startsMail(textio.Wide(head)) {
+		mail.Starts(textio.Wide(head)) {
 		return "message/rfc822" // with bytes of a picture, or several
 	}
 	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" &&
@@ -224,7 +225,7 @@ func asText(found string, head []byte, declared *kind) string {
 	case found != "text/plain":
 	case declared.name == "application/json" && startsJSON(decoded):
 		return "application/json"
-	case declared.name == "message/rfc822" && startsMail(decoded):
+	case declared.name == "message/rfc822" && mail.Starts(decoded):
 		return "message/rfc822"
 	}
 	return found
@@ -273,36 +274,6 @@ func startsJSON(text []byte) bool {
 	for n := 0; ; n++ {
 		if _, err := d.ReadToken(); err != nil {
 			return n > 0 && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF))
-		}
-	}
-}
-
-// startsMail reports whether the text begins with the header of a message: fields
-// by RFC 5322, with at least one that every message has. Programs that keep
-// messages leave a mark, an empty line or a line that begins with From before it,
-// and lines without a colon within.
-func startsMail(text []byte) bool {
-	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte(mark)), blanks)
-	known, fields, others := false, 0, 0
-	for n := 0; ; n++ {
-		line, rest, whole := bytes.Cut(text, []byte("\n"))
-		line = bytes.TrimRight(line, "\r")
-		if len(line) == 0 || !whole {
-			return known && fields >= others
-		}
-		text = rest
-		if n > 0 && (line[0] == ' ' || line[0] == '\t') || isFromLine(line) {
-			continue
-		}
-		name := fieldName(line)
-		if name == "" {
-			others++
-			continue
-		}
-		fields++
-		switch strings.ToLower(name) {
-		case "from", "to", "date", "subject", "received", "return-path", "message-id", "mime-version", "delivered-to":
-			known = true
 		}
 	}
 }

@@ -1,4 +1,5 @@
-package extract
+// Package filetype owns what type a file is: which types there are, which are allowed, and which one the bytes are.
+package filetype
 
 import (
 	"fmt"
@@ -15,10 +16,10 @@ type kind struct {
 	detectedAs []string // the results of detect that fit its content
 }
 
-// Prefixes of media types that are long and come often.
+// The prefixes of the media types of Office Open XML and of OpenDocument.
 const (
-	ooxml = "application/vnd.openxmlformats-officedocument."
-	odf   = "application/vnd.oasis.opendocument."
+	OOXML = "application/vnd.openxmlformats-officedocument."
+	ODF   = "application/vnd.oasis.opendocument."
 )
 
 // The words for content that is not a format.
@@ -43,13 +44,13 @@ var texts = []string{
 var kinds = []kind{
 	{"application/pdf", []string{"application/x-pdf"}, true, []string{"application/pdf"}},
 
-	{ooxml + "wordprocessingml.document", nil, true, []string{ooxml + "wordprocessingml.document", encrypted}},
-	{ooxml + "wordprocessingml.template", nil, true, []string{ooxml + "wordprocessingml.template", encrypted}},
-	{ooxml + "spreadsheetml.sheet", nil, true, []string{ooxml + "spreadsheetml.sheet", encrypted}},
-	{ooxml + "spreadsheetml.template", nil, true, []string{ooxml + "spreadsheetml.template", encrypted}},
-	{ooxml + "presentationml.presentation", nil, true, []string{ooxml + "presentationml.presentation", encrypted}},
-	{ooxml + "presentationml.template", nil, true, []string{ooxml + "presentationml.template", encrypted}},
-	{ooxml + "presentationml.slideshow", nil, true, []string{ooxml + "presentationml.slideshow", encrypted}},
+	{OOXML + "wordprocessingml.document", nil, true, []string{OOXML + "wordprocessingml.document", encrypted}},
+	{OOXML + "wordprocessingml.template", nil, true, []string{OOXML + "wordprocessingml.template", encrypted}},
+	{OOXML + "spreadsheetml.sheet", nil, true, []string{OOXML + "spreadsheetml.sheet", encrypted}},
+	{OOXML + "spreadsheetml.template", nil, true, []string{OOXML + "spreadsheetml.template", encrypted}},
+	{OOXML + "presentationml.presentation", nil, true, []string{OOXML + "presentationml.presentation", encrypted}},
+	{OOXML + "presentationml.template", nil, true, []string{OOXML + "presentationml.template", encrypted}},
+	{OOXML + "presentationml.slideshow", nil, true, []string{OOXML + "presentationml.slideshow", encrypted}},
 	{
 		"application/vnd.ms-word.document.macroenabled.12",
 		nil,
@@ -69,13 +70,13 @@ var kinds = []kind{
 		[]string{"application/vnd.ms-powerpoint.presentation.macroenabled.12", encrypted},
 	},
 
-	{odf + "text", nil, true, []string{odf + "text"}},
-	{odf + "text-template", nil, true, []string{odf + "text-template"}},
-	{odf + "spreadsheet", nil, true, []string{odf + "spreadsheet"}},
-	{odf + "spreadsheet-template", nil, true, []string{odf + "spreadsheet-template"}},
-	{odf + "presentation", nil, true, []string{odf + "presentation"}},
-	{odf + "presentation-template", nil, true, []string{odf + "presentation-template"}},
-	{odf + "graphics", nil, true, []string{odf + "graphics"}},
+	{ODF + "text", nil, true, []string{ODF + "text"}},
+	{ODF + "text-template", nil, true, []string{ODF + "text-template"}},
+	{ODF + "spreadsheet", nil, true, []string{ODF + "spreadsheet"}},
+	{ODF + "spreadsheet-template", nil, true, []string{ODF + "spreadsheet-template"}},
+	{ODF + "presentation", nil, true, []string{ODF + "presentation"}},
+	{ODF + "presentation-template", nil, true, []string{ODF + "presentation-template"}},
+	{ODF + "graphics", nil, true, []string{ODF + "graphics"}},
 
 	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}},
 	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}},
@@ -121,10 +122,10 @@ var kinds = []kind{
 
 // insteadOf are the types that files of another type often are: their program opens them all.
 var insteadOf = map[string][]string{
-	"application/msword":            {"application/rtf", ooxml + "wordprocessingml.document"},
-	"application/vnd.ms-excel":      {ooxml + "spreadsheetml.sheet"},
-	"application/vnd.ms-powerpoint": {ooxml + "presentationml.presentation"},
-	"application/rtf":               {"application/msword", ooxml + "wordprocessingml.document"},
+	"application/msword":            {"application/rtf", OOXML + "wordprocessingml.document"},
+	"application/vnd.ms-excel":      {OOXML + "spreadsheetml.sheet"},
+	"application/vnd.ms-powerpoint": {OOXML + "presentationml.presentation"},
+	"application/rtf":               {"application/msword", OOXML + "wordprocessingml.document"},
 }
 
 // find returns the kind of a declared media type, in any case and with any
@@ -148,24 +149,29 @@ type Name string
 func (n *Name) UnmarshalText(b []byte) error {
 	k := find(string(b))
 	if k == nil {
-		var known []string
-		for _, k := range kinds {
-			known = append(known, k.name)
-		}
-		return fmt.Errorf("%q is not a known type of files; accepted are %s", b, strings.Join(known, ", "))
+		return fmt.Errorf("%q is not a known type of files; accepted are %s", b, strings.Join(Known(), ", "))
 	}
 	*n = Name(k.name)
 	return nil
 }
 
-// Types are the kinds of files that are allowed.
-type Types map[string]bool
+// Known returns the media types of all known kinds of files.
+func Known() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+// Set is the kinds of files that are allowed.
+type Set map[string]bool
 
 // Allow returns the types of the given names. Without names it returns the
 // standard ones: PDF, office formats without macros and the legacy ones, plain
 // text, CSV, RTF, images, e-mail, XML, JSON and ZIP.
-func Allow(names ...Name) Types {
-	t := Types{}
+func Allow(names ...Name) Set {
+	t := Set{}
 	for _, n := range names {
 		if k := find(string(n)); k != nil {
 			t[k.name] = true
@@ -182,7 +188,7 @@ func Allow(names ...Name) Types {
 }
 
 // Names returns the types in the order in which they are listed.
-func (t Types) Names() (names []string) {
+func (t Set) Names() (names []string) {
 	for _, k := range kinds {
 		if t[k.name] {
 			names = append(names, k.name)
@@ -193,7 +199,7 @@ func (t Types) Names() (names []string) {
 
 // Declared returns the media type under which a file of a declared type is
 // stored, and whether it is allowed.
-func (t Types) Declared(declared string) (name string, allowed bool) {
+func (t Set) Declared(declared string) (name string, allowed bool) {
 	k := find(declared)
 	if k == nil {
 		return "", false

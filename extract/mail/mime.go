@@ -1,4 +1,4 @@
-package extract
+package mail
 
 import (
 	"bufio"
@@ -109,6 +109,9 @@ type mimeHeader map[string]string
 // maxHeader bounds the bytes of a header.
 const maxHeader = 1 << 20
 
+// byteOrderMark is what programs write before a text in UTF-8.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // header reads a header and the empty line after it. Lines without a colon are
 // skipped if a field follows; otherwise they begin the content, which is
 // returned. Leading says that empty lines may come before.
@@ -123,7 +126,7 @@ func (m *mimeReader) header(leading bool) (h mimeHeader, content []byte) {
 		size += len(line)
 		text := bytes.TrimRight(line, "\r\n")
 		if leading {
-			text = bytes.TrimPrefix(text, []byte(mark))
+			text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 			if len(bytes.TrimSpace(text)) == 0 || isFromLine(text) {
 				m.mailbox = m.mailbox || !m.single && bytes.HasPrefix(text, []byte("From "))
 				continue
@@ -360,3 +363,33 @@ func decodedWords(field string) string {
 
 // wordDecoder decodes the words in the names of addresses.
 var wordDecoder = &mime.WordDecoder{CharsetReader: textio.Named}
+
+// Starts reports whether the text begins with the header of a message: fields
+// by RFC 5322, with at least one that every message has. Programs that keep
+// messages leave a mark, an empty line or a line that begins with From before it,
+// and lines without a colon within.
+func Starts(text []byte) bool {
+	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte(byteOrderMark)), " \t\r\n")
+	known, fields, others := false, 0, 0
+	for n := 0; ; n++ {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		line = bytes.TrimRight(line, "\r")
+		if len(line) == 0 || !whole {
+			return known && fields >= others
+		}
+		text = rest
+		if n > 0 && (line[0] == ' ' || line[0] == '\t') || isFromLine(line) {
+			continue
+		}
+		name := fieldName(line)
+		if name == "" {
+			others++
+			continue
+		}
+		fields++
+		switch strings.ToLower(name) {
+		case "from", "to", "date", "subject", "received", "return-path", "message-id", "mime-version", "delivered-to":
+			known = true
+		}
+	}
+}
