@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"kartei/extract/drawing"
+	"kartei/extract/pdf"
 	"kartei/extract/textio"
 )
 
@@ -74,9 +76,9 @@ type order struct {
 	// read writes the text of the file, or else draw draws the sheet, or unpack writes the
 	// parts.
 	read   textio.ReadFunc
-	draw   drawFunc
+	draw   drawing.Func
 	unpack bool
-	sheet  Sheet
+	sheet  drawing.Sheet
 	limits Limits
 	cache  string
 	// require makes the child exit if it is not confined.
@@ -101,7 +103,7 @@ func parseOrder(args []string) (o order, err error) {
 	}
 	switch o.name {
 	case warming:
-		o.read = warm
+		o.read = pdf.Warm
 		return o, nil
 	case unpacking:
 		o.unpack = true
@@ -112,7 +114,7 @@ func parseOrder(args []string) (o order, err error) {
 	}
 	if args[6] != "" {
 		o.draw = drawings[o.name]
-		_, err = fmt.Sscanf(args[6], sheetForm, &o.sheet.Number, &o.sheet.DPI)
+		o.sheet, err = drawing.ParseSheet(args[6])
 	} else {
 		o.read = readers[o.name]
 	}
@@ -160,6 +162,20 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 		return exitCrash
 	}
 	return exit(s, err)
+}
+
+// drawTo draws a page and writes it.
+func drawTo(out io.Writer, draw drawing.Func, in *textio.Input, s drawing.Sheet) error {
+	page, err := draw(in, s)
+	if err != nil {
+		return err
+	}
+	b, err := page.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(b)
+	return err
 }
 
 func exit(s *textio.Sink, err error) int {

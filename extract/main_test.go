@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/extract/drawing"
 	"kartei/extract/textio"
 )
 
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": fillMemory, "test/panic": panicking, "test/output": flood, "test/lies": lie,
 	} {
-		drawings[name] = func(in *textio.Input, _ Sheet) (*Page, error) {
+		drawings[name] = func(in *textio.Input, _ drawing.Sheet) (*drawing.Page, error) {
 			return nil, read(in, textio.NewSink(io.Discard, 0))
 		}
 	}

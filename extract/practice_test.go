@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/extract/drawing"
 	"kartei/extract/filetype"
 	"kartei/test/filetest"
 )
@@ -142,33 +143,15 @@ func TestComments(t *testing.T) {
 	if p.Text != want {
 		t.Errorf("drawn: %q", p.Text)
 	}
-	if box := p.Boxes[len(p.Boxes)-1]; box != (Box{133, 296, 161, 323}) {
+	if box := p.Boxes[len(p.Boxes)-1]; box != (drawing.Box{Left: 133, Top: 296, Right: 161, Bottom: 323}) {
 		t.Errorf("the comment is at %+v", box)
-	}
-}
-
-// A hyphen at the end of a line is part of a name, or of a word that stands for
-// more, or has divided a word.
-func TestHyphens(t *testing.T) {
-	for _, c := range []struct{ text, next, want string }{
-		{"Müller\ufffe", "Lüdenscheidt", "Müller-Lüdenscheidt"}, {"Haus\x02", "ratsversicherung", "Hausratsversicherung"},
-		{"Haus\ufffe", "und Grundbesitz", "Haus- und Grundbesitz"}, {"Haus\ufffe", "unden", "Hausunden"},
-		{"BGB\ufffe", "2", "BGB-2"}, {"Ende\ufffe", "", "Ende"},
-	} {
-		got, runes := "", []rune(c.text+c.next)
-		for i, r := range runes {
-			got += lineEnd(r, runes[i+1:])
-		}
-		if got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
 	}
 }
 
 // pageOfPDF draws the first page of a PDF.
 func pageOfPDF(t *testing.T, content []byte) *Page {
 	t.Helper()
-	p, err := drawn(t, viewer(t), fileOf(t.Name(), "application/pdf", content), Sheet{1, 96})
+	p, err := drawn(t, viewer(t), fileOf(t.Name(), "application/pdf", content), drawing.Sheet{Number: 1, DPI: 96})
 	if err != nil || p.Reason != Complete {
 		t.Fatalf("%+v, %v", p, err)
 	}

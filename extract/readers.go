@@ -6,16 +6,19 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"kartei/extract/drawing"
 	"kartei/extract/filetype"
 	"kartei/extract/legacy"
 	"kartei/extract/mail"
+	"kartei/extract/pdf"
+	"kartei/extract/picture"
 	"kartei/extract/textio"
 )
 
 // readers read the texts of files, by the type under which a file is stored. The
 // other types have no text.
 var readers = map[string]textio.ReadFunc{
-	"application/pdf": readPDF,
+	"application/pdf": pdf.Read,
 
 	filetype.OOXML + "wordprocessingml.document":                 readWord,
 	filetype.OOXML + "wordprocessingml.template":                 readWord,
@@ -55,14 +58,14 @@ var readers = map[string]textio.ReadFunc{
 
 // drawings draw the types of files that people look at. SVG and HTML are never among
 // them, because they act. HEIC has no decoder in Go.
-var drawings = map[string]drawFunc{
-	"application/pdf": drawPDF,
-	"image/png":       drawImage,
-	"image/jpeg":      drawImage,
-	"image/gif":       drawImage,
-	"image/webp":      drawImage,
-	"image/bmp":       drawImage,
-	"image/tiff":      drawTIFF,
+var drawings = map[string]drawing.Func{
+	"application/pdf": pdf.Draw,
+	"image/png":       picture.Draw,
+	"image/jpeg":      picture.Draw,
+	"image/gif":       picture.Draw,
+	"image/webp":      picture.Draw,
+	"image/bmp":       picture.Draw,
+	"image/tiff":      picture.DrawTIFF,
 }
 
 // readPlain reads plain text, and tables with one row on each line.

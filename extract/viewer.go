@@ -3,11 +3,12 @@ package extract
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
+
+	"kartei/extract/drawing"
 )
 
 // Viewer draws pages of files and reads their texts, for people who look at
@@ -84,20 +85,27 @@ func (v *Viewer) Close() {
 	v.kept.empty()
 }
 
+// Page is a page of a file as it is drawn.
+type Page struct {
+	drawing.Page
+	// Reason is the reason why there is no picture.
+	Reason Reason
+}
+
 // Draws reports whether files of a type are drawn.
 func Draws(contentType string) bool { return drawings[contentType] != nil }
 
 // Page returns a page of a file. If the file makes its drawing fail in any way,
 // Page.Reason says so. An error comes from ctx, from opening or reading the file,
 // or is ErrBusy, and means nothing about the file.
-func (v *Viewer) Page(ctx context.Context, f File, s Sheet) (*Page, error) {
+func (v *Viewer) Page(ctx context.Context, f File, s drawing.Sheet) (*Page, error) {
 	if !Draws(f.ContentType) {
-		return &Page{Number: s.Number, Reason: Unsupported}, nil
+		return withoutPicture(s.Number, Unsupported), nil
 	}
 	if v.kept.strikes(f.Name) >= strikes {
-		return &Page{Number: s.Number, Reason: OutOfTime}, nil
+		return withoutPicture(s.Number, OutOfTime), nil
 	}
-	return look(v, ctx, f, fmt.Sprintf("%s "+sheetForm, f.Name, s.Number, s.DPI),
+	return look(v, ctx, f, f.Name+" "+s.String(),
 		func(ctx context.Context) (*Page, error) {
 			page, err := v.draw(ctx, f, s)
 			if err != nil {
@@ -166,10 +174,10 @@ func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
 }
 
 // draw draws a page in a child.
-func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err error) {
+func (v *Viewer) draw(ctx context.Context, f File, s drawing.Sheet) (page *Page, err error) {
 	t := task{
-		name: f.ContentType, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit,
-		wall: drawWall, output: maxOutput,
+		name: f.ContentType, sheet: s.String(), limit: v.limit,
+		wall: drawWall, output: drawing.MaxEncoded,
 	}
 	err = v.with(ctx, f, t, func(t task, file io.Reader) error {
 		e, err := v.reader.runOn(ctx, file, t)
@@ -182,20 +190,25 @@ func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err err
 	return page, err
 }
 
+// withoutPicture returns a page that is not drawn, for a reason.
+func withoutPicture(number int, reason Reason) *Page {
+	return &Page{Page: drawing.Page{Number: number}, Reason: reason}
+}
+
 // pageOf returns the page that a child drew, or the reason why there is none.
 func pageOf(e end, number int) *Page {
 	reason, known := reasons[e.code]
 	if e.code == exitDone {
-		page, err := parsePage(e.wrote, number)
+		page, err := drawing.Parse(e.wrote, number)
 		if err == nil {
-			return page
+			return &Page{Page: *page}
 		}
 		known = false
 	}
 	if !known {
 		reason = Crashed
 	}
-	return &Page{Number: number, Reason: reason}
+	return withoutPicture(number, reason)
 }
 
 // flight is a drawing that runs, or waits for its slot.

@@ -22,8 +22,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
+	"kartei/extract/drawing"
 	"kartei/test/filetest"
 
 	"golang.org/x/image/bmp"
@@ -56,7 +56,7 @@ func testdata(t testing.TB, name string) []byte {
 
 // drawn is Page, called again while the viewer is busy, as its callers do. On a
 // busy machine a page takes longer than a caller waits.
-func drawn(t testing.TB, v *Viewer, f File, s Sheet) (*Page, error) {
+func drawn(t testing.TB, v *Viewer, f File, s drawing.Sheet) (*Page, error) {
 	for {
 		if p, err := v.Page(t.Context(), f, s); !errors.Is(err, ErrBusy) {
 			return p, err
@@ -66,7 +66,7 @@ func drawn(t testing.TB, v *Viewer, f File, s Sheet) (*Page, error) {
 
 // pictureOf draws a page and decodes it. With KARTEI_SCREENSHOTS it also stores
 // the picture there.
-func pictureOf(t testing.TB, v *Viewer, f File, s Sheet) (*Page, image.Image) {
+func pictureOf(t testing.TB, v *Viewer, f File, s drawing.Sheet) (*Page, image.Image) {
 	t.Helper()
 	p, err := drawn(t, v, f, s)
 	if err != nil {
@@ -113,7 +113,7 @@ func dark(picture image.Image, r image.Rectangle) (n int) {
 	return n
 }
 
-func rect(b Box) image.Rectangle {
+func rect(b drawing.Box) image.Rectangle {
 	return image.Rect(int(b.Left), int(b.Top), int(b.Right), int(b.Bottom))
 }
 
@@ -134,7 +134,7 @@ func TestLettersAreInTheirBoxes(t *testing.T) {
 			[]byte("/MediaBox[0 0 595 842]/CropBox[50 600 300 800]"), 1),
 	} {
 		for _, dpi := range []int{96, 144} {
-			p, picture := pictureOf(t, v, fileOf(name, "application/pdf", content), Sheet{1, dpi})
+			p, picture := pictureOf(t, v, fileOf(name, "application/pdf", content), drawing.Sheet{Number: 1, DPI: dpi})
 			inside, letters := 0, 0
 			for i, r := range []rune(p.Text) {
 				if r <= ' ' || p.Boxes[i].Empty() {
@@ -159,7 +159,7 @@ func TestLettersAreInTheirBoxes(t *testing.T) {
 func TestShelf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf()
-		page := func(size int) *Page { return &Page{Image: make([]byte, size)} }
+		page := func(size int) *Page { return &Page{Page: drawing.Page{Image: make([]byte, size)}} }
 		s.put("first", page(shelfPart/2))
 		time.Sleep(shelfTime / 2)
 		for i := range 6 {
@@ -196,7 +196,7 @@ func TestPatience(t *testing.T) {
 			return look(v, t.Context(), File{Organization: organization}, key, func(ctx context.Context) (*Page, error) {
 				select {
 				case <-release:
-					return &Page{Pages: 7}, nil
+					return &Page{Page: drawing.Page{Pages: 7}}, nil
 				case <-ctx.Done():
 					return nil, ctx.Err()
 				}
@@ -237,7 +237,7 @@ func TestFiftyReaders(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			p, err := drawn(t, v, f, Sheet{1, 96})
+			p, err := drawn(t, v, f, drawing.Sheet{Number: 1, DPI: 96})
 			if err != nil || p.Width != 816 || !strings.Contains(p.Text, "Kaltmiete") {
 				t.Errorf("%s, %v", said(p), err)
 			}
@@ -299,7 +299,7 @@ func TestDrawingFails(t *testing.T) {
 		{"test/panic", "x", Crashed},
 		{"test/lies", "x", Crashed}, {"test/output", "x", Crashed}, {"test/memory", "x", OutOfMemory},
 	} {
-		p, err := drawn(t, v, fileOf(c.contentType+c.content, c.contentType, []byte(c.content)), Sheet{1, 96})
+		p, err := drawn(t, v, fileOf(c.contentType+c.content, c.contentType, []byte(c.content)), drawing.Sheet{Number: 1, DPI: 96})
 		if err != nil || p.Reason != c.want || len(p.Image) > 0 {
 			t.Errorf("%s %.20q: %s, %v; want %q", c.contentType, c.content, said(p), err, c.want)
 		}
@@ -309,7 +309,7 @@ func TestDrawingFails(t *testing.T) {
 	open := f.Open
 	f.Open = func(ctx context.Context) (io.ReadCloser, error) { opens++; return open(ctx) }
 	for n := range 10 {
-		if p, err := drawn(t, v, f, Sheet{n + 1, 96}); err != nil || p.Reason == Complete {
+		if p, err := drawn(t, v, f, drawing.Sheet{Number: n + 1, DPI: 96}); err != nil || p.Reason == Complete {
 			t.Errorf("%s, %v", said(p), err)
 		}
 	}
@@ -365,7 +365,7 @@ func TestPictures(t *testing.T) {
 		"image/jpeg; lies=on-a-side": {turned, 200, 300, image.Pt(170, 30), image.Pt(170, 270), image.Pt(20, 150)},
 	} {
 		contentType, _, _ := strings.Cut(name, ";")
-		p, picture := pictureOf(t, v, fileOf(name, contentType, c.content), Sheet{1, 96})
+		p, picture := pictureOf(t, v, fileOf(name, contentType, c.content), drawing.Sheet{Number: 1, DPI: 96})
 		if p.Width != c.width || p.Height != c.height || p.Pages != 1 || bytes.Contains(p.Image, []byte("Exif")) {
 			t.Errorf("%s: %d x %d", name, p.Width, p.Height)
 		}
@@ -382,7 +382,7 @@ func TestPictures(t *testing.T) {
 	}
 	for dpi, want := range map[int]int{96: 1632, 144: 2448} {
 		p, _ := pictureOf(t, v, fileOf("wide", "image/png",
-			coded(func(w io.Writer) error { return png.Encode(w, wide) })), Sheet{1, dpi})
+			coded(func(w io.Writer) error { return png.Encode(w, wide) })), drawing.Sheet{Number: 1, DPI: dpi})
 		if p.Width != want || p.Height != want/4 {
 			t.Errorf("a wide picture is %d x %d", p.Width, p.Height)
 		}
@@ -420,12 +420,12 @@ func TestPagesOfTIFF(t *testing.T) {
 		f := fileOf(name, "image/tiff", slices.Concat([]byte("II*\x00\x08\x00\x00\x00"), page(8, 8+size, 0),
 			page(8+size, last, 255)))
 		for n, want := range []uint32{0, 0xffff} {
-			p, picture := pictureOf(t, v, f, Sheet{n + 1, 96})
+			p, picture := pictureOf(t, v, f, drawing.Sheet{Number: n + 1, DPI: 96})
 			if got, _, _, _ := picture.At(0, 0).RGBA(); p.Pages != 2 || got != want {
 				t.Errorf("%s: page %d of %d is %x", name, n+1, p.Pages, got)
 			}
 		}
-		if p, err := drawn(t, v, f, Sheet{3, 96}); err != nil || p.Pages != 2 || len(p.Image) > 0 || p.Reason != Complete {
+		if p, err := drawn(t, v, f, drawing.Sheet{Number: 3, DPI: 96}); err != nil || p.Pages != 2 || len(p.Image) > 0 || p.Reason != Complete {
 			t.Errorf("a page that is not there: %s, %v", said(p), err)
 		}
 	}
@@ -441,7 +441,7 @@ func TestLargePages(t *testing.T) {
 		"0 0 1 1":         {2, 2},
 	} {
 		content := bytes.Replace(filetest.PDF("Hallo"), []byte("0 0 595 842"), []byte(box), 1)
-		p, _ := pictureOf(t, v, fileOf(box, "application/pdf", content), Sheet{1, 144})
+		p, _ := pictureOf(t, v, fileOf(box, "application/pdf", content), drawing.Sheet{Number: 1, DPI: 144})
 		if abs(p.Width-want[0]) > 10 || abs(p.Height-want[1]) > 10 {
 			t.Errorf("%s is %d x %d", box, p.Width, p.Height)
 		}
@@ -449,55 +449,6 @@ func TestLargePages(t *testing.T) {
 }
 
 func abs(n int) int { return max(n, -n) }
-
-// Whatever a child writes, what is taken of it is a picture of the stated size,
-// a tidy text, and boxes on the picture.
-func FuzzParsePage(f *testing.F) {
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
-		f.Fatal(err)
-	}
-	good := Page{
-		Pages:       1,
-		Width:       3,
-		Height:      2,
-		ContentType: "image/png",
-		Image:       picture.Bytes(),
-		Text:        "aü\nb",
-		Boxes:       []Box{{0, 0, 1, 1}, {1, 0, 3, 2}, {}, {2, 1, 3, 2}},
-	}
-	for _, p := range []*Page{&good, {Pages: 0}, {Pages: 1, Text: "\x00", Boxes: []Box{{}}}} {
-		b, err := appendPage(nil, p)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := parsePage(b, 1)
-		if err != nil {
-			return
-		}
-		if len(p.Boxes) != utf8.RuneCountInString(p.Text) || !isTidy([]byte(p.Text)) {
-			t.Errorf("%d boxes of %q", len(p.Boxes), p.Text)
-		}
-		if p.ContentType == "" {
-			if len(p.Image) > 0 || p.Pages > 0 {
-				t.Errorf("a picture without a type: %+v", p)
-			}
-			return
-		}
-		config, _, err := image.DecodeConfig(bytes.NewReader(p.Image))
-		if err != nil || config.Width != p.Width || config.Height != p.Height {
-			t.Errorf("%+v, %v", config, err)
-		}
-		for _, b := range p.Boxes {
-			if int(b.Right) > p.Width || int(b.Bottom) > p.Height || b.Left > b.Right || b.Top > b.Bottom {
-				t.Errorf("the box %+v", b)
-			}
-		}
-	})
-}
 
 // PDFs of the test suites of pdf.js and PDFium are drawn, and their letters are
 // in their boxes. Broken and hostile ones have a reason.
@@ -538,7 +489,7 @@ func TestForeignPDFs(t *testing.T) {
 		"operator_list_cycle.pdf":      {reason: OutOfTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := drawn(t, v, fileOf(name, "application/pdf", testdata(t, "foreign/"+name)), Sheet{1, 144})
+			p, err := drawn(t, v, fileOf(name, "application/pdf", testdata(t, "foreign/"+name)), drawing.Sheet{Number: 1, DPI: 144})
 			if err != nil || p.Reason != c.reason || p.Pages != c.pages || !strings.Contains(p.Text, c.says) {
 				t.Fatalf("%s, %v", said(p), err)
 			}
@@ -582,7 +533,7 @@ func TestThousandPages(t *testing.T) {
 	v := viewer(t)
 	f := fileOf("a", "application/pdf", filetest.PDF(pages...))
 	for _, n := range []int{1, 1000} {
-		if p, _ := pictureOf(t, v, f, Sheet{n, 96}); p.Pages != 1000 || p.Text != pages[n-1] {
+		if p, _ := pictureOf(t, v, f, drawing.Sheet{Number: n, DPI: 96}); p.Pages != 1000 || p.Text != pages[n-1] {
 			t.Errorf("%s", said(p))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/extract"
+	"kartei/extract/drawing"
 	"kartei/record/search"
 )
 
@@ -41,9 +42,9 @@ func hits(p *extract.Page, query string) []Hit {
 // joined joins the boxes of neighbours on a line. That holds for lines in every
 // direction: two boxes are joined if the rectangle around both is hardly larger
 // than both.
-func joined(boxes []extract.Box) []Rect {
+func joined(boxes []drawing.Box) []Rect {
 	var list []Rect
-	var last extract.Box
+	var last drawing.Box
 	for _, b := range boxes {
 		if b.Empty() {
 			continue
@@ -59,15 +60,15 @@ func joined(boxes []extract.Box) []Rect {
 	return list
 }
 
-func around(a, b extract.Box) extract.Box {
-	return extract.Box{
+func around(a, b drawing.Box) drawing.Box {
+	return drawing.Box{
 		Left: min(a.Left, b.Left), Top: min(a.Top, b.Top), Right: max(a.Right, b.Right),
 		Bottom: max(a.Bottom, b.Bottom),
 	}
 }
 
-func area(b extract.Box) int { return int(b.Right-b.Left) * int(b.Bottom-b.Top) }
+func area(b drawing.Box) int { return int(b.Right-b.Left) * int(b.Bottom-b.Top) }
 
-func rectOf(b extract.Box) Rect {
+func rectOf(b drawing.Box) Rect {
 	return Rect{int(b.Left), int(b.Top), int(b.Right - b.Left), int(b.Bottom - b.Top)}
 }

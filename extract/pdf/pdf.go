@@ -1,4 +1,5 @@
-package extract
+// Package pdf owns the reading and the drawing of PDFs by PDFium.
+package pdf
 
 import (
 	"errors"
@@ -19,19 +20,19 @@ import (
 	"kartei/extract/textio"
 )
 
-// openPDFium starts PDFium, compiled to WebAssembly: it has memory of its own,
+// openEngine starts PDFium, compiled to WebAssembly: it has memory of its own,
 // no file and no network. Compiling it takes seconds of processor time, loading
 // it from the cache a tenth of one.
-func openPDFium(in *textio.Input) (pdfium.Pdfium, error) {
+func openEngine(in *textio.Input) (pdfium.Pdfium, error) {
 	if in.Cache != "" {
-		if p, err := startPDFium(in, in.Cache); err == nil {
+		if p, err := startEngine(in, in.Cache); err == nil {
 			return p, nil
 		}
 	}
-	return startPDFium(in, "")
+	return startEngine(in, "")
 }
 
-func startPDFium(in *textio.Input, folder string) (pdfium.Pdfium, error) {
+func startEngine(in *textio.Input, folder string) (pdfium.Pdfium, error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32(in.Memory / 2 >> 16))
 	if folder != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(folder)
@@ -53,9 +54,9 @@ func startPDFium(in *textio.Input, folder string) (pdfium.Pdfium, error) {
 	return pool.GetInstance(time.Minute)
 }
 
-// warm fills the cache. A damaged cache is emptied and filled again.
-func warm(in *textio.Input, _ *textio.Sink) error {
-	_, err := startPDFium(in, in.Cache)
+// Warm fills the cache. A damaged cache is emptied and filled again.
+func Warm(in *textio.Input, _ *textio.Sink) error {
+	_, err := startEngine(in, in.Cache)
 	if err == nil {
 		return nil
 	}
@@ -66,21 +67,21 @@ func warm(in *textio.Input, _ *textio.Sink) error {
 	if err != nil {
 		return err
 	}
-	_, err = startPDFium(in, in.Cache)
+	_, err = startEngine(in, in.Cache)
 	return err
 }
 
-// openPDF opens a PDF and counts its pages.
-func openPDF(in *textio.Input) (*pdfFile, error) {
+// openFile opens a PDF and counts its pages.
+func openFile(in *textio.Input) (*file, error) {
 	whole, err := in.Hold()
 	if err != nil {
 		return nil, err
 	}
-	p, err := openPDFium(in)
+	p, err := openEngine(in)
 	if err != nil {
 		return nil, err
 	}
-	f := &pdfFile{Pdfium: p, whole: whole}
+	f := &file{Pdfium: p, whole: whole}
 	f.first, err = f.open()
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func openPDF(in *textio.Input) (*pdfFile, error) {
 }
 
 // open opens the file once more.
-func (f *pdfFile) open() (*pdfCopy, error) {
+func (f *file) open() (*handle, error) {
 	opened, err := f.OpenDocument(&requests.OpenDocument{
 		FileReader: io.NewSectionReader(f.whole, 0, f.whole.Size), FileReaderSize: f.whole.Size,
 	})
@@ -104,12 +105,12 @@ func (f *pdfFile) open() (*pdfCopy, error) {
 	case err != nil:
 		return nil, textio.ErrBroken
 	}
-	return &pdfCopy{document: opened.Document}, nil
+	return &handle{document: opened.Document}, nil
 }
 
-// readPDF reads a PDF page by page.
-func readPDF(in *textio.Input, out *textio.Sink) error {
-	f, err := openPDF(in)
+// Read reads a PDF page by page.
+func Read(in *textio.Input, out *textio.Sink) error {
+	f, err := openFile(in)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func readPDF(in *textio.Input, out *textio.Sink) error {
 
 // readPage reads a page: its text, then the comments on it and what its form
 // does not show. It fails with ErrScanned if the page is a picture without text.
-func (f *pdfFile) readPage(i int, out *textio.Sink) error {
+func (f *file) readPage(i int, out *textio.Sink) error {
 	page, err := f.page(i)
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func (f *pdfFile) readPage(i int, out *textio.Sink) error {
 const charsAtOnce = 1 << 16
 
 // chars returns the text of a page.
-func (f *pdfFile) chars(page references.FPDF_TEXTPAGE) (string, error) {
+func (f *file) chars(page references.FPDF_TEXTPAGE) (string, error) {
 	count, err := f.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: page})
 	if err != nil {
 		return "", err

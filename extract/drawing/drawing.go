@@ -1,9 +1,11 @@
-package extract
+// Package drawing owns a page as it is drawn: its picture, and its text with the place of each character.
+package drawing
 
 import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"image"
 	_ "image/jpeg" // its dimensions are compared
 	_ "image/png"
@@ -21,6 +23,19 @@ type Sheet struct {
 // sheetForm is the form of a sheet on the command line of a child.
 const sheetForm = "%d/%d"
 
+// String returns the sheet as ParseSheet reads it.
+func (s Sheet) String() string { return fmt.Sprintf(sheetForm, s.Number, s.DPI) }
+
+// ParseSheet reads a sheet that String wrote.
+func ParseSheet(text string) (s Sheet, err error) {
+	_, err = fmt.Sscanf(text, sheetForm, &s.Number, &s.DPI)
+	return s, err
+}
+
+// Func draws a page of a file. It runs in the child process, under its
+// limits. Its errors are the errors of a textio.ReadFunc.
+type Func func(in *textio.Input, s Sheet) (*Page, error)
+
 // Page is a drawn page: a picture, and its text with the place of each
 // character. Text is as clean as a Sink's text, and has no form feeds.
 type Page struct {
@@ -32,8 +47,6 @@ type Page struct {
 	// Boxes has a box for each character of Text, in its order. The box of
 	// white space is empty.
 	Boxes []Box
-	// Reason is the reason why there is no picture.
-	Reason Reason
 }
 
 // Box is a rectangle in the pixels of a picture. Right and Bottom are outside.
@@ -46,20 +59,20 @@ func (b Box) Empty() bool { return b.Left >= b.Right || b.Top >= b.Bottom }
 func (p *Page) Size() int { return len(p.Image) + len(p.Text) + 8*len(p.Boxes) + 200 }
 
 const (
-	// maxPixels bounds a picture, and what is decoded to draw it.
-	maxPixels = 40_000_000
+	// MaxPixels bounds a picture, and what is decoded to draw it.
+	MaxPixels = 40_000_000
 	// maxSide bounds its sides. Browsers show no larger ones.
 	maxSide = 16_000
 	// maxImage bounds the bytes of a picture.
 	maxImage = 16 << 20
-	// maxChars bounds the characters of a page. A full page of a newspaper has
+	// MaxChars bounds the characters of a page. A full page of a newspaper has
 	// 20,000.
-	maxChars = 100_000
-	// maxOutput bounds what a child writes for a page.
-	maxOutput = pageHead + maxImage + maxChars*(utf8.UTFMax+boxSize)
+	MaxChars = 100_000
+	// MaxEncoded bounds the bytes of Encode.
+	MaxEncoded = pageHead + maxImage + MaxChars*(utf8.UTFMax+boxSize)
 )
 
-// head begins the output of a child. Then follow the text, its boxes and the
+// head begins what Encode returns. Then follow the text, its boxes and the
 // picture.
 type head struct{ Pages, Width, Height, Type, Text, Image uint32 }
 
@@ -71,8 +84,8 @@ const (
 // pictureTypes are the types of pictures; their numbers are in the head.
 var pictureTypes = []string{"", "image/png", "image/jpeg"}
 
-// appendPage appends a page in the form in which a child writes it.
-func appendPage(b []byte, p *Page) ([]byte, error) {
+// Encode returns a page in the form in which a child writes it.
+func (p *Page) Encode() ([]byte, error) {
 	h := head{
 		Pages: uint32(p.Pages), Width: uint32(p.Width), Height: uint32(p.Height), Text: uint32(len(p.Text)),
 		Image: uint32(len(p.Image)),
@@ -82,7 +95,7 @@ func appendPage(b []byte, p *Page) ([]byte, error) {
 			h.Type = uint32(i)
 		}
 	}
-	b, err := binary.Append(b, binary.LittleEndian, h)
+	b, err := binary.Append(nil, binary.LittleEndian, h)
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +109,14 @@ func appendPage(b []byte, p *Page) ([]byte, error) {
 // errPage is the error for output that is no page.
 var errPage = errors.New("extract: the child wrote no page")
 
-// parsePage reads what a child wrote. A child is not trusted: it may have been
+// Parse reads what a child wrote. A child is not trusted: it may have been
 // taken over by the file. So a browser gets only a picture of the stated type
 // and size, and a text without control characters.
-func parsePage(b []byte, number int) (*Page, error) {
+func Parse(b []byte, number int) (*Page, error) {
 	var h head
 	n, err := binary.Decode(b, binary.LittleEndian, &h)
 	if err != nil || h.Type >= uint32(len(pictureTypes)) || h.Pages > 1<<30 || h.Width > maxSide ||
-		h.Height > maxSide || h.Text > maxChars*utf8.UTFMax || h.Image > maxImage {
+		h.Height > maxSide || h.Text > MaxChars*utf8.UTFMax || h.Image > maxImage {
 		return nil, errPage
 	}
 	b = b[n:]
@@ -145,7 +158,7 @@ func (p *Page) check() error {
 	}
 	config, format, err := image.DecodeConfig(bytes.NewReader(p.Image))
 	if err != nil || p.Number > p.Pages || "image/"+format != p.ContentType || config.Width != p.Width ||
-		config.Height != p.Height || p.Width*p.Height > maxPixels {
+		config.Height != p.Height || p.Width*p.Height > MaxPixels {
 		return errPage
 	}
 	for _, b := range p.Boxes {

@@ -1,4 +1,5 @@
-package extract
+// Package picture owns the drawing of picture files.
+package picture
 
 import (
 	"bufio"
@@ -10,6 +11,7 @@ import (
 	_ "image/gif" // is decoded
 	"io"
 
+	"kartei/extract/drawing"
 	"kartei/extract/textio"
 
 	_ "golang.org/x/image/bmp"
@@ -22,11 +24,11 @@ import (
 // is a little longer than a page of A3.
 const sideAt = 17
 
-// drawImage decodes a picture and encodes it anew, so nothing of the file
+// Draw decodes a picture and encodes it anew, so nothing of the file
 // reaches a browser: no defect in its form, and no place where it was taken.
-func drawImage(in *textio.Input, s Sheet) (*Page, error) {
+func Draw(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	if s.Number > 1 {
-		return &Page{Pages: 1}, nil
+		return &drawing.Page{Pages: 1}, nil
 	}
 	whole, err := in.Hold()
 	if err != nil {
@@ -47,7 +49,7 @@ func drawImage(in *textio.Input, s Sheet) (*Page, error) {
 	if format == "jpeg" {
 		turn = orientation(reader(whole))
 	}
-	return show(picture, turn, &Page{Number: 1, Pages: 1}, s)
+	return show(picture, turn, &drawing.Page{Number: 1, Pages: 1}, s)
 }
 
 func reader(c *textio.Chunks) *bufio.Reader {
@@ -59,14 +61,14 @@ func bounded(c image.Config) error {
 	switch {
 	case c.Width <= 0 || c.Height <= 0:
 		return textio.ErrBroken
-	case c.Width > maxPixels/c.Height:
+	case c.Width > drawing.MaxPixels/c.Height:
 		return textio.ErrInflated
 	}
 	return nil
 }
 
 // show draws a picture on white, upright and not larger than a screen needs.
-func show(picture image.Image, turn int, p *Page, s Sheet) (*Page, error) {
+func show(picture image.Image, turn int, p *drawing.Page, s drawing.Sheet) (*drawing.Page, error) {
 	size := picture.Bounds().Size()
 	limit := sideAt * s.DPI
 	if longer := max(size.X, size.Y); longer > limit {
@@ -79,7 +81,7 @@ func show(picture image.Image, turn int, p *Page, s Sheet) (*Page, error) {
 	} else {
 		scaling.BiLinear.Scale(drawn, drawn.Rect, picture, picture.Bounds(), scaling.Over, nil)
 	}
-	return p, encodePicture(p, turned(drawn, turn))
+	return p, p.SetPicture(turned(drawn, turn))
 }
 
 // turned returns a picture in the orientation that Exif numbers from 1 to 8: 2
@@ -197,9 +199,9 @@ func (d *directory) next() int64 {
 // maxDirectories bounds the pages of a TIFF file.
 const maxDirectories = 10_000
 
-// drawTIFF draws a page of a TIFF file. Scanners and fax machines write a
+// DrawTIFF draws a page of a TIFF file. Scanners and fax machines write a
 // directory for each page.
-func drawTIFF(in *textio.Input, s Sheet) (*Page, error) {
+func DrawTIFF(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	whole, err := in.Hold()
 	if err != nil {
 		return nil, err
@@ -219,7 +221,7 @@ func drawTIFF(in *textio.Input, s Sheet) (*Page, error) {
 		}
 	}
 	if wanted == 0 {
-		return &Page{Pages: pages}, nil
+		return &drawing.Page{Pages: pages}, nil
 	}
 	file := &startingAt{Chunks: whole}
 	d.order.PutUint32(file.offset[:], uint32(wanted))
@@ -234,7 +236,7 @@ func drawTIFF(in *textio.Input, s Sheet) (*Page, error) {
 	if err != nil {
 		return nil, tiffFault(err)
 	}
-	return show(picture, 1, &Page{Number: s.Number, Pages: pages}, s)
+	return show(picture, 1, &drawing.Page{Number: s.Number, Pages: pages}, s)
 }
 
 // tiffFault returns the fault of a TIFF file. Some forms of compression have no

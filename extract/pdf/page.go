@@ -1,4 +1,4 @@
-package extract
+package pdf
 
 import (
 	"errors"
@@ -15,26 +15,26 @@ import (
 	"kartei/extract/textio"
 )
 
-// pdfFile is a PDF that is read.
-type pdfFile struct {
+// file is a PDF that is read.
+type file struct {
 	pdfium.Pdfium
 	whole *textio.Chunks
 	pages int
 	// first is the file as it is. Second is opened for pages whose form does not
 	// show its values: a page that was looked at has lost its form.
-	first, second *pdfCopy
+	first, second *handle
 }
 
-// pdfCopy is a PDF that is open.
-type pdfCopy struct {
+// handle is a PDF that is open.
+type handle struct {
 	document references.FPDF_DOCUMENT
 	form     references.FPDF_FORMHANDLE
 	formed   bool // form is set, or cannot be
 }
 
-// pdfPage is a page after flattening, as on a screen. Its form fields and annotations are part of
+// flatPage is a page after flattening, as on a screen. Its form fields and annotations are part of
 // the page content.
-type pdfPage struct {
+type flatPage struct {
 	ref   references.FPDF_PAGE
 	text  string
 	notes []note // that the page itself does not show
@@ -55,7 +55,7 @@ const maxNotes = 10_000
 // page loads a page. Its fields show their values: programs that fill a form may
 // leave the picture of a field as it was, or without one, and ask the reader to
 // draw it.
-func (f *pdfFile) page(i int) (*pdfPage, error) {
+func (f *file) page(i int) (*flatPage, error) {
 	page, err := f.load(f.first, i, nil)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (f *pdfFile) page(i int) (*pdfPage, error) {
 }
 
 // redraw loads a page again and draws some of its fields anew; nil if that fails.
-func (f *pdfFile) redraw(i int, stale map[int]bool) *pdfPage {
+func (f *file) redraw(i int, stale map[int]bool) *flatPage {
 	if f.second == nil {
 		second, err := f.open()
 		if err != nil {
@@ -100,12 +100,12 @@ func (f *pdfFile) redraw(i int, stale map[int]bool) *pdfPage {
 
 // load loads a page of a copy, removes the pictures of stale fields and draws
 // missing ones, and makes all annotations part of the page.
-func (f *pdfFile) load(c *pdfCopy, i int, stale map[int]bool) (*pdfPage, error) {
+func (f *file) load(c *handle, i int, stale map[int]bool) (*flatPage, error) {
 	loaded, err := f.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: c.document, Index: i})
 	if err != nil {
 		return nil, err
 	}
-	page := &pdfPage{ref: loaded.Page}
+	page := &flatPage{ref: loaded.Page}
 	ref := requests.Page{ByReference: &loaded.Page}
 	if count, err := f.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: ref}); err == nil && count.Count > 0 {
 		f.enter(c)
@@ -131,7 +131,7 @@ func (f *pdfFile) load(c *pdfCopy, i int, stale map[int]bool) (*pdfPage, error) 
 }
 
 // readText reads the text of a page, and sees which notes it shows.
-func (f *pdfFile) readText(page *pdfPage) error {
+func (f *file) readText(page *flatPage) error {
 	open, err := f.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.ref}})
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (f *pdfFile) readText(page *pdfPage) error {
 const maxObjects = 100
 
 // pictured reports whether a page shows a picture. Programs put one into a form, too.
-func (f *pdfFile) pictured(ref references.FPDF_PAGE) bool {
+func (f *file) pictured(ref references.FPDF_PAGE) bool {
 	page := requests.Page{ByReference: &ref}
 	count, err := f.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
 	if err != nil {
@@ -172,7 +172,7 @@ func (f *pdfFile) pictured(ref references.FPDF_PAGE) bool {
 }
 
 // textAt returns the text at a place of a page.
-func (f *pdfFile) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF) string {
+func (f *file) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF) string {
 	const edge = 2 // points that letters reach beyond their field
 	text, err := f.FPDFText_GetBoundedText(&requests.FPDFText_GetBoundedText{TextPage: page,
 		Left: float64(r.Left) - edge, Top: float64(r.Top) + edge, Right: float64(r.Right) + edge,
@@ -185,7 +185,7 @@ func (f *pdfFile) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF)
 
 // enter prepares the form of a copy. Nothing that a form does can reach outside:
 // its scripts have no engine, and no callback acts.
-func (f *pdfFile) enter(c *pdfCopy) {
+func (f *file) enter(c *handle) {
 	if c.formed {
 		return
 	}
@@ -207,7 +207,7 @@ func (f *pdfFile) enter(c *pdfCopy) {
 }
 
 // leavePage frees a page that its form knows.
-func (f *pdfFile) leavePage(c *pdfCopy, page references.FPDF_PAGE) {
+func (f *file) leavePage(c *handle, page references.FPDF_PAGE) {
 	if c.form != "" {
 		_, _ = f.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{
 			Page:       requests.Page{ByReference: &page},
@@ -219,13 +219,13 @@ func (f *pdfFile) leavePage(c *pdfCopy, page references.FPDF_PAGE) {
 
 // closePage frees the memory of a page. An error is ignored, since the process
 // ends soon.
-func (f *pdfFile) closePage(page references.FPDF_PAGE) {
+func (f *file) closePage(page references.FPDF_PAGE) {
 	_, _ = f.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
 }
 
 // notes returns the comments and the values of a page, and removes the pictures
 // of stale fields.
-func (f *pdfFile) notes(c *pdfCopy, page requests.Page, count int, stale map[int]bool) (list []note) {
+func (f *file) notes(c *handle, page requests.Page, count int, stale map[int]bool) (list []note) {
 	for i := range count {
 		a, err := f.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: page, Index: i})
 		if err != nil {
@@ -246,7 +246,7 @@ func (f *pdfFile) notes(c *pdfCopy, page requests.Page, count int, stale map[int
 }
 
 // noteOf returns what an annotation says; an empty note if that is nothing.
-func (f *pdfFile) noteOf(c *pdfCopy, a references.FPDF_ANNOTATION) (n note) {
+func (f *file) noteOf(c *handle, a references.FPDF_ANNOTATION) (n note) {
 	kind, err := f.FPDFAnnot_GetSubtype(&requests.FPDFAnnot_GetSubtype{Annotation: a})
 	if err != nil {
 		return note{}
@@ -274,7 +274,7 @@ const password enums.FPDF_FORMFLAG = 1 << 13
 
 // valueOf returns the value of a field that shows text; "" for other fields and
 // hidden ones.
-func (f *pdfFile) valueOf(c *pdfCopy, a references.FPDF_ANNOTATION) string {
+func (f *file) valueOf(c *handle, a references.FPDF_ANNOTATION) string {
 	if c.form == "" {
 		return ""
 	}
@@ -310,7 +310,7 @@ func (f *pdfFile) valueOf(c *pdfCopy, a references.FPDF_ANNOTATION) string {
 const maxOptions = 1000
 
 // chosen returns the chosen options of a list, in the words that the list shows.
-func (f *pdfFile) chosen(c *pdfCopy, a references.FPDF_ANNOTATION) string {
+func (f *file) chosen(c *handle, a references.FPDF_ANNOTATION) string {
 	options, err := f.FPDFAnnot_GetOptionCount(&requests.FPDFAnnot_GetOptionCount{FormHandle: c.form, Annotation: a})
 	if err != nil {
 		return ""
