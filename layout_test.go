@@ -31,8 +31,8 @@ var floors = [][]string{
 	// What a reader of a file format is handed, and the readers of old formats; the scanner
 	// for malware; the format of postings.
 	{"extract/textio", "extract/clamd", "record/search/packed"},
-	{"extract/legacy", "extract/drawing"},
-	{"extract/mail", "extract/pdf", "extract/picture"},
+	{"extract/legacy", "extract/drawing", "extract/bundle"},
+	{"extract/mail", "extract/office", "extract/pdf", "extract/picture"},
 	{"extract/filetype"},
 	// The database, the bytes of documents, what they say.
 	{"store/", "extract"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kartei/extract/drawing"
+	"kartei/extract/office"
 	"kartei/extract/pdf"
 	"kartei/extract/textio"
 )
@@ -152,7 +153,7 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 		return exit(s, drawTo(out, o.draw, input, o.sheet))
 	}
 	if o.unpack {
-		return exit(s, unpackTo(out, input))
+		return exit(s, office.Unpack(out, input))
 	}
 	err = o.read(input, s)
 	if err != nil && o.name == warming { // the log must contain nothing of a file
@@ -196,9 +197,9 @@ func exit(s *textio.Sink, err error) int {
 		return exitScanned
 	case errors.Is(err, textio.ErrContained):
 		return exitContained
-	case errors.Is(err, errLegacy):
+	case errors.Is(err, office.ErrLegacy):
 		return exitLegacy
-	case errors.Is(err, errForeign):
+	case errors.Is(err, office.ErrForeign):
 		return exitForeign
 	}
 	return exitCrash

@@ -5,9 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"kartei/extract/textio"
 	"kartei/test/filetest"
 	"kartei/test/readtest"
 )
@@ -28,31 +26,6 @@ func FuzzReadXML(f *testing.F) {
 func FuzzReadJSON(f *testing.F) {
 	f.Add([]byte(`{"a":["b",1,null,{"c":"\ud83d\ude00"}],"a":true} "d"`))
 	readtest.Fuzz(f, readJSON)
-}
-
-func FuzzReadOffice(f *testing.F) {
-	filetest.Seed(f, "testdata", ".docx", ".xlsx", ".odt", ".ods")
-	readtest.Fuzz(f, readWord, readSheets, readSlides, readODF, readNames)
-}
-
-// FuzzReadOfficeParts mutates the parts of office documents and packs them into
-// an archive afterwards. Mutated archives are hardly ever valid.
-func FuzzReadOfficeParts(f *testing.F) {
-	f.Add(`<w:p><w:r><w:t>a</w:t><w:tab/></w:r></w:p><mc:Fallback><w:t>b</w:t></mc:Fallback>`)
-	f.Add(`<sst><si><t>a</t><rPh><t>b</t></rPh></si></sst>`)
-	f.Add(`<c t="s"><v>0</v></c><c t="inlineStr"><is><t>b</t></is></c>`)
-	f.Add(`<text:p>a<text:s/><text:note><text:p>b</text:p></text:note></text:p><text:tracked-changes/>`)
-	f.Fuzz(func(t *testing.T, part string) {
-		content := filetest.Zip(t, entry{"META-INF/manifest.xml", part}, entry{"word/document.xml", part},
-			entry{"xl/workbook.xml", part},
-			entry{"xl/sharedStrings.xml", part}, entry{"xl/worksheets/sheet1.xml", part}, entry{"ppt/slides/slide1.xml", part},
-			entry{"content.xml", part}, entry{"docProps/core.xml", part}, entry{"meta.xml", part})
-		for _, r := range []textio.ReadFunc{readWord, readSheets, readSlides, readODF} {
-			if text, _ := readtest.Text(t, r, content, 4096); !utf8.ValidString(text) {
-				t.Errorf("%q", text)
-			}
-		}
-	})
 }
 
 // PDFs are read in a child. No content is an error or crashes the child.

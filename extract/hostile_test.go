@@ -248,7 +248,7 @@ func overlapping(t *testing.T, n int) []byte {
 }
 
 func manyEntries(t *testing.T) []byte {
-	many := make([]entry, maxEntries+1)
+	many := make([]entry, 20_001)
 	for i := range many {
 		many[i][0] = "a"
 	}

@@ -10,6 +10,7 @@ import (
 	"kartei/extract/filetype"
 	"kartei/extract/legacy"
 	"kartei/extract/mail"
+	"kartei/extract/office"
 	"kartei/extract/pdf"
 	"kartei/extract/picture"
 	"kartei/extract/textio"
@@ -20,24 +21,24 @@ import (
 var readers = map[string]textio.ReadFunc{
 	"application/pdf": pdf.Read,
 
-	filetype.OOXML + "wordprocessingml.document":                 readWord,
-	filetype.OOXML + "wordprocessingml.template":                 readWord,
-	filetype.OOXML + "spreadsheetml.sheet":                       readSheets,
-	filetype.OOXML + "spreadsheetml.template":                    readSheets,
-	filetype.OOXML + "presentationml.presentation":               readSlides,
-	filetype.OOXML + "presentationml.template":                   readSlides,
-	filetype.OOXML + "presentationml.slideshow":                  readSlides,
-	"application/vnd.ms-word.document.macroenabled.12":           readWord,
-	"application/vnd.ms-excel.sheet.macroenabled.12":             readSheets,
-	"application/vnd.ms-powerpoint.presentation.macroenabled.12": readSlides,
+	filetype.OOXML + "wordprocessingml.document":                 office.Word,
+	filetype.OOXML + "wordprocessingml.template":                 office.Word,
+	filetype.OOXML + "spreadsheetml.sheet":                       office.Sheets,
+	filetype.OOXML + "spreadsheetml.template":                    office.Sheets,
+	filetype.OOXML + "presentationml.presentation":               office.Slides,
+	filetype.OOXML + "presentationml.template":                   office.Slides,
+	filetype.OOXML + "presentationml.slideshow":                  office.Slides,
+	"application/vnd.ms-word.document.macroenabled.12":           office.Word,
+	"application/vnd.ms-excel.sheet.macroenabled.12":             office.Sheets,
+	"application/vnd.ms-powerpoint.presentation.macroenabled.12": office.Slides,
 
-	filetype.ODF + "text":                  readODF,
-	filetype.ODF + "text-template":         readODF,
-	filetype.ODF + "spreadsheet":           readODF,
-	filetype.ODF + "spreadsheet-template":  readODF,
-	filetype.ODF + "presentation":          readODF,
-	filetype.ODF + "presentation-template": readODF,
-	filetype.ODF + "graphics":              readODF,
+	filetype.ODF + "text":                  office.OpenDocument,
+	filetype.ODF + "text-template":         office.OpenDocument,
+	filetype.ODF + "spreadsheet":           office.OpenDocument,
+	filetype.ODF + "spreadsheet-template":  office.OpenDocument,
+	filetype.ODF + "presentation":          office.OpenDocument,
+	filetype.ODF + "presentation-template": office.OpenDocument,
+	filetype.ODF + "graphics":              office.OpenDocument,
 
 	"application/msword":            legacy.Word,
 	"application/vnd.ms-excel":      legacy.Excel,
@@ -53,7 +54,7 @@ var readers = map[string]textio.ReadFunc{
 	"application/xml":           readXML,
 	"application/json":          readJSON,
 	"message/rfc822":            mail.Read,
-	"application/zip":           readNames,
+	"application/zip":           office.Names,
 }
 
 // drawings draw the types of files that people look at. SVG and HTML are never among

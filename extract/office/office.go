@@ -1,4 +1,5 @@
-package extract
+// Package office owns what office documents and archives hold: their texts, and their files and sheets one by one.
+package office
 
 import (
 	"archive/zip"
@@ -271,9 +272,9 @@ func (a *archive) drawn(folder string) (files []*zip.File) {
 	return files
 }
 
-// readWord reads a text document, with its notes, comments, headers, footers and
+// Word reads a text document, with its notes, comments, headers, footers and
 // drawings.
-func readWord(in *textio.Input, out *textio.Sink) error {
+func Word(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -294,8 +295,8 @@ func readWord(in *textio.Input, out *textio.Sink) error {
 	return a.readAll(out, a.runs(out), append(files, a.drawn("word")...)...)
 }
 
-// readSlides reads a presentation, with its notes, drawings and comments.
-func readSlides(in *textio.Input, out *textio.Sink) error {
+// Slides reads a presentation, with its notes, drawings and comments.
+func Slides(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -308,9 +309,9 @@ func readSlides(in *textio.Input, out *textio.Sink) error {
 	return a.readAll(out, a.runs(out), slides...)
 }
 
-// readSheets reads a workbook: the names of its sheets, then each row as a
+// Sheets reads a workbook: the names of its sheets, then each row as a
 // line, then drawings and comments.
-func readSheets(in *textio.Input, out *textio.Sink) error {
+func Sheets(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -376,9 +377,9 @@ func (a *archive) sharedTexts(f *zip.File) ([]string, error) {
 	return texts, err
 }
 
-// readODF reads an OpenDocument file (ISO/IEC 26300): its paragraphs and
+// OpenDocument reads an OpenDocument file (ISO/IEC 26300): its paragraphs and
 // headings, without text that was deleted under change tracking.
-func readODF(in *textio.Input, out *textio.Sink) error {
+func OpenDocument(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err
@@ -448,8 +449,8 @@ func readODF(in *textio.Input, out *textio.Sink) error {
 	})
 }
 
-// readNames reads the names of an archive's entries, and nothing inside of them.
-func readNames(in *textio.Input, out *textio.Sink) error {
+// Names reads the names of an archive's entries, and nothing inside of them.
+func Names(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
 		return err

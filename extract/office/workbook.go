@@ -1,4 +1,4 @@
-package extract
+package office
 
 import (
 	"archive/zip"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/extract/bundle"
 	"kartei/extract/textio"
 )
 
@@ -75,7 +76,7 @@ type sheetOf struct {
 }
 
 // workbook writes the sheets of a workbook, each as a part.
-func (a *archive) workbook(main, name string, p *packer) error {
+func (a *archive) workbook(main, name string, p *bundle.Writer) error {
 	w := &workbook{archive: a}
 	list, err := w.sheets(main)
 	if err != nil {
@@ -96,18 +97,18 @@ func (a *archive) workbook(main, name string, p *packer) error {
 		}
 	}
 	for _, s := range list {
-		part := Part{Name: name, Sheet: s.name}
+		part := bundle.Part{Name: name, Sheet: s.name}
 		switch {
 		case files[s.id] == nil: // a chart
 			continue
 		case s.hidden:
-			part.LeftOut = Hidden
+			part.LeftOut = bundle.Hidden
 		default:
-			if part.Content, err = w.encoded(files[s.id], p.left); err != nil {
+			if part.Content, err = w.encoded(files[s.id], p.Left()); err != nil {
 				return err
 			}
 		}
-		if err := p.add(part); err != nil {
+		if err := p.Add(part); err != nil {
 			return err
 		}
 	}
@@ -212,7 +213,7 @@ func (w *workbook) encoded(f *zip.File, limit int) ([]byte, error) {
 	var out bytes.Buffer
 	encode := json.NewEncoder(&out)
 	encode.SetEscapeHTML(false)
-	err = w.rows(f, merges, func(r Row) error {
+	err = w.rows(f, merges, func(r bundle.Row) error {
 		if err := encode.Encode(r); err != nil {
 			return err
 		}
@@ -226,7 +227,7 @@ func (w *workbook) encoded(f *zip.File, limit int) ([]byte, error) {
 
 // lines writes each row of a sheet as a line.
 func (w *workbook) lines(f *zip.File, out *textio.Sink) error {
-	return w.rows(f, nil, func(r Row) error {
+	return w.rows(f, nil, func(r bundle.Row) error {
 		for _, cell := range r.Cells {
 			out.Text(strings.ReplaceAll(cell, "\n", " ") + "\t")
 		}
@@ -235,7 +236,7 @@ func (w *workbook) lines(f *zip.File, out *textio.Sink) error {
 }
 
 // rows passes on the rows of a sheet that have a cell with a text.
-func (w *workbook) rows(f *zip.File, merges map[int][]mergedCells, emit func(Row) error) error {
+func (w *workbook) rows(f *zip.File, merges map[int][]mergedCells, emit func(bundle.Row) error) error {
 	r := &sheetReader{workbook: w, merges: merges, emit: emit, open: map[int]spread{}}
 	s := skipper{names: []string{"rPh"}} // the reading of Japanese characters
 	return w.each(f, func(token xml.Token) error {
@@ -257,8 +258,8 @@ type sheetReader struct {
 	*workbook
 	merges map[int][]mergedCells
 	open   map[int]spread
-	emit   func(Row) error
-	row    Row
+	emit   func(bundle.Row) error
+	row    bundle.Row
 	column int
 	kind   string
 	style  int
@@ -277,7 +278,7 @@ func (r *sheetReader) take(token xml.Token) error {
 			if n, err := strconv.Atoi(textio.Attribute(t, "r")); err == nil && n >= next {
 				next = n
 			}
-			r.row, r.column = Row{Number: next}, -1
+			r.row, r.column = bundle.Row{Number: next}, -1
 		case "c":
 			r.column++
 			if column, _ := cellAt(textio.Attribute(t, "r")); column > r.column {
