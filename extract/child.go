@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"kartei/extract/drawing"
 	"kartei/extract/office"
 	"kartei/extract/pdf"
+	"kartei/extract/sandbox"
 	"kartei/extract/textio"
 )
 
@@ -42,8 +42,6 @@ const (
 	exitBroken    = 22
 	exitInflated  = 23
 	exitUsage     = 24
-	exitTime      = 25
-	exitMemory    = 26
 	exitCrash     = 27
 	exitOpen      = 28 // not confined
 	exitUnread    = 29 // no reader for this form of the type
@@ -55,9 +53,14 @@ const (
 
 var reasons = map[int]Reason{
 	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
-	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined, exitUnread: Unsupported,
+	exitCrash: Crashed, exitOpen: Unconfined, exitUnread: Unsupported,
 	exitScanned: Scanned, exitContained: Contained,
 	exitLegacy: Legacy, exitForeign: Foreign,
+}
+
+// causes are the reasons of children that did not end with an exit code of theirs.
+var causes = map[sandbox.Cause]Reason{
+	sandbox.Crash: Crashed, sandbox.OutOfTime: OutOfTime, sandbox.OutOfMemory: OutOfMemory,
 }
 
 // Child runs a command line of an Extractor, and exits. It returns if the
@@ -129,7 +132,9 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	o, err := parseOrder(args)
 	var missing []error
 	if err == nil {
-		missing, err = confine(o)
+		missing, err = sandbox.Confine(sandbox.Rights{
+			Memory: o.limits.Memory, Time: o.limits.Time, Folder: o.cache, Fills: o.name == warming,
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "kartei extract:", err)
@@ -203,25 +208,4 @@ func exit(s *textio.Sink, err error) int {
 		return exitForeign
 	}
 	return exitCrash
-}
-
-// ended returns the reason for the end of a child that was not stopped. Go
-// reports on standard error that memory ran out; the kernel just kills.
-func ended(state *os.ProcessState, errs []byte, limit time.Duration) int {
-	switch {
-	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
-		return state.ExitCode()
-	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs,
-		[]byte("cannot allocate memory")), hitRuntime(errs):
-		return exitMemory
-	}
-	return signalled(state, limit)
-}
-
-// hitRuntime reports whether a fault ended Go's own runtime. A reader's nil
-// pointer is a panic instead, whose report begins otherwise. The garbage
-// collector of Go 1.26 does not check whether it got memory for a queue of
-// spans. So it faults in about one of ten children that run out of memory.
-func hitRuntime(errs []byte) bool {
-	return bytes.HasPrefix(errs, []byte("SIGSEGV: segmentation violation\nPC="))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kartei/extract/filetype"
+	"kartei/extract/sandbox"
 	"kartei/test/filetest"
 )
 
@@ -442,11 +443,11 @@ func TestCacheIsFilledLater(t *testing.T) {
 func TestCutText(t *testing.T) {
 	const text = "a ü\t€\n\n𝄞 é\nb"
 	for limit := range len(text) + 1 {
-		got := tidied([]byte(text), limit, exitDone)
+		got := tidied(sandbox.End{Wrote: []byte(text)}, limit)
 		if !strings.HasPrefix(text, got.Body) || strings.TrimSpace(got.Body) != got.Body || got.Cut != (limit < len(text)) {
 			t.Errorf("at %d bytes: %+v", limit, got)
 		}
-		if again := tidied([]byte(got.Body), limit, exitDone); again.Body != got.Body {
+		if again := tidied(sandbox.End{Wrote: []byte(got.Body)}, limit); again.Body != got.Body {
 			t.Errorf("at %d bytes, tidied again: %+v", limit, again)
 		}
 	}

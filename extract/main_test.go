@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net"
 	"os"
 	"strings"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": fillMemory, "test/loop": loop, "test/panic": panicking, "test/output": flood,
 		"test/surroundings": tryForbidden,
-		"test/family":       showProcess, "test/idle": idle,
+		"test/idle":         idle,
 	} {
 		readers[name] = read
 	}
@@ -34,8 +33,6 @@ func TestMain(m *testing.M) {
 			return nil, read(in, textio.NewSink(io.Discard, 0))
 		}
 	}
-	maps.Copy(readers, systemReaders)
-	runWithout(os.Args)
 	Child(os.Args)
 	os.Exit(m.Run())
 }
@@ -116,10 +113,4 @@ func permission(err error) error {
 		return err
 	}
 	return nil
-}
-
-// showProcess writes the id of its process and never ends.
-func showProcess(in *textio.Input, out *textio.Sink) error {
-	fmt.Fprintf(os.Stdout, "%d\n", os.Getpid())
-	return loop(in, out)
 }

@@ -19,27 +19,24 @@ const (
 // of a workbook. Its text is not cleaned, because files have many encodings. An error comes
 // from ctx, from reading r or from starting a process, as in Within.
 func (x *Extractor) Unpack(ctx context.Context, organization int64, r io.Reader) ([]bundle.Part, Reason, error) {
-	if err := x.slots.enter(ctx, organization); err != nil {
+	if err := x.slots.Enter(ctx, organization); err != nil {
 		return nil, "", err
 	}
-	defer x.slots.leave(organization)
+	defer x.slots.Leave(organization)
 	t := x.reading(unpacking, "", x.options.Time)
 	t.output = bundle.MaxSize + 1
-	e, err := x.runOn(ctx, r, t)
+	e, err := x.run(ctx, r, t)
 	if err != nil {
 		return nil, "", err
 	}
-	reason, known := reasons[e.code]
-	if !known {
-		reason = Crashed
-	}
-	if len(e.wrote) > bundle.MaxSize {
+	reason := reasonOf(e)
+	if len(e.Wrote) > bundle.MaxSize {
 		reason = Inflated
 	}
 	if reason != Complete {
 		return nil, reason, nil
 	}
-	parts, err := bundle.Parse(e.wrote)
+	parts, err := bundle.Parse(e.Wrote)
 	if err != nil {
 		return nil, Crashed, nil
 	}

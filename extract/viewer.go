@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/extract/drawing"
+	"kartei/extract/sandbox"
 )
 
 // Viewer draws pages of files and reads their texts, for people who look at
@@ -21,7 +22,7 @@ import (
 type Viewer struct {
 	reader *Extractor
 	limit  time.Duration // processor time for one page
-	slots  *slots
+	slots  *sandbox.Slots
 	kept   *shelf
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -69,7 +70,7 @@ func (x *Extractor) NewViewer() *Viewer {
 	v := &Viewer{
 		reader:  x,
 		limit:   drawTime,
-		slots:   newSlots(x.options.Parallel),
+		slots:   sandbox.NewSlots(x.options.Parallel),
 		kept:    newShelf(),
 		flights: map[string]*flight{},
 		waiting: map[int64]int{},
@@ -143,10 +144,10 @@ func (v *Viewer) with(ctx context.Context, f File, t task, do func(task, io.Read
 	if err != nil {
 		return err
 	}
-	if err := v.slots.enter(ctx, f.Organization); err != nil {
+	if err := v.slots.Enter(ctx, f.Organization); err != nil {
 		return err
 	}
-	defer v.slots.leave(f.Organization)
+	defer v.slots.Leave(f.Organization)
 	file, err := f.Open(ctx)
 	if err != nil {
 		return err
@@ -180,7 +181,7 @@ func (v *Viewer) draw(ctx context.Context, f File, s drawing.Sheet) (page *Page,
 		wall: drawWall, output: drawing.MaxEncoded,
 	}
 	err = v.with(ctx, f, t, func(t task, file io.Reader) error {
-		e, err := v.reader.runOn(ctx, file, t)
+		e, err := v.reader.run(ctx, file, t)
 		if err != nil {
 			return err
 		}
@@ -196,19 +197,15 @@ func withoutPicture(number int, reason Reason) *Page {
 }
 
 // pageOf returns the page that a child drew, or the reason why there is none.
-func pageOf(e end, number int) *Page {
-	reason, known := reasons[e.code]
-	if e.code == exitDone {
-		page, err := drawing.Parse(e.wrote, number)
-		if err == nil {
-			return &Page{Page: *page}
-		}
-		known = false
+func pageOf(e sandbox.End, number int) *Page {
+	if e.Code != exitDone {
+		return withoutPicture(number, reasonOf(e))
 	}
-	if !known {
-		reason = Crashed
+	page, err := drawing.Parse(e.Wrote, number)
+	if err != nil {
+		return withoutPicture(number, Crashed)
 	}
-	return withoutPicture(number, reason)
+	return &Page{Page: *page}
 }
 
 // flight is a drawing that runs, or waits for its slot.

@@ -1,4 +1,4 @@
-package extract
+package sandbox
 
 import (
 	"errors"
@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// root is a child's working directory.
+	// root is the working directory of a process.
 	root = "/"
-	// wallTimes is the limit on the real time of a child, as a multiple of
-	// Limits.Time. The child has low priority, and it waits for the sender of
+	// WallTimes is the limit on the real time of a process, as a multiple of its
+	// processor time. The process has low priority, and it waits for the sender of
 	// the file.
-	wallTimes = 5
+	WallTimes = 5
 )
 
 // attributes make a child die with this process, and give it a process group of
@@ -35,34 +35,34 @@ func attributes() *syscall.SysProcAttr {
 // than most texts.
 func giveWay(child *os.Process) { _ = unix.Setpriority(unix.PRIO_PGRP, child.Pid, 10) }
 
-// confine drops all rights that reading text does not need, before this process
+// Confine drops all rights that reading a file does not need, before this process
 // reads a byte. Memory is bounded by RLIMIT_DATA, which counts writable memory;
 // RLIMIT_AS would include what Go only reserves. Processor time is counted in
 // whole seconds. missing names what the system does not support.
-func confine(o order) (missing []error, err error) {
+func Confine(r Rights) (missing []error, err error) {
 	if err := closeInherited(); err != nil {
 		return nil, fmt.Errorf("closing inherited descriptors: %w", err)
 	}
 	// The kernel kills children first if memory runs out. An error is ignored.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	seconds := uint64(o.limits.Time.Seconds()) + 1
+	seconds := uint64(r.Time.Seconds()) + 1
 	limits := map[int]uint64{
-		unix.RLIMIT_DATA:   uint64(o.limits.Memory),
+		unix.RLIMIT_DATA:   uint64(r.Memory),
 		unix.RLIMIT_CPU:    seconds,
 		unix.RLIMIT_NOFILE: 32,
 		unix.RLIMIT_CORE:   0,
 	}
 	allowed := []landlock.Rule{}
-	if o.name == warming {
-		if err := os.MkdirAll(o.cache, 0o700); err != nil {
+	if r.Fills {
+		if err := os.MkdirAll(r.Folder, 0o700); err != nil {
 			return nil, err
 		}
-		allowed = append(allowed, landlock.RWDirs(o.cache))
+		allowed = append(allowed, landlock.RWDirs(r.Folder))
 	} else {
 		limits[unix.RLIMIT_FSIZE] = 0
 		signal.Ignore(syscall.SIGXFSZ) // writing fails instead
-		if o.cache != "" {
-			allowed = append(allowed, landlock.RODirs(o.cache).IgnoreIfMissing())
+		if r.Folder != "" {
+			allowed = append(allowed, landlock.RODirs(r.Folder).IgnoreIfMissing())
 		}
 	}
 	for what, limit := range limits {
@@ -134,17 +134,17 @@ func closeFiles(allowed []landlock.Rule) error {
 	return landlock.V11.BestEffort().Restrict(allowed...)
 }
 
-// signalled returns the reason for the end of a child that a signal killed.
+// signalled returns why a signal killed a process.
 // Only the kernel kills one: for its memory, or because it used more processor
 // time than allowed. The earlier signal SIGXCPU has no effect, since Go ignores
 // it.
-func signalled(state *os.ProcessState, limit time.Duration) int {
+func signalled(state *os.ProcessState, limit time.Duration) Cause {
 	status, is := state.Sys().(syscall.WaitStatus)
 	switch {
 	case !is || !status.Signaled() || status.Signal() != syscall.SIGKILL:
-		return exitCrash
+		return Crash
 	case state.UserTime()+state.SystemTime() >= limit:
-		return exitTime
+		return OutOfTime
 	}
-	return exitMemory
+	return OutOfMemory
 }

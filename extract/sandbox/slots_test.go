@@ -1,4 +1,4 @@
-package extract
+package sandbox
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 // for all of them. A free slot goes to the organization with the fewest.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
+		s := NewSlots(2)
 		var in []int64
 		enter := func(ctx context.Context, organization int64) {
 			go func() {
-				if s.enter(ctx, organization) == nil {
+				if s.Enter(ctx, organization) == nil {
 					in = append(in, organization)
 				}
 			}()
@@ -40,20 +40,20 @@ func TestSlots(t *testing.T) {
 		has(1, 1, 2)
 		leave() // organization 3 stops waiting
 		synctest.Wait()
-		s.leave(1)
+		s.Leave(1)
 		synctest.Wait()
 		has(1, 1, 2, 4) // 4 has no slot yet, so it comes first
-		s.leave(4)
+		s.Leave(4)
 		synctest.Wait()
 		has(1, 1, 2, 4) // the last slot is for an organization without any; 1 and 2 have one
-		s.leave(2)
+		s.Leave(2)
 		synctest.Wait()
 		has(1, 1, 2, 4, 2)
-		s.leave(2)
+		s.Leave(2)
 		synctest.Wait()
 		has(1, 1, 2, 4, 2, 1)
-		s.leave(1)
-		s.leave(1)
+		s.Leave(1)
+		s.Leave(1)
 		if s.free != 3 || len(s.running) != 0 || len(s.queue) != 0 {
 			t.Errorf("in the end there are %+v", s)
 		}

@@ -1,12 +1,13 @@
 //go:build linux && (amd64 || arm64)
 
-package extract
+package sandbox
 
 import (
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -21,17 +22,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kartei/door/admin/socket"
-	"kartei/extract/textio"
 )
-
-// systemReaders are test readers that use system calls.
-var systemReaders = map[string]textio.ReadFunc{
-	"test/takenover": compromised, "test/foreign": foreign, "test/descriptors": descriptors,
-}
 
 // compromised acts like a reader that an attacker controls. Each line of the file
 // names an attempt to escape, and its target.
-func compromised(in *textio.Input, out *textio.Sink) error {
+func compromised(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		way, where, _ := strings.Cut(lines.Text(), " ")
@@ -39,7 +34,7 @@ func compromised(in *textio.Input, out *textio.Sink) error {
 		if err := escape(way, where); err != nil {
 			result = "no, " + err.Error()
 		}
-		out.Text(fmt.Sprintf("%s: %s\n", way, result))
+		fmt.Printf("%s: %s\n", way, result)
 	}
 	return lines.Err()
 }
@@ -192,14 +187,15 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	for _, w := range ways {
 		fmt.Fprintf(&script, "%s %s\n", w[0], w[1])
 	}
-	text := textOf(t, Limits{}, script.String(), "test/takenover")
+	e := inChild(t, "takenover", script.String())
+	said := string(e.Wrote)
 	for _, w := range ways {
-		if !strings.Contains("\n"+text.Body, "\n"+w[0]+": no, ") {
+		if !strings.Contains("\n"+said, "\n"+w[0]+": no, ") {
 			t.Errorf("%s: it is not refused", w[0])
 		}
 	}
-	if t.Failed() || strings.Contains(text.Body, "unknown way") {
-		t.Errorf("%s%s", text.Body, text.Reason)
+	if t.Failed() || strings.Contains(said, "unknown way") {
+		t.Errorf("%s%+v", said, e)
 	}
 	if n := reached.Load(); n > 0 {
 		t.Errorf("%d calls and packets arrived", n)
@@ -217,77 +213,15 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 }
 
 // foreign makes a call by its number in another table, the table of x32 programs.
-func foreign(_ *textio.Input, out *textio.Sink) error {
+func foreign(io.Reader) error {
 	unix.Syscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
-	return out.Text("it goes on")
+	fmt.Println("it goes on")
+	return nil
 }
 
 // A call by another table of numbers ends the child.
 func TestForeignCallsEndTheChild(t *testing.T) {
-	if text := textOf(t, Limits{}, "", "test/foreign"); text.Reason != Crashed || text.Body != "" {
-		t.Errorf("%+v", text)
+	if e := inChild(t, "foreign", ""); e.Code != -1 || e.Cause != Crash || len(e.Wrote) > 0 {
+		t.Errorf("%+v", e)
 	}
-}
-
-// On a system that cannot confine a child, Confined returns an error. Texts are
-// then read or not, as Options.Require says.
-func TestUnconfined(t *testing.T) {
-	for _, c := range []struct{ without, want string }{
-		{"", ""}, {"landlock", "Landlock"}, {"seccomp", "seccomp"}, {"landlock,seccomp", "Landlock"},
-	} {
-		t.Run("without "+c.without, func(t *testing.T) {
-			for _, require := range []bool{false, true} {
-				x, err := New(Options{Cache: cache, Require: require, Program: without(t, c.without)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				err = x.Confined(t.Context())
-				if (err == nil) != (c.want == "") ||
-					err != nil && (!errors.Is(err, ErrUnconfined) || !strings.Contains(err.Error(), c.want)) {
-					t.Errorf("%v, want %q", err, c.want)
-				}
-				want := Text{Body: "Guten Tag"}
-				if require && c.want != "" {
-					want = Text{Reason: Unconfined}
-				}
-				if text, err := x.Extract(t.Context(), 1, strings.NewReader("Guten Tag"), "text/plain"); err != nil ||
-					text != want {
-					t.Errorf("require %t: %+v, %v; want %+v", require, text, err, want)
-				}
-			}
-		})
-	}
-}
-
-// without returns a program that behaves like this one on a kernel without some
-// features.
-func without(t *testing.T, what string) string {
-	t.Helper()
-	script := filepath.Join(t.TempDir(), "kartei")
-	text := fmt.Sprintf("#!/bin/sh\nexec '%s' without '%s' \"$@\"\n", os.Args[0], what)
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return script
-}
-
-// runWithout runs the rest of a command line under a filter. The filter refuses
-// calls like a kernel that lacks them.
-func runWithout(args []string) {
-	if len(args) < 4 || args[1] != "without" {
-		return
-	}
-	var list []refusal
-	if strings.Contains(args[2], "landlock") {
-		list = append(list, refusal{unix.SYS_LANDLOCK_CREATE_RULESET, unix.ENOSYS, nil})
-	}
-	if strings.Contains(args[2], "seccomp") {
-		list = append(list, refusal{unix.SYS_SECCOMP, unix.ENOSYS, nil})
-	}
-	err := install(list)
-	if err == nil {
-		err = unix.Exec(args[0], append(args[:1:1], args[3:]...), nil)
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
 }

@@ -1,4 +1,4 @@
-package extract
+package sandbox
 
 import (
 	"context"
@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// slots bound how many children run at the same time. The last slot is only for
+// Slots bound how many processes run at the same time. The last slot is only for
 // an organization that has none running. A file may take a minute, so a few
 // files of one organization would block all others.
-type slots struct {
+type Slots struct {
 	mu      sync.Mutex
 	free    int
-	running map[int64]int // children by organization; none is 0
+	running map[int64]int // processes by organization; none is 0
 	queue   []*applicant  // the queue, first come first served
 }
 
@@ -22,12 +22,12 @@ type applicant struct {
 	granted      chan struct{}
 }
 
-// newSlots returns slots for a number of children of one organization, and one
+// NewSlots returns slots for a number of processes of one organization, and one
 // more.
-func newSlots(n int) *slots { return &slots{free: n + 1, running: map[int64]int{}} }
+func NewSlots(n int) *Slots { return &Slots{free: n + 1, running: map[int64]int{}} }
 
-// enter waits for a slot; leave returns it.
-func (s *slots) enter(ctx context.Context, organization int64) error {
+// Enter waits for a slot. Its error comes from ctx. Leave returns the slot.
+func (s *Slots) Enter(ctx context.Context, organization int64) error {
 	a := &applicant{organization, make(chan struct{})}
 	s.mu.Lock()
 	s.queue = append(s.queue, a)
@@ -48,13 +48,14 @@ func (s *slots) enter(ctx context.Context, organization int64) error {
 	return ctx.Err()
 }
 
-func (s *slots) leave(organization int64) {
+// Leave returns a slot that Enter gave.
+func (s *Slots) Leave(organization int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.giveBack(organization)
 }
 
-func (s *slots) giveBack(organization int64) {
+func (s *Slots) giveBack(organization int64) {
 	s.free++
 	if s.running[organization]--; s.running[organization] == 0 {
 		delete(s.running, organization)
@@ -64,7 +65,7 @@ func (s *slots) giveBack(organization int64) {
 
 // grant gives free slots to waiting applicants, first to the organization with
 // the fewest.
-func (s *slots) grant() {
+func (s *Slots) grant() {
 	for s.free > 0 && len(s.queue) > 0 {
 		next := 0
 		for i, a := range s.queue {

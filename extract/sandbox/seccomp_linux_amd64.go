@@ -1,4 +1,4 @@
-package extract
+package sandbox
 
 import "golang.org/x/sys/unix"
 
