@@ -34,28 +34,30 @@ const (
 	preferred = "prefer"  // read texts nevertheless
 )
 
-// Exit codes of a child. Go itself ends programs with 1 and 2.
+// The exit codes of a child beside those of outcomes. Go itself ends programs with 1 and 2.
 const (
-	exitDone      = 0
-	exitCut       = 20
-	exitEncrypted = 21
-	exitBroken    = 22
-	exitInflated  = 23
-	exitUsage     = 24
-	exitCrash     = 27
-	exitOpen      = 28 // not confined
-	exitUnread    = 29 // no reader for this form of the type
-	exitScanned   = 30
-	exitContained = 31
-	exitLegacy    = 32
-	exitForeign   = 33
+	exitDone  = 0
+	exitCut   = 20
+	exitUsage = 24
+	exitCrash = 27
+	exitOpen  = 28 // not confined
 )
 
-var reasons = map[int]Reason{
-	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
-	exitCrash: Crashed, exitOpen: Unconfined, exitUnread: Unsupported,
-	exitScanned: Scanned, exitContained: Contained,
-	exitLegacy: Legacy, exitForeign: Foreign,
+// outcomes are the errors of readers, their exit codes, and their reasons. The first that
+// fits counts.
+var outcomes = []struct {
+	err    error
+	code   int
+	reason Reason
+}{
+	{textio.ErrEncrypted, 21, Encrypted},
+	{textio.ErrInflated, 23, Inflated},
+	{textio.ErrBroken, 22, Broken},
+	{textio.ErrUnsupported, 29, Unsupported},
+	{textio.ErrScanned, 30, Scanned},
+	{textio.ErrContained, 31, Contained},
+	{office.ErrLegacy, 32, Legacy},
+	{office.ErrForeign, 33, Foreign},
 }
 
 // causes are the reasons of children that did not end with an exit code of theirs.
@@ -184,28 +186,36 @@ func drawTo(out io.Writer, draw drawing.Func, in *textio.Input, s drawing.Sheet)
 	return err
 }
 
+// exit returns the exit code for the error of a reader.
 func exit(s *textio.Sink, err error) int {
 	switch {
 	case s.Err() == textio.ErrFull:
 		return exitCut
 	case err == nil:
 		return exitDone
-	case errors.Is(err, textio.ErrEncrypted):
-		return exitEncrypted
-	case errors.Is(err, textio.ErrInflated):
-		return exitInflated
-	case errors.Is(err, textio.ErrBroken):
-		return exitBroken
-	case errors.Is(err, textio.ErrUnsupported):
-		return exitUnread
-	case errors.Is(err, textio.ErrScanned):
-		return exitScanned
-	case errors.Is(err, textio.ErrContained):
-		return exitContained
-	case errors.Is(err, office.ErrLegacy):
-		return exitLegacy
-	case errors.Is(err, office.ErrForeign):
-		return exitForeign
+	}
+	for _, o := range outcomes {
+		if errors.Is(err, o.err) {
+			return o.code
+		}
 	}
 	return exitCrash
+}
+
+// reasonOf returns the reason that a child gave for its end, or the cause of it.
+func reasonOf(e sandbox.End) Reason {
+	switch e.Code {
+	case exitDone, exitCut:
+		return Complete
+	case exitOpen:
+		return Unconfined
+	case exitCrash:
+		return Crashed
+	}
+	for _, o := range outcomes {
+		if e.Code == o.code {
+			return o.reason
+		}
+	}
+	return causes[e.Cause]
 }

@@ -333,14 +333,6 @@ func (x *Extractor) run(ctx context.Context, file io.Reader, t task) (sandbox.En
 	}, file)
 }
 
-// reasonOf returns the reason that a child gave for its end, or the cause of it.
-func reasonOf(e sandbox.End) Reason {
-	if reason, known := reasons[e.Code]; known {
-		return reason
-	}
-	return causes[e.Cause]
-}
-
 // why returns the first line of a child's standard error, or else the reason.
 // It must be used only if the child has read no file, since the log must
 // contain nothing of a file.

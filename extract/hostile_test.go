@@ -330,67 +330,6 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-func TestBrokenPDFs(t *testing.T) {
-	thousands := make([]string, 10_000)
-	for i := range thousands {
-		thousands[i] = fmt.Sprintf("Seite %d", i+1)
-	}
-	for _, c := range []struct {
-		name    string
-		content []byte
-		says    string
-		reasons []Reason
-	}{
-		{
-			"pages that lie within themselves",
-			filetest.PDFObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 5/Kids[2 0 R 2 0 R 1 0 R]>>"),
-			"",
-			[]Reason{Broken},
-		},
-		{"a page that is its own content", filetest.PDFObjects("", "<</Type/Catalog/Pages 2 0 R>>",
-			"<</Type/Pages/Count 1/Kids[3 0 R]>>",
-			"<</Type/Page/Parent 3 0 R/MediaBox[0 0 9 9]/Contents 3 0 R>>"), "", []Reason{Broken, Complete}},
-		{
-			"a table of objects that follows itself",
-			bytes.Replace(filetest.PDF("a"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Prev 9"), 1),
-			"",
-			[]Reason{Broken, Complete},
-		},
-		{"a form that shows itself", filetest.PDFObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
-			"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Contents 5 0 R>>",
-			"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Length 4>>\nstream\n/A Do /A Do\nendstream",
-			"<</Length 5>>\nstream\n/A Do\nendstream"), "", []Reason{Broken, Complete, OutOfMemory, OutOfTime}},
-		{
-			"a billion pages",
-			filetest.PDFObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1000000000/Kids[]>>"),
-			"",
-			[]Reason{Broken, OutOfTime, OutOfMemory},
-		},
-		{"10,000 pages", filetest.PDF(thousands...), "Seite 10000", []Reason{Complete}},
-		{
-			"no table of objects",
-			bytes.Replace(filetest.PDF("Hallo"), []byte("startxref"), []byte("startyref"), 1),
-			"Hallo",
-			[]Reason{Complete},
-		},
-		{"cut in the middle", filetest.PDF(thousands...)[:900_000], "", []Reason{Broken}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			text := textOf(t, Limits{Time: 40 * time.Second}, string(c.content), "application/pdf")
-			if !strings.Contains(text.Body, c.says) {
-				t.Errorf("%q is missing in %.200q", c.says, text.Body)
-			}
-			for _, r := range c.reasons {
-				if text.Reason == r {
-					return
-				}
-			}
-			t.Errorf("%q, want one of %q", text.Reason, c.reasons)
-		})
-	}
-}
-
 // A wrong checksum is found at the end of the entry; text before it stays.
 func TestDamagedArchive(t *testing.T) {
 	content := filetest.Word(t, "<w:p><w:r><w:t>Hallo</w:t></w:r></w:p>")
