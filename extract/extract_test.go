@@ -48,7 +48,7 @@ const (
 	ods  = filetype.ODF + "spreadsheet"
 )
 
-func sniff(t testing.TB, types filetype.Set, content []byte, declared string) filetype.Verdict {
+func sniff(t testing.TB, types filetype.Allowlist, content []byte, declared string) filetype.Verdict {
 	t.Helper()
 	v, err := types.Sniff(bytes.NewReader(content), int64(len(content)), declared)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestFolder(t *testing.T) {
 	if folder == "" {
 		t.Skip("KARTEI_EXTRACT_FOLDER names no folder")
 	}
-	types := filetype.Set{}
+	types := filetype.Allowlist{}
 	for _, name := range filetype.Known() {
 		types[name] = true
 	}
@@ -60,7 +60,7 @@ func TestFolder(t *testing.T) {
 }
 
 // readFile reads a file under the type of its extension.
-func readFile(t *testing.T, x *Extractor, types filetype.Set, path string) (contentType, outcome, body string, err error) {
+func readFile(t *testing.T, x *Extractor, types filetype.Allowlist, path string) (contentType, outcome, body string, err error) {
 	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
 	for _, name := range filetype.Known() { // in their order: several have the extension of plain text
 		if fit := filetype.Endings(name); fit[0] == ending || contentType == "" && slices.Contains(fit, ending) {

@@ -104,7 +104,7 @@ type Instance struct {
 	logPages   atomic.Int64 // that SQLite's write-ahead log was given
 	violations func(directive string)
 	limits     *limit.Ledger
-	types      filetype.Set
+	types      filetype.Allowlist
 	receiver   *upload.Receiver
 	notices    *notify.Center
 	jobs       *job.Runner

@@ -42,7 +42,7 @@ const headSize = 4096
 // type is allowed. It reads a bounded amount, whatever the content is: the
 // head, the tail and 4 MiB of an archive's directory. Its errors come from
 // reading r.
-func (t Set) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
+func (t Allowlist) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
 	k := find(declared)
 	if k == nil {
 		return Verdict{Refusal: NotAllowed}, nil
@@ -65,7 +65,7 @@ func (t Set) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error
 
 // within returns the type of a file that is of another type than its ending says, if programs
 // write such files: old ones write RTF into a .doc, and Word opens it.
-func (t Set) within(k *kind, found string) (string, Refusal) {
+func (t Allowlist) within(k *kind, found string) (string, Refusal) {
 	for _, name := range insteadOf[k.name] {
 		if is := find(name); t[is.name] && slices.Contains(is.detectedAs, found) {
 			return is.name, Allowed

@@ -31,7 +31,7 @@ const (
 	elf       = "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00>\x00"
 )
 
-func sniff(t testing.TB, types Set, content []byte, declared string) Verdict {
+func sniff(t testing.TB, types Allowlist, content []byte, declared string) Verdict {
 	t.Helper()
 	v, err := types.Sniff(bytes.NewReader(content), int64(len(content)), declared)
 	if err != nil {

@@ -164,14 +164,14 @@ func Known() []string {
 	return names
 }
 
-// Set is the kinds of files that are allowed.
-type Set map[string]bool
+// Allowlist is the kinds of files that are allowed.
+type Allowlist map[string]bool
 
 // Allow returns the types of the given names. Without names it returns the
 // standard ones: PDF, office formats without macros and the legacy ones, plain
 // text, CSV, RTF, images, e-mail, XML, JSON and ZIP.
-func Allow(names ...Name) Set {
-	t := Set{}
+func Allow(names ...Name) Allowlist {
+	t := Allowlist{}
 	for _, n := range names {
 		if k := find(string(n)); k != nil {
 			t[k.name] = true
@@ -188,7 +188,7 @@ func Allow(names ...Name) Set {
 }
 
 // Names returns the types in the order in which they are listed.
-func (t Set) Names() (names []string) {
+func (t Allowlist) Names() (names []string) {
 	for _, k := range kinds {
 		if t[k.name] {
 			names = append(names, k.name)
@@ -199,7 +199,7 @@ func (t Set) Names() (names []string) {
 
 // Declared returns the media type under which a file of a declared type is
 // stored, and whether it is allowed.
-func (t Set) Declared(declared string) (name string, allowed bool) {
+func (t Allowlist) Declared(declared string) (name string, allowed bool) {
 	k := find(declared)
 	if k == nil {
 		return "", false

@@ -30,7 +30,7 @@ func Draw(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	if err != nil {
 		return nil, textio.ErrBroken
 	}
-	d := rendering{
+	d := canvas{
 		Pdfium: f.Pdfium,
 		ref:    requests.Page{ByReference: &opened.ref},
 		notes:  opened.notes,
@@ -52,8 +52,8 @@ func Draw(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	return d.page, nil
 }
 
-// rendering is a page of a PDF that is drawn.
-type rendering struct {
+// canvas is a page of a PDF that is drawn.
+type canvas struct {
 	pdfium.Pdfium
 	ref   requests.Page
 	notes []note
@@ -65,7 +65,7 @@ type rendering struct {
 
 // measure computes the size of the picture, and where the points of the page
 // are on it. The page may be rotated and cropped.
-func (d *rendering) measure(dpi float64) error {
+func (d *canvas) measure(dpi float64) error {
 	width, err := d.FPDF_GetPageWidthF(&requests.FPDF_GetPageWidthF{Page: d.ref})
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (d *rendering) measure(dpi float64) error {
 const white = 0xffffffff
 
 // render draws the page. The picture is memory of PDFium.
-func (d *rendering) render() (*image.RGBA, error) {
+func (d *canvas) render() (*image.RGBA, error) {
 	w, h := d.page.Width, d.page.Height
 	bitmap, err := d.FPDFBitmap_Create(&requests.FPDFBitmap_Create{Width: w, Height: h, Alpha: 1})
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *rendering) render() (*image.RGBA, error) {
 
 // read reads the text of the page with the place of each character, in the same
 // form as a Sink writes it. So the words that are found are those in the index.
-func (d *rendering) read() error {
+func (d *canvas) read() error {
 	text, err := d.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: d.ref})
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (d *rendering) read() error {
 	return nil
 }
 
-func (d *rendering) char(text references.FPDF_TEXTPAGE, i int) (rune, error) {
+func (d *canvas) char(text references.FPDF_TEXTPAGE, i int) (rune, error) {
 	c, err := d.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: text, Index: i})
 	if err != nil {
 		return 0, err
@@ -183,7 +183,7 @@ func (d *rendering) char(text references.FPDF_TEXTPAGE, i int) (rune, error) {
 
 // box returns the place of a character in the picture. It is empty if the
 // character is outside.
-func (d *rendering) box(text references.FPDF_TEXTPAGE, i int) drawing.Box {
+func (d *canvas) box(text references.FPDF_TEXTPAGE, i int) drawing.Box {
 	b, err := d.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: text, Index: i})
 	if err != nil {
 		return drawing.Box{}
@@ -195,7 +195,7 @@ func (d *rendering) box(text references.FPDF_TEXTPAGE, i int) drawing.Box {
 }
 
 // boxOf returns a rectangle of the page in the picture.
-func (d *rendering) boxOf(r structs.FPDF_FS_RECTF) drawing.Box {
+func (d *canvas) boxOf(r structs.FPDF_FS_RECTF) drawing.Box {
 	at := func(x, y float32) (float64, float64) {
 		return d.x[0]*float64(x) + d.x[1]*float64(y) + d.x[2], d.y[0]*float64(x) + d.y[1]*float64(y) + d.y[2]
 	}

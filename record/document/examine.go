@@ -37,7 +37,7 @@ func (w *work) identify(file blob.Reader) error {
 // notAsSaid returns the words for a file whose content is not of the declared
 // type. They name the actual type if it is known. If that type is not accepted
 // either, they do not advise another upload.
-func notAsSaid(types filetype.Set, declared, found string) i18n.Text {
+func notAsSaid(types filetype.Allowlist, declared, found string) i18n.Text {
 	if found == filetype.Polyglot {
 		return "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted."
 	}

@@ -86,7 +86,7 @@ type Maker struct {
 	Clock clock.Clock
 	Store blob.Store
 	// Types are the allowed types.
-	Types filetype.Set
+	Types filetype.Allowlist
 	// Extractor reads texts.
 	Extractor *extract.Extractor
 	// Scanner is nil if none is configured. Otherwise no file becomes a
