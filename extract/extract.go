@@ -186,7 +186,7 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 }
 
 // Within reads the text of an organization's file, whose type must be one of
-// Verdict.Type. It uses at most the given processor time, and returns how much
+// filetype.Verdict.Type. It uses at most the given processor time, and returns how much
 // it used. Within returns ErrFilling before it reads r. It waits while too many
 // children run. If the file makes its reader fail in any way, the result is a
 // Text.Reason. An error comes from ctx, from reading r or from starting a
