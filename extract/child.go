@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"kartei/extract/drawing"
+	"kartei/extract/office"
+	"kartei/extract/pdf"
+	"kartei/extract/sandbox"
 	"kartei/extract/textio"
 )
 
@@ -31,30 +34,35 @@ const (
 	preferred = "prefer"  // read texts nevertheless
 )
 
-// Exit codes of a child. Go itself ends programs with 1 and 2.
+// The exit codes of a child beside those of outcomes. Go itself ends programs with 1 and 2.
 const (
-	exitDone      = 0
-	exitCut       = 20
-	exitEncrypted = 21
-	exitBroken    = 22
-	exitInflated  = 23
-	exitUsage     = 24
-	exitTime      = 25
-	exitMemory    = 26
-	exitCrash     = 27
-	exitOpen      = 28 // not confined
-	exitUnread    = 29 // no reader for this form of the type
-	exitScanned   = 30
-	exitContained = 31
-	exitLegacy    = 32
-	exitForeign   = 33
+	exitDone  = 0
+	exitCut   = 20
+	exitUsage = 24
+	exitCrash = 27
+	exitOpen  = 28 // not confined
 )
 
-var reasons = map[int]Reason{
-	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
-	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined, exitUnread: Unsupported,
-	exitScanned: Scanned, exitContained: Contained,
-	exitLegacy: Legacy, exitForeign: Foreign,
+// outcomes are the errors of readers, their exit codes, and their reasons. The first that
+// fits counts.
+var outcomes = []struct {
+	err    error
+	code   int
+	reason Reason
+}{
+	{textio.ErrEncrypted, 21, Encrypted},
+	{textio.ErrInflated, 23, Inflated},
+	{textio.ErrBroken, 22, Broken},
+	{textio.ErrUnsupported, 29, Unsupported},
+	{textio.ErrScanned, 30, Scanned},
+	{textio.ErrContained, 31, Contained},
+	{office.ErrLegacy, 32, Legacy},
+	{office.ErrForeign, 33, Foreign},
+}
+
+// causes are the reasons of children that did not end with an exit code of theirs.
+var causes = map[sandbox.Cause]Reason{
+	sandbox.Crash: Crashed, sandbox.OutOfTime: OutOfTime, sandbox.OutOfMemory: OutOfMemory,
 }
 
 // Child runs a command line of an Extractor, and exits. It returns if the
@@ -74,9 +82,9 @@ type order struct {
 	// read writes the text of the file, or else draw draws the sheet, or unpack writes the
 	// parts.
 	read   textio.ReadFunc
-	draw   drawFunc
+	draw   drawing.Func
 	unpack bool
-	sheet  Sheet
+	sheet  drawing.Sheet
 	limits Limits
 	cache  string
 	// require makes the child exit if it is not confined.
@@ -101,7 +109,7 @@ func parseOrder(args []string) (o order, err error) {
 	}
 	switch o.name {
 	case warming:
-		o.read = warm
+		o.read = pdf.Warm
 		return o, nil
 	case unpacking:
 		o.unpack = true
@@ -110,15 +118,14 @@ func parseOrder(args []string) (o order, err error) {
 		o.read, o.require = func(*textio.Input, *textio.Sink) error { return nil }, true
 		return o, nil
 	}
-	k := find(o.name)
-	switch {
-	case k != nil && args[6] != "" && drawings[k.name] != nil:
-		o.draw = drawings[k.name]
-		_, err := fmt.Sscanf(args[6], sheetForm, &o.sheet.Number, &o.sheet.DPI)
+	if args[6] != "" {
+		o.draw = drawings[o.name]
+		o.sheet, err = drawing.ParseSheet(args[6])
+	} else {
+		o.read = readers[o.name]
+	}
+	if o.draw != nil || o.read != nil {
 		return o, err
-	case k != nil && args[6] == "" && k.text != nil:
-		o.read = k.text
-		return o, nil
 	}
 	return o, fmt.Errorf("files of the type %q have no text, or cannot be drawn", o.name)
 }
@@ -127,7 +134,9 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	o, err := parseOrder(args)
 	var missing []error
 	if err == nil {
-		missing, err = confine(o)
+		missing, err = sandbox.Confine(sandbox.Rights{
+			Memory: o.limits.Memory, Time: o.limits.Time, Folder: o.cache, Fills: o.name == warming,
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "kartei extract:", err)
@@ -151,7 +160,7 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 		return exit(s, drawTo(out, o.draw, input, o.sheet))
 	}
 	if o.unpack {
-		return exit(s, unpackTo(out, input))
+		return exit(s, office.Unpack(out, input))
 	}
 	err = o.read(input, s)
 	if err != nil && o.name == warming { // the log must contain nothing of a file
@@ -163,53 +172,50 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	return exit(s, err)
 }
 
-// errUnsupported is the error for a file of a known type in a form that no
-// reader reads.
-var errUnsupported = errors.New("extract: no reader for this form of the type")
+// drawTo draws a page and writes it.
+func drawTo(out io.Writer, draw drawing.Func, in *textio.Input, s drawing.Sheet) error {
+	page, err := draw(in, s)
+	if err != nil {
+		return err
+	}
+	b, err := page.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(b)
+	return err
+}
 
+// exit returns the exit code for the error of a reader.
 func exit(s *textio.Sink, err error) int {
 	switch {
 	case s.Err() == textio.ErrFull:
 		return exitCut
 	case err == nil:
 		return exitDone
-	case errors.Is(err, textio.ErrEncrypted):
-		return exitEncrypted
-	case errors.Is(err, textio.ErrInflated):
-		return exitInflated
-	case errors.Is(err, textio.ErrBroken):
-		return exitBroken
-	case errors.Is(err, errUnsupported):
-		return exitUnread
-	case errors.Is(err, textio.ErrScanned):
-		return exitScanned
-	case errors.Is(err, textio.ErrContained):
-		return exitContained
-	case errors.Is(err, errLegacy):
-		return exitLegacy
-	case errors.Is(err, errForeign):
-		return exitForeign
+	}
+	for _, o := range outcomes {
+		if errors.Is(err, o.err) {
+			return o.code
+		}
 	}
 	return exitCrash
 }
 
-// ended returns the reason for the end of a child that was not stopped. Go
-// reports on standard error that memory ran out; the kernel just kills.
-func ended(state *os.ProcessState, errs []byte, limit time.Duration) int {
-	switch {
-	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
-		return state.ExitCode()
-	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs,
-		[]byte("cannot allocate memory")), hitRuntime(errs):
-		return exitMemory
+// reasonOf returns the reason that a child gave for its end, or the cause of it.
+func reasonOf(e sandbox.End) Reason {
+	switch e.Code {
+	case exitDone, exitCut:
+		return Complete
+	case exitOpen:
+		return Unconfined
+	case exitCrash:
+		return Crashed
 	}
-	return signalled(state, limit)
-}
-
-// hitRuntime reports whether a fault ended Go's own runtime. A reader's nil
-// pointer is a panic instead, whose report begins otherwise. The garbage
-// collector of Go 1.26 does not check whether it got memory for a queue of
-// spans. So it faults in about one of ten children that run out of memory.
-func hitRuntime(errs []byte) bool {
-	return bytes.HasPrefix(errs, []byte("SIGSEGV: segmentation violation\nPC="))
+	for _, o := range outcomes {
+		if e.Code == o.code {
+			return o.reason
+		}
+	}
+	return causes[e.Cause]
 }

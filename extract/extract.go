@@ -1,4 +1,4 @@
-// Package extract owns what a file is, says and looks like: type, malware, text, pages, read in a confined child.
+// Package extract owns the reading of files in confined processes: their texts, pages and parts.
 package extract
 
 import (
@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"kartei/extract/sandbox"
 	"kartei/extract/textio"
 )
 
@@ -51,7 +51,7 @@ const (
 type Limits struct {
 	Text   int           // bytes of Text.Body; 0 is 1 MiB
 	Memory int64         // bytes of the child's data; 0 is 768 MiB, and 256 MiB is the least
-	Time   time.Duration // processor time at most, see Allowance; wallTimes that in real time; 0 is 60 s
+	Time   time.Duration // processor time at most, see Allowance; sandbox.WallTimes that in real time; 0 is 60 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -93,7 +93,7 @@ type Options struct {
 // for use by several goroutines.
 type Extractor struct {
 	options Options
-	slots   *slots
+	slots   *sandbox.Slots
 
 	mu sync.Mutex
 	// filling says that a call is filling the cache. warm says that the cache is
@@ -139,7 +139,7 @@ func New(o Options) (*Extractor, error) {
 		}
 		o.Cache = absolute
 	}
-	return &Extractor{options: o, slots: newSlots(o.Parallel)}, nil
+	return &Extractor{options: o, slots: sandbox.NewSlots(o.Parallel)}, nil
 }
 
 // cached reports whether files of a type need the cache.
@@ -164,11 +164,9 @@ const (
 	timePerMiB = 5 * time.Second
 )
 
-// Reads reports whether files of a type have a text.
-func Reads(contentType string) bool {
-	k := find(contentType)
-	return k != nil && k.text != nil
-}
+// Reads reports whether files of a type have a text. The type is the Type of a
+// filetype.Verdict.
+func Reads(contentType string) bool { return readers[contentType] != nil }
 
 // Allowance returns the processor time that a file of a type and size may use,
 // in whole seconds. It is zero if files of the type have no text.
@@ -188,7 +186,7 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 }
 
 // Within reads the text of an organization's file, whose type must be one of
-// Verdict.Type. It uses at most the given processor time, and returns how much
+// filetype.Verdict.Type. It uses at most the given processor time, and returns how much
 // it used. Within returns ErrFilling before it reads r. It waits while too many
 // children run. If the file makes its reader fail in any way, the result is a
 // Text.Reason. An error comes from ctx, from reading r or from starting a
@@ -200,15 +198,15 @@ func (x *Extractor) Within(
 	if !Reads(contentType) {
 		return Text{Reason: Unsupported}, 0, nil
 	}
-	k := find(contentType)
-	t, err := x.withCache(ctx, x.reading(k.name, "", limit)) // before it takes a slot, so files of other types do not wait
+	// before it takes a slot, so files of other types do not wait
+	t, err := x.withCache(ctx, x.reading(contentType, "", limit))
 	if err != nil {
 		return Text{}, 0, err
 	}
-	if err := x.slots.enter(ctx, organization); err != nil {
+	if err := x.slots.Enter(ctx, organization); err != nil {
 		return Text{}, 0, err
 	}
-	defer x.slots.leave(organization)
+	defer x.slots.Leave(organization)
 	return x.read(ctx, t, r)
 }
 
@@ -230,24 +228,11 @@ func (x *Extractor) withCache(ctx context.Context, t task) (task, error) {
 // read reads the text of a file, and returns its processor time. The caller has
 // a slot.
 func (x *Extractor) read(ctx context.Context, t task, r io.Reader) (Text, time.Duration, error) {
-	e, err := x.runOn(ctx, r, t)
+	e, err := x.run(ctx, r, t)
 	if err != nil {
-		return Text{}, e.took, err
+		return Text{}, e.Took, err
 	}
-	return tidied(e.wrote, x.options.Text, e.code), e.took, nil
-}
-
-// runOn is run for a file of a user. Its error means nothing about the file.
-func (x *Extractor) runOn(ctx context.Context, r io.Reader, t task) (end, error) {
-	in := &source{Reader: r}
-	e, err := x.run(ctx, in, t)
-	switch {
-	case in.err != nil:
-		return e, in.err
-	case ctx.Err() != nil:
-		return e, ctx.Err()
-	}
-	return e, err
+	return tidied(e, x.options.Text), e.Took, nil
 }
 
 // fill starts a child that writes the reader of PDF into the cache. That
@@ -261,7 +246,7 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	e, err := x.run(ctx, strings.NewReader(""), x.reading(warming, x.options.Cache, x.options.Time))
 	x.mu.Lock()
 	x.filling = false
-	x.warm = err == nil && e.code == exitDone
+	x.warm = err == nil && e.Code == exitDone
 	warm = x.warm
 	failed := !warm && ctx.Err() == nil
 	if failed {
@@ -269,7 +254,7 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	}
 	x.mu.Unlock()
 	if failed && x.options.Cold != nil {
-		x.options.Cold(cmp.Or(err, e.why()))
+		x.options.Cold(cmp.Or(err, why(e)))
 	}
 	return warm, ctx.Err()
 }
@@ -306,68 +291,14 @@ var ErrUnconfined = errors.New("the process that reads texts is not confined")
 func (x *Extractor) Confined(ctx context.Context) error {
 	e, err := x.run(ctx, strings.NewReader(""), x.reading(probing, "", x.options.Time))
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case err != nil:
 		return err
-	case e.code == exitOpen:
-		return fmt.Errorf("%w: %w", ErrUnconfined, e.why())
-	case e.code != exitDone:
-		return fmt.Errorf("extract: %w", e.why())
+	case e.Code == exitOpen:
+		return fmt.Errorf("%w: %w", ErrUnconfined, why(e))
+	case e.Code != exitDone:
+		return fmt.Errorf("extract: %w", why(e))
 	}
 	return nil
-}
-
-// source remembers an error of reading the file itself.
-type source struct {
-	io.Reader
-	err error
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		s.err = err
-	}
-	return n, err
-}
-
-// errOutput ends a child that writes more than it may.
-var errOutput = errors.New("extract: too much output")
-
-// cappedBuffer keeps the first bytes of what is written to it. It contains its buffer
-// and does not embed it, because bytes.Buffer has ReadFrom, which reads
-// everything.
-type cappedBuffer struct {
-	kept   []byte
-	limit  int
-	strict bool // more is an error, which ends the pipe
-}
-
-func (c *cappedBuffer) Write(p []byte) (int, error) {
-	fits := min(len(p), c.limit-len(c.kept))
-	c.kept = append(c.kept, p[:fits]...)
-	if fits < len(p) && c.strict {
-		return fits, errOutput
-	}
-	return len(p), nil
-}
-
-// end is how a child ended.
-type end struct {
-	wrote, said []byte
-	code        int
-	took        time.Duration // processor time
-}
-
-// why returns the first line of a child's standard error, or else the reason.
-// It must be used only if the child has read no file, since the log must
-// contain nothing of a file.
-func (e end) why() error {
-	if line, _, _ := bytes.Cut(e.said, []byte("\n")); len(line) > 0 {
-		return errors.New(string(line))
-	}
-	return errors.New(string(cmp.Or(reasons[e.code], Crashed)))
 }
 
 // task is what a child has to do.
@@ -383,57 +314,42 @@ type task struct {
 
 // reading returns the task of reading a text.
 func (x *Extractor) reading(name, cache string, limit time.Duration) task {
-	return task{name: name, cache: cache, limit: limit, wall: wallTimes * x.options.Time, output: x.options.Text + 1}
+	return task{name: name, cache: cache, limit: limit, wall: sandbox.WallTimes * x.options.Time, output: x.options.Text + 1}
 }
 
 // run starts a child for a file and waits for its end.
-func (x *Extractor) run(ctx context.Context, in io.Reader, t task) (end, error) {
-	l := x.options.Limits
-	limited, cancel := context.WithTimeout(ctx, t.wall)
-	defer cancel()
+func (x *Extractor) run(ctx context.Context, file io.Reader, t task) (sandbox.End, error) {
 	confinement := preferred
 	if x.options.Require {
 		confinement = required
 	}
-	cmd := exec.CommandContext(limited, x.options.Program, command, t.name,
-		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(t.limit.Seconds()))), t.cache,
-		confinement, t.sheet)
-	cmd.Env = []string{}
-	cmd.Dir = root
-	cmd.Stdin = in
-	out, errs := &cappedBuffer{limit: t.output, strict: true}, &cappedBuffer{limit: 16 << 10}
-	cmd.Stdout, cmd.Stderr = out, errs
-	cmd.WaitDelay = 10 * time.Second
-	cmd.SysProcAttr = attributes()
-	// The kernel sends the child its signal when the thread that started it
-	// ends, so that thread must live as long as the child.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := cmd.Start(); err != nil {
-		return end{}, fmt.Errorf("extract: %w", err)
+	return sandbox.Run(ctx, sandbox.Command{
+		Program: x.options.Program,
+		Args: []string{
+			command, t.name, strconv.Itoa(x.options.Text), strconv.FormatInt(x.options.Memory, 10),
+			strconv.Itoa(int(math.Ceil(t.limit.Seconds()))), t.cache, confinement, t.sheet,
+		},
+		Time: t.limit, Wall: t.wall, Output: t.output,
+	}, file)
+}
+
+// why returns the first line of a child's standard error, or else the reason.
+// It must be used only if the child has read no file, since the log must
+// contain nothing of a file.
+func why(e sandbox.End) error {
+	if line, _, _ := bytes.Cut(e.Said, []byte("\n")); len(line) > 0 {
+		return errors.New(string(line))
 	}
-	giveWay(cmd.Process)
-	_ = cmd.Wait() // the process state has the reason for the end
-	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if limited.Err() != nil {
-		return end{out.kept, nil, exitTime, took}, nil
-	}
-	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, t.limit), took}, nil
+	return errors.New(string(cmp.Or(reasonOf(e), Crashed)))
 }
 
 // tidied returns the output of a child as a text. The child cleans its text
 // too, but a child is not trusted.
-func tidied(body []byte, limit, code int) Text {
+func tidied(e sandbox.End, limit int) Text {
 	var tidy bytes.Buffer
 	s := textio.NewSink(&tidy, limit)
 	s.Paged = true
-	s.Text(string(body))
+	s.Text(string(e.Wrote))
 	_ = s.Close() // a buffer takes everything
-	t := Text{Body: tidy.String(), Cut: code == exitCut || s.Full()}
-	if reason, known := reasons[code]; known {
-		t.Reason = reason
-	} else {
-		t.Reason = Crashed
-	}
-	return t
+	return Text{Body: tidy.String(), Cut: e.Code == exitCut || s.Full(), Reason: reasonOf(e)}
 }

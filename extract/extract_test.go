@@ -10,6 +10,10 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"kartei/extract/filetype"
+	"kartei/extract/sandbox"
+	"kartei/test/filetest"
 )
 
 // cache is the folder of the compiled PDF reader. All tests and all runs share
@@ -32,6 +36,25 @@ func textOf(t testing.TB, l Limits, content, contentType string) Text {
 		t.Fatal(err)
 	}
 	return text
+}
+
+type entry = filetest.Entry
+
+const (
+	docx = filetype.OOXML + "wordprocessingml.document"
+	xlsx = filetype.OOXML + "spreadsheetml.sheet"
+	pptx = filetype.OOXML + "presentationml.presentation"
+	odt  = filetype.ODF + "text"
+	ods  = filetype.ODF + "spreadsheet"
+)
+
+func sniff(t testing.TB, types filetype.Allowlist, content []byte, declared string) filetype.Verdict {
+	t.Helper()
+	v, err := types.Sniff(bytes.NewReader(content), int64(len(content)), declared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func TestExtract(t *testing.T) {
@@ -57,7 +80,7 @@ func TestExtract(t *testing.T) {
 	for _, c := range []struct{ name, contentType, content, want string }{
 		{"UTF-8", "text/plain", "\ufeffGuten  Tag,\r\n\r\n\r\n\r\nFrau Mül\u00adler\x00 \n", "Guten Tag,\n\nFrau Müller"},
 		{"Windows-1252", "text/plain", "M\xfcller \x80 12,50", "Müller € 12,50"},
-		{"UTF-16", "text/plain", utf16Of("Guten Tag\r\nHallo"), "Guten Tag\nHallo"},
+		{"UTF-16", "text/plain", filetest.UTF16("Guten Tag\r\nHallo"), "Guten Tag\nHallo"},
 		{"UTF-16 with the other order", "text/plain", "\xfe\xff\x00G\x00u\x00t", "Gut"},
 		{
 			"UTF-8 that is cut where it is looked at", "text/plain", strings.Repeat("x", 64<<10-1) + "ü",
@@ -94,7 +117,7 @@ func TestExtract(t *testing.T) {
 			"x\n\nПривет",
 		},
 
-		{"Word", docx, string(word(t, w+"Miet</w:t></w:r><w:r><w:t>vertrag"+endW+
+		{"Word", docx, string(filetest.Word(t, w+"Miet</w:t></w:r><w:r><w:t>vertrag"+endW+
 			"<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p><w:p><w:del><w:delText>weg</w:delText></w:del></w:p>"+
 			"<mc:AlternateContent><mc:Choice>"+w+"Rahmen"+endW+"</mc:Choice><mc:Fallback>"+w+"Rahmen"+endW+
 			"</mc:Fallback></mc:AlternateContent>",
@@ -102,10 +125,10 @@ func TestExtract(t *testing.T) {
 			entry{"word/footnotes.xml", "<x>" + w + "Fußnote" + endW + "</x>"})),
 			"Titel\n\nMietvertrag\na\tb\nc\nRahmen\n\nFußnote"},
 		{"Word with hyphens that do not break, and a form's choice", docx,
-			string(word(t, "<w:p><w:r><w:t>Müller</w:t><w:noBreakHyphen/><w:t>Lüdenscheidt</w:t><w:softHyphen/><w:t>er</w:t></w:r></w:p>"+
+			string(filetest.Word(t, "<w:p><w:r><w:t>Müller</w:t><w:noBreakHyphen/><w:t>Lüdenscheidt</w:t><w:softHyphen/><w:t>er</w:t></w:r></w:p>"+
 				`<w:p><w:ddList><w:result w:val="1"/><w:default w:val="0"/><w:listEntry w:val="Miete"/><w:listEntry w:val="Pacht"/></w:ddList></w:p><w:p><w:ddList><w:listEntry w:val="ledig"/><w:listEntry w:val="verheiratet"/></w:ddList></w:p>`)),
 			"Müller-Lüdenscheidter\nPacht\nledig"},
-		{"Excel with a day and a postal code", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""},
+		{"Excel with a day and a postal code", xlsx, string(filetest.Zip(t, entry{"xl/workbook.xml", ""},
 			entry{"xl/styles.xml", `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`},
 			entry{
 				"xl/worksheets/sheet1.xml",
@@ -113,7 +136,7 @@ func TestExtract(t *testing.T) {
 			})), "2024-05-17\t01067\t12.5"},
 		{
 			"Excel with comments", xlsx,
-			string(zipped(t, entry{
+			string(filetest.Zip(t, entry{
 				"xl/workbook.xml", "",
 			}, entry{
 				"xl/comments1.xml",
@@ -121,7 +144,7 @@ func TestExtract(t *testing.T) {
 			})),
 			"Anmerkung",
 		},
-		{"Excel with a conversation", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""},
+		{"Excel with a conversation", xlsx, string(filetest.Zip(t, entry{"xl/workbook.xml", ""},
 			entry{"xl/comments1.xml", "<comments><text><r><t>[Unterhaltung]</t></r></text></comments>"},
 			entry{
 				"xl/threadedComments/threadedComment1.xml",
@@ -129,25 +152,25 @@ func TestExtract(t *testing.T) {
 			})), "Anmerkung"},
 		{
 			"PowerPoint with comments", pptx,
-			string(zipped(t, slide("1", "eins"), entry{
+			string(filetest.Zip(t, slide("1", "eins"), entry{
 				"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Anmerkung</p:text></p:cm></p:cmLst>",
 			})),
 			"eins\n\nAnmerkung",
 		},
-		{"Excel", xlsx, string(zipped(t, entry{
+		{"Excel", xlsx, string(filetest.Zip(t, entry{
 			"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`,
 		}, shared, sheet)),
 			"Mieten\n\nName\tBetrag\nMüller\t3\nミュラー"},
 		{
-			"PowerPoint", pptx, string(zipped(t, slide("10", "zehn"), slide("2", "zwei"), slide("1", "eins"))),
+			"PowerPoint", pptx, string(filetest.Zip(t, slide("10", "zehn"), slide("2", "zwei"), slide("1", "eins"))),
 			"eins\n\nzwei\n\nzehn",
 		},
 		{"a diagram and a chart in Word", docx,
-			string(word(t, w+"Bericht"+endW, entry{"word/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
+			string(filetest.Word(t, w+"Bericht"+endW, entry{"word/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
 				entry{"word/charts/chart1.xml", "<c><a:p><a:r><a:t>Umsatz</a:t></a:r></a:p><c:v>12</c:v></c>"})),
 			"Bericht\n\nKreis\n\nUmsatz"},
 		{"comments and a drawing in Excel", xlsx,
-			string(zipped(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`},
+			string(filetest.Zip(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`},
 				shared, sheet,
 				entry{
 					"xl/comments1.xml",
@@ -156,146 +179,32 @@ func TestExtract(t *testing.T) {
 				entry{"xl/drawings/drawing1.xml", "<d><a:p><a:r><a:t>Feld</a:t></a:r></a:p></d>"})),
 			"Mieten\n\nName\tBetrag\nMüller\t3\nミュラー\n\nFeld\n\nBitte prüfen\nJa"},
 		{"comments and a diagram in PowerPoint", pptx,
-			string(zipped(t, slide("1", "eins"), entry{"ppt/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
+			string(filetest.Zip(t, slide("1", "eins"), entry{"ppt/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
 				entry{"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Bitte kürzen</p:text></p:cm></p:cmLst>"},
 				entry{
 					"ppt/comments/modernComment_1.xml",
 					"<p188:cmLst><p188:cm><p188:txBody><a:p><a:r><a:t>Erledigt</a:t></a:r></a:p></p188:txBody></p188:cm></p188:cmLst>",
 				})),
 			"eins\n\nKreis\n\nBitte kürzen\n\nErledigt"},
-		{"OpenDocument text", odt, string(openDocument(t, "text",
+		{"OpenDocument text", odt, string(filetest.OpenDocument(t, "text",
 			"<text:tracked-changes>"+p+"gelöscht"+endP+
 				"</text:tracked-changes><text:h>Kündi<text:span>gung</text:span></text:h>"+
 				p+"a<text:tab/>b<text:s/>c<text:line-break/>d<text:note>"+p+"Fußnote"+endP+"</text:note>"+endP,
 			entry{"meta.xml", "<m><dc:title>Titel</dc:title></m>"})),
 			"Titel\n\nKündigung\na\tb c\nd\nFußnote"},
-		{"OpenDocument sheet", ods, string(openDocument(t, "spreadsheet",
+		{"OpenDocument sheet", ods, string(filetest.OpenDocument(t, "spreadsheet",
 			`<table:table table:name="Mieten"><table:table-row><table:table-cell>`+p+"a"+endP+
 				"</table:table-cell><table:table-cell>"+p+"b"+endP+
 				"</table:table-cell></table:table-row><table:table-row><table:table-cell>"+p+"c"+endP+
 				"</table:table-cell></table:table-row></table:table>")), "Mieten\na\tb\nc"},
-		{"ZIP without files", "application/zip", string(zipped(t)), ""},
+		{"ZIP without files", "application/zip", string(filetest.Zip(t)), ""},
 
-		{"PDF with an empty page", "application/pdf", string(pdfOf("eins", "", "drei")), "eins\f\fdrei"},
-		{"PDF", "application/pdf", string(pdfOf(`M\374ller, 12,50 \200`, "Seite zwei")), "Müller, 12,50 €\fSeite zwei"},
+		{"PDF with an empty page", "application/pdf", string(filetest.PDF("eins", "", "drei")), "eins\f\fdrei"},
+		{"PDF", "application/pdf", string(filetest.PDF(`M\374ller, 12,50 \200`, "Seite zwei")), "Müller, 12,50 €\fSeite zwei"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := textOf(t, Limits{}, c.content, c.contentType); got != (Text{Body: c.want}) {
 				t.Errorf("%+v\nwant %q", got, c.want)
-			}
-		})
-	}
-}
-
-const multipart = "From: =?ISO-8859-1?Q?J=FCrgen_Wei=DF?= <weiss@example.com>\r\nTo: Anna Berg <anna@example.com>, b@example.com\r\n" +
-	"Subject: =?UTF-8?B?S8O8bmRpZ3VuZw==?=\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=A\r\n\r\nVorspann\r\n" +
-	"--A\r\nContent-Type: multipart/alternative; boundary=B\r\n\r\n" +
-	"--B\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nSch=F6ne Gr=FC=DFe\r\n" +
-	"--B\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Schöne Grüße</p>\r\n--B--\r\n" +
-	"--A\r\nContent-Type: application/pdf; name=\"=?UTF-8?Q?Bescheid_M=C3=BCller.pdf?=\"\r\nContent-Disposition: attachment\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n" +
-	"--A\r\nContent-Type: message/rfc822\r\n\r\nSubject: Anlage\r\nContent-Type: text/html\r\n\r\n<b>inne</b>rhalb\r\n" +
-	"--A\r\nContent-Type: text/plain; charset=x-unheard-of\r\n\r\nsp\xc3\xa4ter\r\n--A--\r\n"
-
-// alternatives returns a message in two forms.
-func alternatives(text, page string) string {
-	return "Subject: a\nContent-Type: multipart/alternative; boundary=x\n\n--x\n\n" + text +
-		"\n--x\nContent-Type: text/html\n\n" + page + "\n--x--\n"
-}
-
-func TestExtractMail(t *testing.T) {
-	for _, c := range []struct{ name, content, want string }{
-		{
-			"one part", letter,
-			"Termin\nAnna Berg anna.berg@example.com\nb@example.com\nMon, 02 Nov 2026 10:00:00 +0100\n\nGuten Tag",
-		},
-		{"a picture and a signature", "Subject: a\nContent-Type: multipart/signed; boundary=x\n\n--x\n\nText\n--x\nContent-Type: image/png; name=logo.png\n\nx\n" +
-			"--x\nContent-Type: application/octet-stream\nContent-Disposition: attachment; filename=Foto.JPG\n\nx\n--x\nContent-Type: application/pgp-signature; name=s.asc\n\nx\n--x--\n", "a\n\nText\nlogo.png\nFoto.JPG\ns.asc"},
-		{"many parts", multipart, "Kündigung\nJürgen Weiß weiss@example.com\nAnna Berg anna@example.com\tb@example.com\n\n" +
-			"Schöne Grüße\nBescheid Müller.pdf\n\nAnlage\n\ninnerhalb\n\nspäter"},
-		{"no charset", "From: a@b.de\r\nSubject: M\xfcller\r\n\r\nM\xfcller", "Müller\na@b.de\n\nMüller"},
-		{"a mailbox", "From anna@example.com Sat Nov 28 10:00:00 2026\nSubject: eins\n\nErste\n\nFrom here on it is text\n\nFrom b@example.com Sat Nov 28 11:00:00 2026\nSubject: zwei\n" +
-			"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\nWndlaXRl\n",
-			"eins\n\nErste\n\nFrom here on it is text\n\nzwei\n\nZweite"},
-		{
-			"a line of a mailbox that was escaped",
-			">From anna Sat Nov 28 10:00:00 2026\nSubject: eins\n\nErste", "eins\n\nErste",
-		},
-		{
-			"a line without a colon", "Subject: eins\nnichts dergleichen\n weiter\nFrom: a@b.de\n\nText",
-			"eins\na@b.de\n\nText",
-		},
-		{
-			"no empty line before the text", "Subject: eins\nFrom: a@b.de\nLiebe Frau Berg,\nguten Tag\n\nIhr B",
-			"eins\na@b.de\n\nLiebe Frau Berg,\nguten Tag\nIhr B",
-		},
-		{"UTF-16", utf16Of("Subject: eins\r\n\r\nText"), "eins\n\nText"},
-		{"ASCII that is UTF-8", "Subject: Grüße\nContent-Type: text/plain; charset=us-ascii\n\nGrüße", "Grüße\n\nGrüße"},
-		{"UTF-8 that is none", "Subject: a\nContent-Type: text/plain; charset=\"UTF-8\"\n\nGr\xfc\xdfe", "a\n\nGrüße"},
-		{
-			"a charset that nobody knows",
-			"Subject: =?x-unheard-of?Q?Gr=C3=BC=C3=9Fe?=\nContent-Type: text/plain; charset=x-unheard-of\n\nGr\xfc\xdfe",
-			"Grüße\n\nGrüße",
-		},
-		{
-			"words cut within a character",
-			"Subject: =?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?= =?utf-8?Q?_aus_K=C3?=\n =?utf-8?Q?=B6ln?=, Tag\n\nx",
-			"Grüße aus Köln, Tag\n\nx",
-		},
-		{
-			"words in an address that is none", "To: =?utf-8?Q?M=C3=BCller?= <<a, =?utf-8?Q?K=C3=B6nig?=\n\nx",
-			"Müller <<a, König\n\nx",
-		},
-		{
-			"quoted-printable with mistakes",
-			"Subject: a\nContent-Transfer-Encoding: Quoted-Printable\n\n1 = 1 =zz =\nGr=fc=DF= \t\r\ne=",
-			"a\n\n1 = 1 =zz Grüße=",
-		},
-		{
-			"base64 with mistakes",
-			"Subject: a\nContent-Transfer-Encoding: base64\n\nR3LD\nvM Of!ZQ==R3LDvMOfZQ", "a\n\nGrüßeGrüße",
-		},
-		{"an encoding that nobody knows", "Subject: a\nContent-Transfer-Encoding: x-own\n\nText", "a\n\nText"},
-		{"a boundary that does not occur", "Subject: a\nContent-Type: multipart/mixed; boundary=x\n\nText", "a\n\nText"},
-		{"no boundary", "Subject: a\nContent-Type: multipart/mixed\n\n--x\nText", "a\n\n--x\nText"},
-		{
-			"no last boundary",
-			"Subject: a\nContent-Type: multipart/mixed; boundary=\"x y\"\n\n--x y\n\nText\n--x y\nContent-Type: text/html\n\n<p>Seite",
-			"a\n\nText\n\nSeite",
-		},
-		{
-			"a file name with blanks",
-			"Subject: a\nContent-Type: application/pdf; name=Bescheid M\xfcller.pdf\n\nJVBERg==",
-			"a\n\nBescheid Müller.pdf",
-		},
-		{
-			"a file name in pieces",
-			"Subject: a\nContent-Disposition: attachment; filename*0*=utf-8''M%C3%BC; filename*1=ller; filename*2*=%2epdf\nContent-Type: application/pdf\n\nx",
-			"a\n\nMüller.pdf",
-		},
-		{"a text with a name", "Subject: a\nContent-Type: text/plain; name=text.txt\n\nText", "a\n\ntext.txt\n\nText"},
-		{"a message with a name, encoded", "Subject: a\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: message/rfc822; name=\"b.eml\"\nContent-Disposition: attachment\n" +
-			"Content-Transfer-Encoding: base64\n\nU3ViamVjdDogYgoKaW5uZW4=\n--x--\n", "a\n\nb.eml\n\nb\n\ninnen"},
-		{
-			"forms that are the same",
-			alternatives("Guten *Tag*, Frau Berg", "<p>Guten <b>Tag</b>, Frau <i>Berg</i>"),
-			"a\n\nGuten *Tag*, Frau Berg",
-		},
-		{"a form with more", alternatives("Guten Tag", "<p>Guten Tag, Frau Berg"), "a\n\nGuten Tag, Frau Berg"},
-		{
-			"a form that only says that there is another",
-			alternatives("Ihr Programm zeigt keine Seiten.", "<p>Rumpf"),
-			"a\n\nIhr Programm zeigt keine Seiten.\n\nRumpf",
-		},
-		{"an empty form", alternatives(" ", "<p>Rumpf"), "a\n\nRumpf"},
-		{"broken addresses", "From: <<a\r\nSubject: x\r\n\r\ny", "x\n<<a\n\ny"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			want := Text{Body: c.want}
-			if strings.Contains(c.want, ".pdf") {
-				want.Reason = Contained
-			}
-			if got := textOf(t, Limits{}, c.content, "message/rfc822"); got != want {
-				t.Errorf("%+v\nwant %+v", got, want)
 			}
 		})
 	}
@@ -306,21 +215,21 @@ func TestExtractReasons(t *testing.T) {
 		name, contentType, content string
 		want                       Text
 	}{
-		{"a picture", "image/png", pngStart, Text{Reason: Unsupported}},
+		{"a picture", "image/png", filetest.PNG, Text{Reason: Unsupported}},
 		{"a type that nobody knows", "application/x-unheard-of", "x", Text{Reason: Unsupported}},
-		{"PDF that is cut", "application/pdf", string(pdfOf("a"))[:60], Text{Reason: Broken}},
+		{"PDF that is cut", "application/pdf", string(filetest.PDF("a"))[:60], Text{Reason: Broken}},
 		{"only the header of a PDF", "application/pdf", "%PDF-1.7\n", Text{Reason: Broken}},
 		{"nothing as PDF", "application/pdf", "", Text{Reason: Broken}},
-		{"Word that is cut", docx, string(word(t, "<w:p/>"))[:100], Text{Reason: Broken}},
-		{"Word without text", docx, string(zipped(t, entry{"a", ""})), Text{Reason: Broken}},
+		{"Word that is cut", docx, string(filetest.Word(t, "<w:p/>"))[:100], Text{Reason: Broken}},
+		{"Word without text", docx, string(filetest.Zip(t, entry{"a", ""})), Text{Reason: Broken}},
 		{
 			"Word whose XML is cut",
 			docx,
-			string(zipped(t, entry{"word/document.xml", "<w:p><w:t>a</w:t></w:p><w:p"})),
+			string(filetest.Zip(t, entry{"word/document.xml", "<w:p><w:t>a</w:t></w:p><w:p"})),
 			Text{Body: "a", Reason: Broken},
 		},
-		{"Word under a password", docx, string(compoundOf("EncryptedPackage")), Text{Reason: Encrypted}},
-		{"OpenDocument under a password", odt, string(zipped(t, entry{"mimetype", odt}, entry{"META-INF/manifest.xml",
+		{"Word under a password", docx, string(filetest.Compound("EncryptedPackage")), Text{Reason: Encrypted}},
+		{"OpenDocument under a password", odt, string(filetest.Zip(t, entry{"mimetype", odt}, entry{"META-INF/manifest.xml",
 			"<m:manifest xmlns:m='m'><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>"},
 			entry{"content.xml", "\x00\x01"})), Text{Reason: Encrypted}},
 		{
@@ -335,16 +244,16 @@ func TestExtractReasons(t *testing.T) {
 		{
 			"ZIP",
 			"application/zip",
-			string(zipped(t, entry{"Akten/Bescheid.pdf", ""}, entry{"M\x81ller.txt", ""})),
+			string(filetest.Zip(t, entry{"Akten/Bescheid.pdf", ""}, entry{"M\x81ller.txt", ""})),
 			Text{Body: "Akten/Bescheid.pdf\nMüller.txt", Reason: Contained},
 		},
 		{
 			"PDF with pages that are pictures",
 			"application/pdf",
-			string(pdfOf("eins", scan, "drei")),
+			string(filetest.PDF("eins", filetest.Scan, "drei")),
 			Text{Body: "eins\f\fdrei", Reason: Scanned},
 		},
-		{"PDF whose pages all are pictures", "application/pdf", string(pdfOf(scan, scan)), Text{}},
+		{"PDF whose pages all are pictures", "application/pdf", string(filetest.PDF(filetest.Scan, filetest.Scan)), Text{}},
 		{"JSON that breaks off", "application/json", `["a",`, Text{Body: "a", Reason: Broken}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -463,7 +372,7 @@ func TestCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := x.Extract(t.Context(), 1, bytes.NewReader(pdfOf("Hallo")), "application/pdf")
+		text, err := x.Extract(t.Context(), 1, bytes.NewReader(filetest.PDF("Hallo")), "application/pdf")
 		if err != nil || text != (Text{Body: "Hallo"}) {
 			t.Errorf("%s: %+v, %v", folder, text, err)
 		}
@@ -509,7 +418,7 @@ func TestCacheIsFilledLater(t *testing.T) {
 	}
 	read := func(cold int, warm bool) {
 		t.Helper()
-		if _, err := x.Extract(t.Context(), 1, bytes.NewReader(pdfOf("Hallo")), "application/pdf"); err != nil {
+		if _, err := x.Extract(t.Context(), 1, bytes.NewReader(filetest.PDF("Hallo")), "application/pdf"); err != nil {
 			t.Error(err)
 		}
 		made, _ := filepath.Glob("file/cache/*/*")
@@ -534,11 +443,11 @@ func TestCacheIsFilledLater(t *testing.T) {
 func TestCutText(t *testing.T) {
 	const text = "a ü\t€\n\n𝄞 é\nb"
 	for limit := range len(text) + 1 {
-		got := tidied([]byte(text), limit, exitDone)
+		got := tidied(sandbox.End{Wrote: []byte(text)}, limit)
 		if !strings.HasPrefix(text, got.Body) || strings.TrimSpace(got.Body) != got.Body || got.Cut != (limit < len(text)) {
 			t.Errorf("at %d bytes: %+v", limit, got)
 		}
-		if again := tidied([]byte(got.Body), limit, exitDone); again.Body != got.Body {
+		if again := tidied(sandbox.End{Wrote: []byte(got.Body)}, limit); again.Body != got.Body {
 			t.Errorf("at %d bytes, tidied again: %+v", limit, again)
 		}
 	}

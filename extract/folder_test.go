@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"kartei/extract/filetype"
 )
 
 // TestFolder reads the files of a folder as the server would, and prints the
@@ -22,11 +24,11 @@ func TestFolder(t *testing.T) {
 	if folder == "" {
 		t.Skip("KARTEI_EXTRACT_FOLDER names no folder")
 	}
-	var all []Name
-	for _, k := range kinds {
-		all = append(all, Name(k.name))
+	types := filetype.Allowlist{}
+	for _, name := range filetype.Known() {
+		types[name] = true
 	}
-	x, types, sums := extractor(t, Limits{}), Allow(all...), map[string]map[string]int{}
+	x, sums := extractor(t, Limits{}), map[string]map[string]int{}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -58,11 +60,11 @@ func TestFolder(t *testing.T) {
 }
 
 // readFile reads a file under the type of its extension.
-func readFile(t *testing.T, x *Extractor, types Types, path string) (contentType, outcome, body string, err error) {
+func readFile(t *testing.T, x *Extractor, types filetype.Allowlist, path string) (contentType, outcome, body string, err error) {
 	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-	for _, k := range kinds { // in their order: several have the extension of plain text
-		if fit := endings[k.name]; len(fit) > 0 && fit[0] == ending || contentType == "" && slices.Contains(fit, ending) {
-			contentType = k.name
+	for _, name := range filetype.Known() { // in their order: several have the extension of plain text
+		if fit := filetype.Endings(name); fit[0] == ending || contentType == "" && slices.Contains(fit, ending) {
+			contentType = name
 		}
 	}
 	if contentType == "" {
@@ -81,7 +83,7 @@ func readFile(t *testing.T, x *Extractor, types Types, path string) (contentType
 	if err != nil {
 		return "", "", "", err
 	}
-	if v.Refusal != Allowed {
+	if v.Refusal != filetype.Allowed {
 		return contentType, "refused (" + v.Found + ")", "", nil
 	}
 	var text Text
@@ -105,5 +107,5 @@ func readFile(t *testing.T, x *Extractor, types Types, path string) (contentType
 
 // shortType returns a type without what all have.
 func shortType(contentType string) string {
-	return strings.NewReplacer(ooxml, "", odf, "od-", "application/", "").Replace(contentType)
+	return strings.NewReplacer(filetype.OOXML, "", filetype.ODF, "od-", "application/", "").Replace(contentType)
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kartei/extract/filetype"
+	"kartei/test/filetest"
 )
 
 const outlook = "application/vnd.ms-outlook"
@@ -87,7 +90,7 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := sniff(t, Allow(Name(c.contentType)), content, c.contentType); v.Refusal != Allowed {
+			if v := sniff(t, filetype.Allow(filetype.Name(c.contentType)), content, c.contentType); v.Refusal != filetype.Allowed {
 				t.Errorf("%+v", v)
 			}
 			text := textOf(t, Limits{}, string(content), c.contentType)
@@ -222,7 +225,7 @@ func overlapping(t *testing.T, n int) []byte {
 	for i := range 40_000 {
 		fmt.Fprintf(&sheet, "%d ", i*7919) // compresses to a third, so only the bound on the sum is exceeded
 	}
-	one := zipped(t, entry{"xl/worksheets/sheet00001.xml", sheet.String()})
+	one := filetest.Zip(t, entry{"xl/worksheets/sheet00001.xml", sheet.String()})
 	z, err := zip.NewReader(bytes.NewReader(one), int64(len(one)))
 	if err != nil {
 		t.Fatal(err)
@@ -245,11 +248,11 @@ func overlapping(t *testing.T, n int) []byte {
 }
 
 func manyEntries(t *testing.T) []byte {
-	many := make([]entry, maxEntries+1)
+	many := make([]entry, 20_001)
 	for i := range many {
-		many[i].name = "a"
+		many[i][0] = "a"
 	}
-	return zipped(t, many...)
+	return filetest.Zip(t, many...)
 }
 
 // pdfBomb returns a PDF whose page is 200 MB of blanks, compressed twice.
@@ -257,7 +260,7 @@ func pdfBomb(t *testing.T) []byte {
 	t.Helper()
 	stream := deflated(t, repeat(" "), 192<<20)
 	twice := deflated(t, bytes.NewReader(stream), int64(len(stream)))
-	return pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
+	return filetest.PDFObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>",
 		fmt.Sprintf("<</Filter[/FlateDecode/FlateDecode]/Length %d>>\nstream\n%s\nendstream", len(twice), twice))
 }
@@ -275,15 +278,15 @@ func deflated(t *testing.T, r io.Reader, n int64) []byte {
 
 // The text of nested archives is the list of names in the outer one.
 func TestNestedArchives(t *testing.T) {
-	inner := zipped(t, entry{"nichts", strings.Repeat("\x00", 10<<20)})
+	inner := filetest.Zip(t, entry{"nichts", strings.Repeat("\x00", 10<<20)})
 	for range 4 {
 		var entries []entry
 		for i := range 16 {
 			entries = append(entries, entry{fmt.Sprintf("%d.zip", i), string(inner)})
 		}
-		inner = zipped(t, entries...)
+		inner = filetest.Zip(t, entries...)
 	}
-	if v := sniff(t, Allow(), inner, "application/zip"); v.Refusal != Allowed {
+	if v := sniff(t, filetype.Allow(), inner, "application/zip"); v.Refusal != filetype.Allowed {
 		t.Errorf("%+v", v)
 	}
 	if text := textOf(t, Limits{}, string(inner), "application/zip"); text.Reason != Contained ||
@@ -308,9 +311,9 @@ func TestEntities(t *testing.T) {
 	for name, head := range map[string]string{"a billion laughs": laughs + "]>", "external ones": external + "]>"} {
 		for _, c := range []struct{ contentType, content string }{
 			{"application/xml", head + "<a>vorher &l20; &remote; nachher</a>"},
-			{docx, string(zipped(t, entry{"word/document.xml", head + "<w:p><w:t>vorher &l20; &remote; nachher</w:t></w:p>"}))},
-			{odt, string(openDocument(t, "text", "", entry{"x", ""}))},
-			{odt, string(zipped(t, entry{
+			{docx, string(filetest.Zip(t, entry{"word/document.xml", head + "<w:p><w:t>vorher &l20; &remote; nachher</w:t></w:p>"}))},
+			{odt, string(filetest.OpenDocument(t, "text", "", entry{"x", ""}))},
+			{odt, string(filetest.Zip(t, entry{
 				"mimetype", odt,
 			}, entry{"content.xml", head + "<text:p>vorher &l20; &remote; nachher</text:p>"}))},
 		} {
@@ -327,70 +330,9 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-func TestBrokenPDFs(t *testing.T) {
-	thousands := make([]string, 10_000)
-	for i := range thousands {
-		thousands[i] = fmt.Sprintf("Seite %d", i+1)
-	}
-	for _, c := range []struct {
-		name    string
-		content []byte
-		says    string
-		reasons []Reason
-	}{
-		{
-			"pages that lie within themselves",
-			pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 5/Kids[2 0 R 2 0 R 1 0 R]>>"),
-			"",
-			[]Reason{Broken},
-		},
-		{"a page that is its own content", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>",
-			"<</Type/Pages/Count 1/Kids[3 0 R]>>",
-			"<</Type/Page/Parent 3 0 R/MediaBox[0 0 9 9]/Contents 3 0 R>>"), "", []Reason{Broken, Complete}},
-		{
-			"a table of objects that follows itself",
-			bytes.Replace(pdfOf("a"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Prev 9"), 1),
-			"",
-			[]Reason{Broken, Complete},
-		},
-		{"a form that shows itself", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
-			"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Contents 5 0 R>>",
-			"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Length 4>>\nstream\n/A Do /A Do\nendstream",
-			"<</Length 5>>\nstream\n/A Do\nendstream"), "", []Reason{Broken, Complete, OutOfMemory, OutOfTime}},
-		{
-			"a billion pages",
-			pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1000000000/Kids[]>>"),
-			"",
-			[]Reason{Broken, OutOfTime, OutOfMemory},
-		},
-		{"10,000 pages", pdfOf(thousands...), "Seite 10000", []Reason{Complete}},
-		{
-			"no table of objects",
-			bytes.Replace(pdfOf("Hallo"), []byte("startxref"), []byte("startyref"), 1),
-			"Hallo",
-			[]Reason{Complete},
-		},
-		{"cut in the middle", pdfOf(thousands...)[:900_000], "", []Reason{Broken}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			text := textOf(t, Limits{Time: 40 * time.Second}, string(c.content), "application/pdf")
-			if !strings.Contains(text.Body, c.says) {
-				t.Errorf("%q is missing in %.200q", c.says, text.Body)
-			}
-			for _, r := range c.reasons {
-				if text.Reason == r {
-					return
-				}
-			}
-			t.Errorf("%q, want one of %q", text.Reason, c.reasons)
-		})
-	}
-}
-
 // A wrong checksum is found at the end of the entry; text before it stays.
 func TestDamagedArchive(t *testing.T) {
-	content := word(t, "<w:p><w:r><w:t>Hallo</w:t></w:r></w:p>")
+	content := filetest.Word(t, "<w:p><w:r><w:t>Hallo</w:t></w:r></w:p>")
 	sum := make([]byte, 4)
 	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {

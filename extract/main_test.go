@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/extract/drawing"
 	"kartei/extract/textio"
 )
 
@@ -21,22 +22,17 @@ func TestMain(m *testing.M) {
 	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": fillMemory, "test/loop": loop, "test/panic": panicking, "test/output": flood,
 		"test/surroundings": tryForbidden,
-		"test/family":       showProcess, "test/idle": idle,
+		"test/idle":         idle,
 	} {
-		kinds = append(kinds, kind{name: name, text: read})
+		readers[name] = read
 	}
 	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": fillMemory, "test/panic": panicking, "test/output": flood, "test/lies": lie,
 	} {
-		drawings[name] = func(in *textio.Input, _ Sheet) (*Page, error) {
+		drawings[name] = func(in *textio.Input, _ drawing.Sheet) (*drawing.Page, error) {
 			return nil, read(in, textio.NewSink(io.Discard, 0))
 		}
 	}
-	kinds = append(kinds, kind{name: "test/lies"})
-	for name, read := range systemReaders {
-		kinds = append(kinds, kind{name: name, text: read})
-	}
-	runWithout(os.Args)
 	Child(os.Args)
 	os.Exit(m.Run())
 }
@@ -117,10 +113,4 @@ func permission(err error) error {
 		return err
 	}
 	return nil
-}
-
-// showProcess writes the id of its process and never ends.
-func showProcess(in *textio.Input, out *textio.Sink) error {
-	fmt.Fprintf(os.Stdout, "%d\n", os.Getpid())
-	return loop(in, out)
 }

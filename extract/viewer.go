@@ -3,11 +3,13 @@ package extract
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
+
+	"kartei/extract/drawing"
+	"kartei/extract/sandbox"
 )
 
 // Viewer draws pages of files and reads their texts, for people who look at
@@ -20,7 +22,7 @@ import (
 type Viewer struct {
 	reader *Extractor
 	limit  time.Duration // processor time for one page
-	slots  *slots
+	slots  *sandbox.Slots
 	kept   *shelf
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -68,7 +70,7 @@ func (x *Extractor) NewViewer() *Viewer {
 	v := &Viewer{
 		reader:  x,
 		limit:   drawTime,
-		slots:   newSlots(x.options.Parallel),
+		slots:   sandbox.NewSlots(x.options.Parallel),
 		kept:    newShelf(),
 		flights: map[string]*flight{},
 		waiting: map[int64]int{},
@@ -84,23 +86,27 @@ func (v *Viewer) Close() {
 	v.kept.empty()
 }
 
-// Draws reports whether files of a type are drawn.
-func Draws(contentType string) bool {
-	k := find(contentType)
-	return k != nil && drawings[k.name] != nil
+// Page is a page of a file as it is drawn.
+type Page struct {
+	drawing.Page
+	// Reason is the reason why there is no picture.
+	Reason Reason
 }
+
+// Draws reports whether files of a type are drawn.
+func Draws(contentType string) bool { return drawings[contentType] != nil }
 
 // Page returns a page of a file. If the file makes its drawing fail in any way,
 // Page.Reason says so. An error comes from ctx, from opening or reading the file,
 // or is ErrBusy, and means nothing about the file.
-func (v *Viewer) Page(ctx context.Context, f File, s Sheet) (*Page, error) {
+func (v *Viewer) Page(ctx context.Context, f File, s drawing.Sheet) (*Page, error) {
 	if !Draws(f.ContentType) {
-		return &Page{Number: s.Number, Reason: Unsupported}, nil
+		return withoutPicture(s.Number, Unsupported), nil
 	}
 	if v.kept.strikes(f.Name) >= strikes {
-		return &Page{Number: s.Number, Reason: OutOfTime}, nil
+		return withoutPicture(s.Number, OutOfTime), nil
 	}
-	return look(v, ctx, f, fmt.Sprintf("%s "+sheetForm, f.Name, s.Number, s.DPI),
+	return look(v, ctx, f, f.Name+" "+s.String(),
 		func(ctx context.Context) (*Page, error) {
 			page, err := v.draw(ctx, f, s)
 			if err != nil {
@@ -119,8 +125,7 @@ func (v *Viewer) Text(ctx context.Context, f File) (*Text, error) {
 		if !Reads(f.ContentType) {
 			return &Text{Reason: Unsupported}, nil
 		}
-		k := find(f.ContentType)
-		t := v.reader.reading(k.name, "", v.reader.Allowance(k.name, f.Size))
+		t := v.reader.reading(f.ContentType, "", v.reader.Allowance(f.ContentType, f.Size))
 		var text Text
 		err := v.with(ctx, f, t, func(t task, file io.Reader) (err error) {
 			text, _, err = v.reader.read(ctx, t, file)
@@ -139,10 +144,10 @@ func (v *Viewer) with(ctx context.Context, f File, t task, do func(task, io.Read
 	if err != nil {
 		return err
 	}
-	if err := v.slots.enter(ctx, f.Organization); err != nil {
+	if err := v.slots.Enter(ctx, f.Organization); err != nil {
 		return err
 	}
-	defer v.slots.leave(f.Organization)
+	defer v.slots.Leave(f.Organization)
 	file, err := f.Open(ctx)
 	if err != nil {
 		return err
@@ -170,13 +175,13 @@ func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
 }
 
 // draw draws a page in a child.
-func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err error) {
+func (v *Viewer) draw(ctx context.Context, f File, s drawing.Sheet) (page *Page, err error) {
 	t := task{
-		name: find(f.ContentType).name, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit,
-		wall: drawWall, output: maxOutput,
+		name: f.ContentType, sheet: s.String(), limit: v.limit,
+		wall: drawWall, output: drawing.MaxEncoded,
 	}
 	err = v.with(ctx, f, t, func(t task, file io.Reader) error {
-		e, err := v.reader.runOn(ctx, file, t)
+		e, err := v.reader.run(ctx, file, t)
 		if err != nil {
 			return err
 		}
@@ -186,20 +191,21 @@ func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err err
 	return page, err
 }
 
+// withoutPicture returns a page that is not drawn, for a reason.
+func withoutPicture(number int, reason Reason) *Page {
+	return &Page{Page: drawing.Page{Number: number}, Reason: reason}
+}
+
 // pageOf returns the page that a child drew, or the reason why there is none.
-func pageOf(e end, number int) *Page {
-	reason, known := reasons[e.code]
-	if e.code == exitDone {
-		page, err := parsePage(e.wrote, number)
-		if err == nil {
-			return page
-		}
-		known = false
+func pageOf(e sandbox.End, number int) *Page {
+	if e.Code != exitDone {
+		return withoutPicture(number, reasonOf(e))
 	}
-	if !known {
-		reason = Crashed
+	page, err := drawing.Parse(e.Wrote, number)
+	if err != nil {
+		return withoutPicture(number, Crashed)
 	}
-	return &Page{Number: number, Reason: reason}
+	return &Page{Page: *page}
 }
 
 // flight is a drawing that runs, or waits for its slot.

@@ -7,6 +7,8 @@ import (
 
 	"kartei/api"
 	"kartei/extract"
+	"kartei/extract/clamd"
+	"kartei/extract/filetype"
 	"kartei/instance/config"
 	"kartei/record/document"
 	"kartei/record/upload"
@@ -16,7 +18,7 @@ import (
 // takeFiles sets the accepted types of files, and the parts that handle files.
 func (i *Instance) takeFiles() (err error) {
 	s := &i.config.Server
-	i.types = extract.Allow(s.UploadTypes...)
+	i.types = filetype.Allow(s.UploadTypes...)
 	texts := s.Texts(&i.config.Store)
 	texts.Cold = func(why error) {
 		i.logger.Warn("the PDF reader was not stored in the folder cache: until it is, each PDF takes some seconds more",
@@ -47,7 +49,7 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 		Ended:     i.metrics.Operations(), Budget: time.Duration(s.TextBudget),
 	}
 	if s.Clamd != "" {
-		scanner, err := extract.NewScanner(s.Clamd)
+		scanner, err := clamd.New(s.Clamd)
 		if err != nil {
 			return nil, err
 		}

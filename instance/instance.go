@@ -25,6 +25,7 @@ import (
 	"kartei/api/release"
 	"kartei/api/transit"
 	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/instance/config"
 	"kartei/integration/dispatch"
 	"kartei/integration/grant"
@@ -107,7 +108,7 @@ type Instance struct {
 	logPages   atomic.Int64 // that SQLite's write-ahead log was given
 	violations func(directive string)
 	limits     *limit.Ledger
-	types      extract.Types
+	types      filetype.Allowlist
 	receiver   *upload.Receiver
 	notices    *notify.Center
 	jobs       *job.Runner

@@ -3,7 +3,7 @@
 // A reader writes text of any kind into a Sink, which makes it valid UTF-8,
 // drops control characters, joins blanks and stops at a limit. So no reader has
 // to be trusted with that. The package also has what several formats need:
-// character encodings and the text of HTML.
+// character encodings, the text of HTML, and a decoder for XML.
 package textio
 
 import (
@@ -22,6 +22,8 @@ var (
 	ErrBroken    = errors.New("extract: the file is broken")
 	ErrInflated  = errors.New("extract: the file unpacks to more than the limit")
 	ErrFull      = errors.New("extract: the limit on the text is reached")
+	// ErrUnsupported is about a file of a known type, in a form that no reader reads.
+	ErrUnsupported = errors.New("extract: no reader for this form of the type")
 	// ErrScanned and ErrContained say that the rest was read.
 	ErrScanned   = errors.New("extract: some pages are pictures")
 	ErrContained = errors.New("extract: files inside of the file are not read")

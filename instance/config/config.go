@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"kartei/extract"
+	"kartei/extract/clamd"
+	"kartei/extract/filetype"
 	"kartei/integration/limit"
 	"kartei/kit/egress"
 )
@@ -78,13 +80,13 @@ type Server struct {
 	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" page:"files.md" help:"Sum of the bytes that the open uploads of one organization may announce; more is 429 QUOTA_EXHAUSTED."`
 	MaxCalls         int              `name:"max-calls" default:"1024" placeholder:"N" page:"bounds.md" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
-	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE" page:"texts.md" help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
-	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" page:"texts.md" help:"Bytes of a file's text that are kept for searches."`
-	TextTime          Duration         `name:"text-time" default:"60s" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the text of one file, at most; a small file gets 5s, and 5s more for each MiB."`
-	TextBudget        Duration         `name:"text-budget" default:"20m" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the texts of one organization in an hour; documents beyond it wait."`
-	ReaderConfinement Confinement      `name:"reader-confinement" default:"prefer" placeholder:"prefer|require" page:"texts.md" help:"Whether texts are still read if the system cannot confine the process that reads them."`
-	Clamd             extract.ClamdURL `name:"clamd" placeholder:"URL" page:"texts.md" help:"Address of a clamd that scans files for malware, unix:/PATH or tcp://HOST:PORT; without it files are not scanned."`
-	ClamdAway         ClamdAway        `name:"clamd-away" default:"wait" placeholder:"wait|refuse" page:"texts.md" help:"Whether files wait while clamd is away, or are refused."`
+	UploadTypes       []filetype.Name `name:"upload-types" placeholder:"TYPE" page:"texts.md" help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
+	TextSize          int             `name:"text-size" default:"1048576" placeholder:"BYTES" page:"texts.md" help:"Bytes of a file's text that are kept for searches."`
+	TextTime          Duration        `name:"text-time" default:"60s" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the text of one file, at most; a small file gets 5s, and 5s more for each MiB."`
+	TextBudget        Duration        `name:"text-budget" default:"20m" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the texts of one organization in an hour; documents beyond it wait."`
+	ReaderConfinement Confinement     `name:"reader-confinement" default:"prefer" placeholder:"prefer|require" page:"texts.md" help:"Whether texts are still read if the system cannot confine the process that reads them."`
+	Clamd             clamd.URL       `name:"clamd" placeholder:"URL" page:"texts.md" help:"Address of a clamd that scans files for malware, unix:/PATH or tcp://HOST:PORT; without it files are not scanned."`
+	ClamdAway         ClamdAway       `name:"clamd-away" default:"wait" placeholder:"wait|refuse" page:"texts.md" help:"Whether files wait while clamd is away, or are refused."`
 
 	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" page:"email.md" help:"Mail server, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it emails are files in the folder mail of the data folder."`
 	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" page:"email.md" help:"Sender of emails; without it kartei@ and the host of --base-url."`

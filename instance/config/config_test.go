@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/extract"
+	"kartei/extract/clamd"
+	"kartei/extract/filetype"
 	"kartei/integration/limit"
 	"kartei/kit/egress"
 )
@@ -116,10 +117,10 @@ func TestParse(t *testing.T) {
 			text: "key=3/6,writes=9",
 			want: []limit.Override{{Name: "key", Quota: 3, Capacity: 6}, {Name: "writes", Quota: 9, Capacity: 9}},
 		},
-		{text: "application/pdf, text/XML", want: []extract.Name{"application/pdf", "application/xml"}},
-		{text: "video/mp4", want: []extract.Name(nil), bad: "accepted are application/pdf"},
-		{text: "unix:/run/clamav/clamd.ctl", want: extract.ClamdURL("unix:/run/clamav/clamd.ctl")},
-		{text: "http://clamav", want: extract.ClamdURL(""), bad: "unix:/PATH"},
+		{text: "application/pdf, text/XML", want: []filetype.Name{"application/pdf", "application/xml"}},
+		{text: "video/mp4", want: []filetype.Name(nil), bad: "accepted are application/pdf"},
+		{text: "unix:/run/clamav/clamd.ctl", want: clamd.URL("unix:/run/clamav/clamd.ctl")},
+		{text: "http://clamav", want: clamd.URL(""), bad: "unix:/PATH"},
 		{text: "refuse", want: ClamdAway("refuse")},
 		{text: "ignore", want: ClamdAway(""), bad: "wait, refuse"},
 		{text: "Hook.test=127.0.0.1:8443,b=::1,c=[::1]:8443", want: []egress.Mapping{

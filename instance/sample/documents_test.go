@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/record/contact"
@@ -59,7 +60,7 @@ func testPapers(t *testing.T, extractor *extract.Extractor) {
 	for _, p := range papers {
 		first, _, _ := strings.Cut(p.name, " ")
 		kind, file := p.write(m)
-		if v, err := extract.Allow().Sniff(bytes.NewReader(file), int64(len(file)), kind); err != nil ||
+		if v, err := filetype.Allow().Sniff(bytes.NewReader(file), int64(len(file)), kind); err != nil ||
 			v.Refusal != "" || v.Type != kind {
 			t.Errorf("%s: %+v, %v", first, v, err)
 		}
@@ -90,7 +91,7 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		files := upload.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: extract.Allow().Declared}
+		files := upload.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: filetype.Allow().Declared}
 		for range 2 { // the second time, the records, and the operations or documents, exist already
 			for _, organization := range both {
 				if err := o.Fill(ctx, d, clock.System, organization, Size); err != nil {
@@ -133,7 +134,7 @@ func work(t *testing.T, d db.DB, store blob.Store, extractor *extract.Extractor)
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	m := &document.Maker{
-		Clock: clock.System, Store: store, Types: extract.Allow(), Extractor: extractor, Families: families,
+		Clock: clock.System, Store: store, Types: filetype.Allow(), Extractor: extractor, Families: families,
 		Logger: logger,
 	}
 	ends := make(chan string, 100)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
 	"kartei/store/db"
@@ -121,7 +121,7 @@ func (s openCounter) Open(ctx context.Context, name string) (blob.Reader, error)
 // TestScannerComesBeforeReading checks that an operation does not read the file before the scan.
 // While the scanner is unavailable, each attempt opens the file once, only to identify its type.
 func TestScannerComesBeforeReading(t *testing.T) {
-	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + filepath.Join(t.TempDir(), "nobody")))
+	scanner, err := clamd.New(clamd.URL("unix:" + filepath.Join(t.TempDir(), "nobody")))
 	if err != nil {
 		t.Fatal(err)
 	}

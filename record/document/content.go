@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"kartei/api/op"
-	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/record"
 	"kartei/record/upload"
 )
@@ -19,7 +19,7 @@ func download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
 	}
 	store, name := upload.Service.In(c).Store, Kept(c.Actor.Org(), in.ID)
 	return op.File{
-		Name: extract.FileName(f.Name, f.ContentType), ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256,
+		Name: filetype.WithEnding(f.Name, f.ContentType), ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256,
 		Created: created,
 		Open:    func(ctx context.Context) (op.Content, error) { return store.Open(ctx, name) },
 	}, nil
@@ -59,5 +59,5 @@ func FilesOf(c *op.Call, list []record.WalkRecord) ([]File, error) {
 }
 
 func fileOf(c *op.Call, name string, f *Fields) File {
-	return File{name, extract.FileName(f.Name, f.ContentType), Kept(c.Actor.Org(), name)}
+	return File{name, filetype.WithEnding(f.Name, f.ContentType), Kept(c.Actor.Org(), name)}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"kartei/extract"
+	"kartei/extract/clamd"
+	"kartei/extract/filetype"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record/search"
@@ -23,9 +25,9 @@ func (w *work) identify(file blob.Reader) error {
 		return err
 	}
 	switch v.Refusal {
-	case extract.NotAllowed:
+	case filetype.NotAllowed:
 		return &fault.Fault{Code: fault.UploadRejected, Detail: notAllowed}
-	case extract.NotAsSaid:
+	case filetype.NotAsSaid:
 		return &fault.Fault{Code: fault.UploadRejected, Detail: notAsSaid(w.Types, w.Fields.ContentType, v.Found)}
 	}
 	w.Fields.ContentType = v.Type
@@ -35,13 +37,13 @@ func (w *work) identify(file blob.Reader) error {
 // notAsSaid returns the text for a file whose content is not of the declared type. The text names
 // the actual type if it is known. If the actual type is not allowed either, the text does not
 // advise another upload.
-func notAsSaid(types extract.Types, declared, found string) i18n.Text {
-	if found == extract.Polyglot {
+func notAsSaid(types filetype.Allowlist, declared, found string) i18n.Text {
+	if found == filetype.Polyglot {
 		return "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted."
 	}
 	why := i18n.Format("The content of the file is not of the type %s.", declared)
 	next := i18n.Text("Begin a new upload with the type that fits.")
-	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
+	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != filetype.Unknown && name != declared {
 		why = i18n.Format("The content of the file is not of the type %s but looks like %s.", declared, name)
 		if _, taken := types.Declared(name); !taken {
 			next = "Files of that type are not accepted here."
@@ -81,13 +83,13 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	}
 	found, err := w.Scanner.Scan(ctx, file)
 	switch {
-	case errors.Is(err, extract.ErrScanSize):
+	case errors.Is(err, clamd.ErrSize):
 		return &fault.Fault{Code: fault.UploadRejected, Detail: unscannable, Cause: err}
 	case err != nil && ctx.Err() != nil: // the process shuts down
 		return ctx.Err()
-	case errors.Is(err, extract.ErrScannerAway) && w.RefuseUnscanned:
+	case errors.Is(err, clamd.ErrAway) && w.RefuseUnscanned:
 		return &fault.Fault{Code: fault.Upstream, Detail: scannerAway, Cause: err}
-	case errors.Is(err, extract.ErrScannerAway):
+	case errors.Is(err, clamd.ErrAway):
 		return errors.Join(err, job.Later(scannerBackoff))
 	case err != nil:
 		return err

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/test/apitest"
 )
 
@@ -80,7 +80,7 @@ func TestNames(t *testing.T) {
 			renamed := c.Do("PATCH", "/documents/"+id, map[string]any{"name": name}, "If-Match", "*").Want(200)
 			want(t, renamed, map[string]any{"name": kept})
 			want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": kept})
-			saved := extract.FileName(kept, "text/plain")
+			saved := filetype.WithEnding(kept, "text/plain")
 			if slices.Contains(devices, name) {
 				saved = "_" + saved // Windows would open a device under this name
 			}

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/extract"
+	"kartei/extract/drawing"
 	"kartei/record/search"
 )
 
@@ -40,9 +41,9 @@ func hits(p *extract.Page, query string) []Hit {
 // joined returns rectangles around the boxes, where neighbours on a line share one. It works for
 // lines in every direction. Two boxes are joined if the rectangle around both is at most one and
 // a half times their area.
-func joined(boxes []extract.Box) []Rect {
+func joined(boxes []drawing.Box) []Rect {
 	var list []Rect
-	var last extract.Box
+	var last drawing.Box
 	for _, b := range boxes {
 		if b.Empty() {
 			continue
@@ -58,15 +59,15 @@ func joined(boxes []extract.Box) []Rect {
 	return list
 }
 
-func around(a, b extract.Box) extract.Box {
-	return extract.Box{
+func around(a, b drawing.Box) drawing.Box {
+	return drawing.Box{
 		Left: min(a.Left, b.Left), Top: min(a.Top, b.Top), Right: max(a.Right, b.Right),
 		Bottom: max(a.Bottom, b.Bottom),
 	}
 }
 
-func area(b extract.Box) int { return int(b.Right-b.Left) * int(b.Bottom-b.Top) }
+func area(b drawing.Box) int { return int(b.Right-b.Left) * int(b.Bottom-b.Top) }
 
-func rectOf(b extract.Box) Rect {
+func rectOf(b drawing.Box) Rect {
 	return Rect{int(b.Left), int(b.Top), int(b.Right - b.Left), int(b.Bottom - b.Top)}
 }

@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/trace"
@@ -75,7 +76,7 @@ func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, 
 // Scanner scans files for malware.
 type Scanner interface {
 	// Scan returns the name of the malware, or "" if there is none. It returns
-	// extract.ErrScannerAway if the scanner is unavailable.
+	// clamd.ErrAway if the scanner is unavailable.
 	Scan(ctx context.Context, file io.Reader) (found string, err error)
 }
 
@@ -84,7 +85,7 @@ type Maker struct {
 	Clock clock.Clock
 	Store blob.Store
 	// Types are the allowed media types.
-	Types extract.Types
+	Types filetype.Allowlist
 	// Extractor reads the text of a file.
 	Extractor *extract.Extractor
 	// Scanner scans each file before it becomes a document. It is nil if none is configured.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/people/organization"
 	"kartei/people/principal"
 	"kartei/store/blob"
@@ -161,7 +161,7 @@ func switchedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client, of string,
 // unavailable, the operation waits or fails, and the file does not become a document.
 func TestMalware(t *testing.T) {
 	daemon := clamdtest.Start(t)
-	scanner, err := extract.NewScanner(daemon.URL)
+	scanner, err := clamd.New(daemon.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

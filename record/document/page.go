@@ -9,6 +9,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/extract"
+	"kartei/extract/drawing"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record/search"
@@ -81,8 +82,8 @@ func (in *PageInput) wrong() []fault.Field {
 }
 
 // sheet returns the page number and the resolution, with defaults for zero.
-func (in *PageInput) sheet() extract.Sheet {
-	return extract.Sheet{Number: max(in.Page, 1), DPI: max(in.DPI, 96)}
+func (in *PageInput) sheet() drawing.Sheet {
+	return drawing.Sheet{Number: max(in.Page, 1), DPI: max(in.DPI, 96)}
 }
 
 // drawPage renders the page if the caller sees the document. Rendering takes a moment, so it

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -90,7 +90,7 @@ func onceEach(int64) int64 { return 0 }
 func TestUnreadable(t *testing.T) {
 	clean := []byte("Guten Tag\n")
 	daemon := clamdtest.Start(t)
-	scanner, err := extract.NewScanner(daemon.URL)
+	scanner, err := clamd.New(daemon.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func (s attemptCounter) Keep(ctx context.Context, from, to string) error {
 }
 
 // listener returns a scanner whose server sends the same response for each file.
-func listener(t *testing.T, answer string) *extract.Scanner {
+func listener(t *testing.T, answer string) *clamd.Scanner {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -167,7 +167,7 @@ func listener(t *testing.T, answer string) *extract.Scanner {
 			}()
 		}
 	}()
-	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + path))
+	scanner, err := clamd.New(clamd.URL("unix:" + path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func (s *stoppedScanner) Scan(ctx context.Context, _ io.Reader) (string, error) 
 	}
 	close(s.came)
 	<-ctx.Done()
-	return "", fmt.Errorf("%w: the connection was closed", extract.ErrScannerAway)
+	return "", fmt.Errorf("%w: the connection was closed", clamd.ErrAway)
 }
 
 // TestStopInScan checks that a process which shuts down during a scan releases the operation. The

@@ -5,7 +5,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
-	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/kit/fault"
 	"kartei/store/blob"
 )
@@ -35,7 +35,7 @@ var GetTerms = op.New("uploads.terms", op.Read, getTerms, op.By(op.Member))
 func getTerms(_ context.Context, c *op.Call, _ struct{}) (Terms, error) {
 	t := Terms{MaxSize: Service.In(c).MaxSize, Kinds: []Kind{}}
 	for _, name := range Service.In(c).Types {
-		t.Kinds = append(t.Kinds, Kind{name, extract.Endings(name)})
+		t.Kinds = append(t.Kinds, Kind{name, filetype.Endings(name)})
 	}
 	return t, nil
 }

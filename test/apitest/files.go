@@ -13,6 +13,7 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/extract"
+	"kartei/extract/filetype"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -99,8 +100,8 @@ func Working(change func(*Workshop)) Option { return func(o *options) { o.workin
 // fileOptions returns the options of the API for files.
 func (o *Office) fileOptions() upload.Files {
 	return upload.Files{
-		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared,
-		Types: extract.Allow().Names(),
+		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: filetype.Allow().Declared,
+		Types: filetype.Allow().Names(),
 	}
 }
 
@@ -131,7 +132,7 @@ func (o *Office) work() {
 	w := &Workshop{
 		DB: o.DB,
 		Maker: &document.Maker{
-			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: o.extractor(), Families: api.Families,
+			Clock: o.Clock, Store: o.blobs(), Types: filetype.Allow(), Extractor: o.extractor(), Families: api.Families,
 			Logger: logger,
 		},
 		Receiver: o.receiver(),

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/extract"
+	"kartei/extract/clamd"
 	"kartei/test/child"
 )
 
@@ -28,7 +28,7 @@ const signature = "44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test-Signature\n"
 
 // Daemon is a clamd.
 type Daemon struct {
-	URL   extract.ClamdURL
+	URL   clamd.URL
 	dir   string
 	bin   string
 	lines string
@@ -55,7 +55,7 @@ func Start(t testing.TB, settings ...string) *Daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Daemon{URL: extract.ClamdURL("unix:" + dir + "/socket"), dir: dir, bin: bin, lines: strings.Join(settings, "\n")}
+	d := &Daemon{URL: clamd.URL("unix:" + dir + "/socket"), dir: dir, bin: bin, lines: strings.Join(settings, "\n")}
 	t.Cleanup(func() {
 		d.Stop()
 		os.RemoveAll(dir)

@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"kartei/extract"
+	"kartei/extract/bundle"
 	"kartei/kit/sheet"
 )
 
@@ -40,7 +40,7 @@ const (
 )
 
 // leaveOut notes what is not read.
-func (f *File) leaveOut(p *extract.Part, reason string) {
+func (f *File) leaveOut(p *bundle.Part, reason string) {
 	name := p.Name
 	if p.Sheet != "" && name != "" {
 		name += ": " + p.Sheet
@@ -53,9 +53,9 @@ func (f *File) leaveOut(p *extract.Part, reason string) {
 // OpenParts returns the entries of all files with cards in an archive, or else of the first
 // table in the archive or the workbook. If the error is ErrNoTable, the returned file says
 // what was left out.
-func OpenParts(parts []extract.Part) (*File, error) {
+func OpenParts(parts []bundle.Part) (*File, error) {
 	f := &File{encoding: UTF8, decoder: &decoder{}}
-	var cards, tables, texts []*extract.Part
+	var cards, tables, texts []*bundle.Part
 	for i := range parts {
 		p := &parts[i]
 		switch ending := strings.ToLower(path.Ext(p.Name)); {
@@ -83,7 +83,7 @@ func OpenParts(parts []extract.Part) (*File, error) {
 }
 
 // openCardFiles reads the cards of several files, one after the other.
-func (f *File) openCardFiles(files []*extract.Part) {
+func (f *File) openCardFiles(files []*bundle.Part) {
 	f.Format, f.Columns, f.cards = VCard, cardColumns, map[string]bool{}
 	several := len(files) > 1
 	var now *File
@@ -136,7 +136,7 @@ func (f *File) take(part *File) {
 }
 
 // openFirstTable opens the first table. The sheets of a workbook follow each other.
-func (f *File) openFirstTable(tables []*extract.Part) error {
+func (f *File) openFirstTable(tables []*bundle.Part) error {
 	leftOut := f.LeftOut
 	for i := 0; i < len(tables); {
 		p := tables[i]
@@ -153,7 +153,7 @@ func (f *File) openFirstTable(tables []*extract.Part) error {
 		}
 		switch {
 		case errors.Is(err, ErrNoTable):
-			f.leaveOut(p, string(extract.Unreadable))
+			f.leaveOut(p, string(bundle.Unreadable))
 			leftOut = f.LeftOut
 			i = end
 			continue
@@ -176,7 +176,7 @@ func (f *File) openFirstTable(tables []*extract.Part) error {
 
 // openBook opens the sheet of a workbook that has a table: the first one with headings that
 // are known, else the first with several columns, else the first that is not empty.
-func openBook(sheets []*extract.Part) (*File, error) {
+func openBook(sheets []*bundle.Part) (*File, error) {
 	best, limit := -1, 0
 	for i, p := range sheets {
 		rows, err := firstRows(p.Content)
@@ -239,7 +239,7 @@ func firstRows(content []byte) (rows []row, err error) {
 
 // nextRow reads a row that the reader of workbooks wrote, which is not trusted.
 func nextRow(from *json.Decoder) (row, error) {
-	var r extract.Row
+	var r bundle.Row
 	if err := from.Decode(&r); errors.Is(err, io.EOF) {
 		return row{}, io.EOF
 	} else if err != nil || len(r.At) != len(r.Cells) {

@@ -1,0 +1,359 @@
+package pdf
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/enums"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/responses"
+	"github.com/klippa-app/go-pdfium/structs"
+
+	"kartei/extract/textio"
+)
+
+// file is a PDF that is read.
+type file struct {
+	pdfium.Pdfium
+	whole *textio.Chunks
+	pages int
+	// first is the file as it is. Second is opened for pages whose form does not
+	// show its values: a page that was looked at has lost its form.
+	first, second *handle
+}
+
+// handle is a PDF that is open.
+type handle struct {
+	document references.FPDF_DOCUMENT
+	form     references.FPDF_FORMHANDLE
+	formed   bool // form is set, or cannot be
+}
+
+// flatPage is a page after flattening, as on a screen. Its form fields and annotations are part of
+// the page content.
+type flatPage struct {
+	ref   references.FPDF_PAGE
+	text  string
+	notes []note // that the page itself does not show
+}
+
+// note is a comment on a page or the value of a field.
+type note struct {
+	text  string
+	place structs.FPDF_FS_RECTF
+	index int  // of the annotation
+	field bool // it is the value of a field that shows text
+	shown bool // the page shows it, a field at its place
+}
+
+// maxNotes bounds the annotations of a page that are looked at.
+const maxNotes = 10_000
+
+// page loads a page. Its fields show their values: programs that fill a form may
+// leave the picture of a field as it was, or without one, and ask the reader to
+// draw it.
+func (f *file) page(i int) (*flatPage, error) {
+	page, err := f.load(f.first, i, nil)
+	if err != nil {
+		return nil, err
+	}
+	stale := map[int]bool{}
+	for _, n := range page.notes {
+		if n.field && !n.shown {
+			stale[n.index] = true
+		}
+	}
+	if len(stale) > 0 {
+		if drawn := f.redraw(i, stale); drawn != nil {
+			f.closePage(page.ref)
+			page = drawn
+		}
+	}
+	var left []note
+	for _, n := range page.notes {
+		if !n.shown {
+			left = append(left, n)
+		}
+	}
+	page.notes = left
+	return page, nil
+}
+
+// redraw loads a page again and draws some of its fields anew; nil if that fails.
+func (f *file) redraw(i int, stale map[int]bool) *flatPage {
+	if f.second == nil {
+		second, err := f.open()
+		if err != nil {
+			return nil
+		}
+		f.second = second
+	}
+	page, err := f.load(f.second, i, stale)
+	if err != nil {
+		return nil
+	}
+	return page
+}
+
+// load loads a page of a copy, removes the pictures of stale fields and draws
+// missing ones, and makes all annotations part of the page.
+func (f *file) load(c *handle, i int, stale map[int]bool) (*flatPage, error) {
+	loaded, err := f.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: c.document, Index: i})
+	if err != nil {
+		return nil, err
+	}
+	page := &flatPage{ref: loaded.Page}
+	ref := requests.Page{ByReference: &loaded.Page}
+	if count, err := f.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: ref}); err == nil && count.Count > 0 {
+		f.enter(c)
+		page.notes = f.notes(c, ref, min(count.Count, maxNotes), stale)
+		if c.form != "" { // it draws what has no picture
+			_, _ = f.FORM_OnAfterLoadPage(&requests.FORM_OnAfterLoadPage{Page: ref, FormHandle: c.form})
+		}
+	}
+	flat, err := f.FPDFPage_Flatten(&requests.FPDFPage_Flatten{
+		Page: ref, Usage: requests.FPDFPage_FlattenUsageNormalDisplay,
+	})
+	if err != nil {
+		return page, f.readText(page)
+	}
+	if flat.Result == responses.FPDFPage_FlattenResultSuccess {
+		f.leavePage(c, loaded.Page)
+		if loaded, err = f.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: c.document, Index: i}); err != nil {
+			return nil, err
+		}
+		page.ref = loaded.Page
+	} // else without its forms and notes, which is better than no page
+	return page, f.readText(page)
+}
+
+// readText reads the text of a page, and sees which notes it shows.
+func (f *file) readText(page *flatPage) error {
+	open, err := f.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.ref}})
+	if err != nil {
+		return err
+	}
+	page.text, err = f.chars(open.TextPage)
+	for i, n := range page.notes {
+		text := page.text
+		if n.field {
+			text = f.textAt(open.TextPage, n.place)
+		}
+		page.notes[i].shown = shows(text, n.text)
+	}
+	_, closing := f.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: open.TextPage})
+	return errors.Join(err, closing)
+}
+
+// maxObjects bounds the objects of a page among which a picture is looked for. A scan has few.
+const maxObjects = 100
+
+// pictured reports whether a page shows a picture. Programs put one into a form, too.
+func (f *file) pictured(ref references.FPDF_PAGE) bool {
+	page := requests.Page{ByReference: &ref}
+	count, err := f.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
+	if err != nil {
+		return false
+	}
+	for i := range min(count.Count, maxObjects) {
+		object, err := f.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: i})
+		if err != nil {
+			return false
+		}
+		kind, err := f.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object.PageObject})
+		if err == nil && (kind.Type == enums.FPDF_PAGEOBJ_IMAGE || kind.Type == enums.FPDF_PAGEOBJ_FORM) {
+			return true
+		}
+	}
+	return false
+}
+
+// textAt returns the text at a place of a page.
+func (f *file) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF) string {
+	const edge = 2 // points that letters reach beyond their field
+	text, err := f.FPDFText_GetBoundedText(&requests.FPDFText_GetBoundedText{TextPage: page,
+		Left: float64(r.Left) - edge, Top: float64(r.Top) + edge, Right: float64(r.Right) + edge,
+		Bottom: float64(r.Bottom) - edge})
+	if err != nil {
+		return ""
+	}
+	return text.Text
+}
+
+// enter prepares the form of a copy. Nothing that a form does can reach outside:
+// its scripts have no engine, and no callback acts.
+func (f *file) enter(c *handle) {
+	if c.formed {
+		return
+	}
+	c.formed = true
+	opened, err := f.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{Document: c.document,
+		FormFillInfo: structs.FPDF_FORMFILLINFO{
+			FFI_Invalidate:         func(references.FPDF_PAGE, float64, float64, float64, float64) {},
+			FFI_SetCursor:          func(enums.FXCT) {},
+			FFI_SetTimer:           func(int, func(int)) int { return 0 },
+			FFI_KillTimer:          func(int) {},
+			FFI_GetLocalTime:       func() structs.FPDF_SYSTEMTIME { return structs.FPDF_SYSTEMTIME{} },
+			FFI_GetPage:            func(references.FPDF_DOCUMENT, int) *references.FPDF_PAGE { return nil },
+			FFI_GetRotation:        func(references.FPDF_PAGE) enums.FPDF_PAGE_ROTATION { return 0 },
+			FFI_ExecuteNamedAction: func(string) {},
+		}})
+	if err == nil {
+		c.form = opened.FormHandle
+	}
+}
+
+// leavePage frees a page that its form knows.
+func (f *file) leavePage(c *handle, page references.FPDF_PAGE) {
+	if c.form != "" {
+		_, _ = f.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{
+			Page:       requests.Page{ByReference: &page},
+			FormHandle: c.form,
+		})
+	}
+	f.closePage(page)
+}
+
+// closePage frees the memory of a page. An error is ignored, since the process
+// ends soon.
+func (f *file) closePage(page references.FPDF_PAGE) {
+	_, _ = f.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
+}
+
+// notes returns the comments and the values of a page, and removes the pictures
+// of stale fields.
+func (f *file) notes(c *handle, page requests.Page, count int, stale map[int]bool) (list []note) {
+	for i := range count {
+		a, err := f.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: page, Index: i})
+		if err != nil {
+			continue
+		}
+		if n := f.noteOf(c, a.Annotation); n.text != "" {
+			n.index = i
+			list = append(list, n)
+		}
+		if stale[i] {
+			_, _ = f.FPDFAnnot_SetAP(&requests.FPDFAnnot_SetAP{
+				Annotation: a.Annotation, AppearanceMode: enums.FPDF_ANNOT_APPEARANCEMODE_NORMAL,
+			})
+		}
+		_, _ = f.FPDFPage_CloseAnnot(&requests.FPDFPage_CloseAnnot{Annotation: a.Annotation})
+	}
+	return list
+}
+
+// noteOf returns what an annotation says; an empty note if that is nothing.
+func (f *file) noteOf(c *handle, a references.FPDF_ANNOTATION) (n note) {
+	kind, err := f.FPDFAnnot_GetSubtype(&requests.FPDFAnnot_GetSubtype{Annotation: a})
+	if err != nil {
+		return note{}
+	}
+	switch kind.Subtype {
+	case enums.FPDF_ANNOT_SUBTYPE_LINK, enums.FPDF_ANNOT_SUBTYPE_POPUP, enums.FPDF_ANNOT_SUBTYPE_PRINTERMARK, enums.FPDF_ANNOT_SUBTYPE_TRAPNET:
+		return note{} // a popup shows the comment that it belongs to
+	case enums.FPDF_ANNOT_SUBTYPE_WIDGET:
+		n.text, n.field = f.valueOf(c, a), true
+	default:
+		if said, err := f.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{
+			Annotation: a, Key: "Contents",
+		}); err == nil {
+			n.text = said.Value
+		}
+	}
+	if place, err := f.FPDFAnnot_GetRect(&requests.FPDFAnnot_GetRect{Annotation: a}); err == nil {
+		n.place = place.Rect
+	}
+	return n
+}
+
+// password is the flag of a field whose value is not shown.
+const password enums.FPDF_FORMFLAG = 1 << 13
+
+// valueOf returns the value of a field that shows text; "" for other fields and
+// hidden ones.
+func (f *file) valueOf(c *handle, a references.FPDF_ANNOTATION) string {
+	if c.form == "" {
+		return ""
+	}
+	kind, err := f.FPDFAnnot_GetFormFieldType(&requests.FPDFAnnot_GetFormFieldType{FormHandle: c.form, Annotation: a})
+	if err != nil {
+		return ""
+	}
+	switch kind.FormFieldType {
+	case enums.FPDF_FORMFIELD_TYPE_TEXTFIELD, enums.FPDF_FORMFIELD_TYPE_COMBOBOX, enums.FPDF_FORMFIELD_TYPE_LISTBOX:
+	default:
+		return ""
+	}
+	if flags, err := f.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a}); err != nil ||
+		flags.Flags&(enums.FPDF_ANNOT_FLAG_HIDDEN|enums.FPDF_ANNOT_FLAG_NOVIEW) != 0 {
+		return ""
+	}
+	if flags, err := f.FPDFAnnot_GetFormFieldFlags(&requests.FPDFAnnot_GetFormFieldFlags{
+		FormHandle: c.form, Annotation: a,
+	}); err != nil || flags.Flags&password != 0 {
+		return ""
+	}
+	if label := f.chosen(c, a); label != "" {
+		return label
+	}
+	v, err := f.FPDFAnnot_GetFormFieldValue(&requests.FPDFAnnot_GetFormFieldValue{FormHandle: c.form, Annotation: a})
+	if err != nil {
+		return ""
+	}
+	return v.FormFieldValue
+}
+
+// maxOptions bounds the options of a list.
+const maxOptions = 1000
+
+// chosen returns the chosen options of a list, in the words that the list shows.
+func (f *file) chosen(c *handle, a references.FPDF_ANNOTATION) string {
+	options, err := f.FPDFAnnot_GetOptionCount(&requests.FPDFAnnot_GetOptionCount{FormHandle: c.form, Annotation: a})
+	if err != nil {
+		return ""
+	}
+	var labels []string
+	for i := range min(options.OptionCount, maxOptions) {
+		is, err := f.FPDFAnnot_IsOptionSelected(&requests.FPDFAnnot_IsOptionSelected{
+			FormHandle: c.form, Annotation: a, Index: i,
+		})
+		if err != nil || !is.IsOptionSelected {
+			continue
+		}
+		if label, err := f.FPDFAnnot_GetOptionLabel(&requests.FPDFAnnot_GetOptionLabel{
+			FormHandle: c.form, Annotation: a, Index: i,
+		}); err == nil {
+			labels = append(labels, label.OptionLabel)
+		}
+	}
+	return strings.Join(labels, "\n")
+}
+
+// shows reports whether a text has the words of another one: white space and
+// hyphens at the ends of lines do not count. An amount is shown if its digits
+// are, because a form may format it.
+func shows(text, words string) bool {
+	bare := func(s string, keep func(rune) bool) string {
+		return strings.Map(func(r rune) rune {
+			if !keep(r) {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	letters := func(r rune) bool {
+		return !unicode.IsSpace(r) && r != '-' && r != '\u00ad' && r != '\x02' && r != '\ufffe'
+	}
+	want := bare(words, letters)
+	if want == "" || strings.Contains(bare(text, letters), want) {
+		return true
+	}
+	if strings.ContainsFunc(want, unicode.IsLetter) {
+		return false
+	}
+	digits := bare(want, unicode.IsDigit)
+	return digits != "" && strings.Contains(bare(text, unicode.IsDigit), digits)
+}

@@ -1,0 +1,26 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"kartei/extract/filetype"
+)
+
+// Files of each type have a text, except pictures. Pictures and PDFs are drawn, except
+// pictures whose form nothing here decodes.
+func TestEachTypeIsRead(t *testing.T) {
+	types := filetype.Known()
+	for _, name := range types {
+		picture := strings.HasPrefix(name, "image/")
+		if Reads(name) == picture {
+			t.Errorf("%s has a text: %t", name, !picture)
+		}
+		if want := (picture || name == "application/pdf") && name != "image/heic"; Draws(name) != want {
+			t.Errorf("%s is drawn: %t", name, !want)
+		}
+	}
+	if len(types) < 30 {
+		t.Errorf("only %d types are known", len(types))
+	}
+}

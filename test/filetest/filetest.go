@@ -1,0 +1,216 @@
+// Package filetest owns the small files that tests make: archives, office documents, PDFs and compound files.
+package filetest
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// PNG is the beginning of a picture, which suffices to recognise it.
+const PNG = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
+
+// Letter is an email.
+const Letter = "From: Anna Berg <anna.berg@example.com>\r\nTo: b@example.com\r\nSubject: Termin\r\nDate: Mon, 02 Nov 2026 10:00:00 +0100\r\n" +
+	"\r\nGuten Tag\r\n"
+
+// Entry is a file of an archive: its name and its content.
+type Entry [2]string
+
+// Zip returns an archive of the entries, in their order. An entry named
+// mimetype is stored uncompressed, as in OpenDocument.
+func Zip(t testing.TB, entries ...Entry) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, e := range entries {
+		method := zip.Deflate
+		if e[0] == "mimetype" {
+			method = zip.Store
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: e[0], Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(e[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// PartList returns the list of an office document's parts. The main part has
+// the given type.
+func PartList(main string) Entry {
+	return Entry{"[Content_Types].xml", `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+		`<Default Extension="xml" ContentType="application/xml"/><Override PartName="/main.xml" ContentType="` + main +
+		`"/></Types>`}
+}
+
+// Word returns a text document with the given body.
+func Word(t testing.TB, body string, more ...Entry) []byte {
+	return Zip(t, append([]Entry{
+		PartList("application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"),
+		{"word/document.xml", `<w:document xmlns:w="urn:w" xmlns:mc="urn:mc"><w:body>` + body + `</w:body></w:document>`},
+	}, more...)...)
+}
+
+// Workbook returns a workbook with one sheet of rows, and further parts.
+func Workbook(t testing.TB, rows string, more ...Entry) []byte {
+	t.Helper()
+	const relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+	return Zip(t, append([]Entry{
+		{
+			"xl/workbook.xml",
+			`<workbook xmlns:r="r"><sheets><sheet name="Blatt" sheetId="7" r:id="rId1"/></sheets></workbook>`,
+		},
+		{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="rId1" Type="` + relation +
+			`worksheet" Target="worksheets/one.xml"/>` +
+			`<Relationship Id="rId2" Type="` + relation + `styles" Target="/xl/styles.xml"/><Relationship Id="rId3" Type="` +
+			relation + `sharedStrings" Target="sharedStrings.xml"/></Relationships>`},
+		{
+			"xl/worksheets/one.xml",
+			`<worksheet><dimension ref="A1:XFD1048576"/><sheetData>` + rows + `</sheetData></worksheet>`,
+		},
+	}, more...)...)
+}
+
+// OpenDocument returns an OpenDocument file with the given content.
+func OpenDocument(t testing.TB, kind, content string, more ...Entry) []byte {
+	return Zip(t, append([]Entry{
+		{"mimetype", "application/vnd.oasis.opendocument." + kind},
+		{"META-INF/manifest.xml", `<manifest:manifest xmlns:manifest="urn:m"/>`},
+		{"content.xml", `<office:document-content xmlns:office="urn:o" xmlns:text="urn:t" xmlns:table="urn:b">` +
+			content + `</office:document-content>`},
+	}, more...)...)
+}
+
+// Scan is the text of PDF for a page with a picture and no text.
+const Scan = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q BT ("
+
+// PDF returns a PDF with one line on each page.
+func PDF(pages ...string) []byte {
+	var kids strings.Builder
+	objects := []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+	}
+	for _, text := range pages {
+		n := len(objects) + 1
+		fmt.Fprintf(&kids, "%d 0 R ", n)
+		stream := "BT /F1 12 Tf 72 720 Td (" + text + ") Tj ET"
+		objects = append(objects,
+			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>",
+				n+1),
+			fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(stream), stream))
+	}
+	objects[1] = fmt.Sprintf("<</Type/Pages/Count %d/Kids[%s]>>", len(pages), kids.String())
+	return PDFObjects("", objects...)
+}
+
+// PDFObjects returns a PDF of these objects, numbered from 1. The first one is
+// the catalogue.
+func PDFObjects(trailer string, objects ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.7\n")
+	offsets := make([]int, len(objects))
+	for i, o := range objects {
+		offsets[i] = b.Len()
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	table := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, o := range offsets {
+		fmt.Fprintf(&b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R%s>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, trailer, table)
+	return b.Bytes()
+}
+
+// Compound returns a compound file (MS-CFB) with empty streams of the given
+// names in its root.
+func Compound(names ...string) []byte {
+	const sector = 512
+	b := make([]byte, sector*(2+1+len(names)/4+1))
+	copy(b, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+	put := func(at int, v uint32) {
+		for i := range 4 {
+			b[at+i] = byte(v >> (8 * i))
+		}
+	}
+	b[26], b[28], b[29], b[30], b[32] = 3, 0xfe, 0xff, 9, 6
+	put(44, 1) // the table has one sector, the first one
+	put(48, 1) // the directory begins in the second sector
+	put(60, 0xfffffffe)
+	put(68, 0xfffffffe)
+	put(76, 0)
+	for i := 1; i < 109; i++ {
+		put(76+4*i, 0xffffffff)
+	}
+	put(sector, 0xfffffffd)
+	directory := 1 + len(names)/4
+	for i := range directory {
+		next := uint32(i + 2)
+		if i == directory-1 {
+			next = 0xfffffffe
+		}
+		put(sector+4*(i+1), next)
+	}
+	enter := func(i int, name string, kind byte, sibling, child uint32) {
+		at := 2*sector + 128*i
+		for j, r := range name {
+			b[at+2*j] = byte(r)
+		}
+		b[at+64], b[at+66], b[at+67] = byte(2*len(name)+2), kind, 1
+		put(at+68, 0xffffffff)
+		put(at+72, sibling)
+		put(at+76, child)
+	}
+	enter(0, "Root Entry", 5, 0xffffffff, 1)
+	for i, name := range names {
+		sibling := uint32(i + 2)
+		if i == len(names)-1 {
+			sibling = 0xffffffff
+		}
+		enter(i+1, name, 2, sibling, 0xffffffff)
+	}
+	return b
+}
+
+// UTF16 returns ASCII text as UTF-16 with a byte order mark.
+func UTF16(s string) string {
+	b := []byte("\xff\xfe")
+	for _, c := range []byte(s) {
+		b = append(b, c, 0)
+	}
+	return string(b)
+}
+
+// Seed adds the files of a folder with one of these extensions; all without any.
+func Seed(f *testing.F, folder string, endings ...string) {
+	f.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.*"))
+	if err != nil || len(files) == 0 {
+		f.Fatal(err, "there are no files")
+	}
+	for _, name := range files {
+		if len(endings) > 0 && !slices.Contains(endings, filepath.Ext(name)) {
+			continue
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(content) < 10_000 { // minimizing larger inputs would take the whole fuzzing time
+			f.Add(content)
+		}
+	}
+}
