@@ -49,7 +49,7 @@ func newArticle(source []byte, l i18n.Language) article {
 }
 
 // withIDs returns the article with the heading ids of another article. The other one has the same
-// headings in another language. TestGuidesAgree compares them.
+// headings in another language. TestGuidesAgree checks this.
 func (a article) withIDs(other article) article {
 	from := headings(other.tree)
 	for i, h := range headings(a.tree) {

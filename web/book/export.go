@@ -41,7 +41,7 @@ func exportList(f *records.Family) func(*shell.Request) shell.View {
 	}
 }
 
-// export is an export of a list in progress.
+// export is a running export of a list.
 type export struct {
 	v       *shell.Request
 	family  *records.Family

@@ -138,7 +138,7 @@ func (l Listing) searching() Listing {
 	return only
 }
 
-// abouts maps the prefix of an id to the filter for records that refer to this id.
+// abouts maps the prefix of an id to the filter for records that refer to such an id.
 var abouts = map[string]string{"con": "contactId", "cmp": "companyId", "tsk": "taskId"}
 
 // aboutFilter returns the name of the filter for About. It is empty if the family has no such
@@ -354,7 +354,8 @@ func (f *Family) unnamed(v *shell.Request, l Listing) (List, error) {
 	return out, nil
 }
 
-// referring returns the rows, and a record with the references in the filters.
+// referring returns the rows and one more record, whose members are the ids in the filters. Resolve
+// then finds names for all of them.
 func (l List) referring() []shell.Values {
 	by := l.Listing
 	return append(l.Rows[:len(l.Rows):len(l.Rows)], shell.Values{"companyId": by.Company, "ownerId": by.Owner, by.aboutFilter(): by.About})

@@ -125,7 +125,8 @@ const placeField = "place"
 // historyShown is the number of changes that a record's page shows at first.
 const historyShown = 10
 
-// maxHistory is more than the number of stored changes of a record, which is about 200.
+// maxHistory is a limit above the number of changes that are stored for a record, which is about
+// 200.
 const maxHistory = 1000
 
 // readHistory returns the newest changes of a record, and whether there are more. It returns all
@@ -599,7 +600,8 @@ func door(w i18n.Words, c record.Change) string {
 }
 
 // credentialOf returns a text with the API key or the application of a change. It also says who
-// created the key, and so has seen its secret, if this is another person than the author.
+// created the key, and so has seen its secret, if this is another person than the author of the
+// change.
 func credentialOf(v *shell.Request, c record.Change, names map[string]string) string {
 	switch {
 	case c.Key != nil:

@@ -46,7 +46,8 @@ type SearchResult struct {
 	loose bool
 }
 
-// Only returns the only choice that can be meant, and whether there is one.
+// Only returns the choice that the text must mean: the only exact choice, or else the only choice.
+// It returns false if there is no such choice.
 func (s SearchResult) Only() (ui.Choice, bool) {
 	switch {
 	case len(s.Exact) == 1:

@@ -13,7 +13,7 @@ import (
 )
 
 // TestReferencesAreTyped checks references that are sent as text, as by a browser without scripts.
-// No text is lost unseen.
+// The page reports each text that it cannot resolve.
 func TestReferencesAreTyped(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

@@ -6,8 +6,8 @@
 if (document.documentElement.dataset.address) { history.replaceState(null, "", document.documentElement.dataset.address); }
 
 (function () {
-  // say returns a text with values for its %s. When the server sends this script, it replaces the
-  // English texts in calls of say by the reader's language.
+  // say returns a text with values for its %s. Before sending this script, the server translates
+  // the texts in calls of say.
   const say = (text, ...values) => values.reduce((said, value) => said.replace("%s", () => value), text);
 
   // copy copies a text to the clipboard. Browsers provide navigator.clipboard only over TLS or on

@@ -33,8 +33,8 @@ const maxForm = 512 << 10
 
 // These fields can be in every form.
 const (
-	// TokenField is not "form". A field of that name would hide the property form of its elements,
-	// which htmx reads.
+	// TokenField contains the token of the form. Its name is not "form", because a field of that
+	// name would hide the property form of other fields, which htmx reads.
 	TokenField    = "form-token"
 	RevisionField = "revision"
 	WasPrefix     = "was."
@@ -57,7 +57,7 @@ const (
 )
 
 // readForm reads the body of a POST request. If files is true, the form may end with a file. The
-// bytes of the file are not read yet. Errors are faults.
+// bytes of the file are not read yet. Its errors are of the type *fault.Fault.
 func readForm(w http.ResponseWriter, r *http.Request, files bool) (*Form, error) {
 	kind, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {

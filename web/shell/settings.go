@@ -68,7 +68,7 @@ func (v *Request) Settings(here, title string, content templ.Component) HTML {
 	return HTML{Body: AppPage(v.Frame(title, settingsPlace), settingsView(v, here, title, content), note)}
 }
 
-// DoneField is the query parameter with the key in doneTexts.
+// DoneField is the query parameter that selects a text of doneTexts.
 const DoneField = "done"
 
 // Saved returns a redirect to a page, which then shows the text for done.

@@ -13,7 +13,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestTaskOnPages creates a task with a due date, completes the task, and undoes the completion.
+// TestTaskOnPages checks that a person can create a task with a due date, complete the task, and
+// undo the completion.
 func TestTaskOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -46,8 +47,8 @@ func round(p *pagetest.Page, path, act string) *pagetest.Page {
 	return p.Get(p.Do("POST", path+"/"+act, list.Fields("rows")).Want(303).Location)
 }
 
-// TestTaskTabs completes tasks in a list without scripts. It undoes this by the note, and by the
-// tab with the completed tasks.
+// TestTaskTabs checks that tasks can be completed in a list without scripts. The note can undo
+// this, and so can the tab with the completed tasks.
 func TestTaskTabs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

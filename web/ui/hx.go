@@ -54,7 +54,7 @@ func (h Hx) ReplaceURL() Hx { return h.with("hx-replace-url", "true") }
 // Include also sends the fields of the elements that match a selector.
 func (h Hx) Include(selector string) Hx { return h.with("hx-include", selector) }
 
-// With adds the attributes in common to a copy of h.
+// With returns h with the attributes in common appended.
 func (h Hx) With(common Hx) Hx { return append(h[:len(h):len(h)], common...) }
 
 func (h Hx) with(key, value string) Hx {
