@@ -26,7 +26,8 @@ func testFile(t testing.TB, name string) []byte {
 // pdfs makes an office extract text from PDFs. The compiled machine code is cached across tests.
 var pdfs = apitest.Texts(extract.Options{Cache: "../../.cache/extract"})
 
-// TestReadADocument steps through the matches in a PDF of four pages, without scripts.
+// TestReadADocument checks that a person can step through the matches in a PDF of four pages,
+// without scripts.
 func TestReadADocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
