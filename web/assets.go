@@ -22,17 +22,16 @@ import (
 //go:embed static/*.css static/pages.js static/icon.svg static/vendor/*.js script/*.js
 var staticFiles embed.FS
 
-// assets are the files below /static/. Each name contains the hash of the
-// content. So a browser may cache a file forever, and an update has a new
-// address.
+// assets are the static files. The path of each file contains the hash of its content. So browsers
+// may cache a file forever, and a changed file has a new path.
 type assets struct {
 	files map[string]*content
 	urls  map[string]string
 }
 
-// The files below /static/, each joined of the ones that it names. htmx comes first
-// in the script of the app, then the extension that holds it to the policy, then
-// a-parts.js, which makes window.kartei for the others.
+// joined lists the static files with the source files from which each is concatenated. In app.js,
+// htmx comes first, followed by the extension hx-csp. The first own script, a-parts.js, defines
+// window.kartei for the others.
 var joined = []struct {
 	name, contentType string
 	parts             []string
@@ -49,8 +48,8 @@ var joined = []struct {
 	{"icon.svg", "image/svg+xml", []string{"static/icon.svg"}},
 }
 
-// Asset returns the address of a file below /static/ by its name, or an empty text. A script
-// speaks language l.
+// Asset returns the path of a static file by its name. It is empty for an unknown name. A script
+// contains texts in the language l.
 func Asset(name string, l i18n.Language) string {
 	a, err := loaded()
 	if err != nil {
@@ -59,7 +58,7 @@ func Asset(name string, l i18n.Language) string {
 	return cmp.Or(a.urls[inLanguage(name, l)], a.urls[inLanguage(name, i18n.English)])
 }
 
-// loaded are the assets of this program, read once.
+// loaded returns the assets of this program. They are read once.
 var loaded = sync.OnceValues(loadAssets)
 
 // loadAssets reads the embedded files.
@@ -67,7 +66,7 @@ func loadAssets() (*assets, error) {
 	a := &assets{files: map[string]*content{}, urls: map[string]string{}}
 	for _, j := range joined {
 		languages := i18n.Languages
-		if !strings.HasSuffix(j.name, ".js") { // only scripts speak
+		if !strings.HasSuffix(j.name, ".js") { // only scripts contain texts
 			languages = languages[:1]
 		}
 		for _, l := range languages {
@@ -81,7 +80,8 @@ func loadAssets() (*assets, error) {
 	return a, nil
 }
 
-// join returns files one after the other, in a language.
+// join concatenates the files that match patterns, in a language. It fails if a pattern matches no
+// file.
 func join(patterns []string, l i18n.Language) ([]byte, error) {
 	var body []byte
 	for _, pattern := range patterns {
@@ -103,10 +103,11 @@ func join(patterns []string, l i18n.Language) ([]byte, error) {
 	return body, nil
 }
 
-// vendored is the folder of files that others wrote.
+// vendored is the folder with third-party scripts.
 const vendored = "static/vendor/"
 
-// inLanguage returns the name of a script in a language: app.de.js.
+// inLanguage returns the name of a script in a language, such as app.de.js. Other names stay as
+// they are.
 func inLanguage(name string, l i18n.Language) string {
 	if base, is := strings.CutSuffix(name, ".js"); is {
 		return base + "." + string(l) + ".js"
@@ -114,11 +115,11 @@ func inLanguage(name string, l i18n.Language) string {
 	return name
 }
 
-// saidInScript finds a text of a script: say("Copied").
+// saidInScript matches a text in a script, as in say("Copied").
 var saidInScript = regexp.MustCompile(`\bsay\("((?:[^"\\]|\\.)*)"`)
 
-// translated returns an own script that says its texts in a language. Other files stay as
-// they are.
+// translated returns a script with its texts translated into a language. Third-party scripts and
+// other files stay as they are.
 func translated(name string, script []byte, l i18n.Language) []byte {
 	if path.Ext(name) != ".js" || strings.HasPrefix(name, vendored) {
 		return script
@@ -136,8 +137,7 @@ func translated(name string, script []byte, l i18n.Language) []byte {
 	})
 }
 
-// smaller returns an own script or style sheet without comments and white space.
-// Files of others are served as they are published.
+// smaller returns a minified script or style sheet. Third-party files stay as they are.
 func smaller(name string, file []byte) ([]byte, error) {
 	if strings.HasPrefix(name, vendored) {
 		return file, nil
@@ -147,7 +147,7 @@ func smaller(name string, file []byte) ([]byte, error) {
 	switch path.Ext(name) {
 	case ".js":
 		err = (&js.Minifier{}).Minify(minify.New(), &b, bytes.NewReader(file), nil)
-		b.WriteByte(';') // the file behind begins with a parenthesis
+		b.WriteByte(';') // the following file begins with a parenthesis
 	case ".css":
 		err = css.Minify(minify.New(), &b, bytes.NewReader(file), nil)
 	default:
@@ -162,7 +162,7 @@ func (a *assets) add(name string, c *content) {
 	a.files[url], a.urls[name] = c, url
 }
 
-// url returns the address of the file with the given name below static/.
+// url returns the path of a static file. It fails for an unknown name.
 func (a *assets) url(name string) (string, error) {
 	if url, ok := a.urls[name]; ok {
 		return url, nil

@@ -12,8 +12,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// kinds are addresses of different kinds of pages. Each page has a part that no
-// other has.
+// kinds are the paths of pages of different kinds. Each page has an element that no other has.
 var kinds = []string{
 	"/about", "/guide", "/changelog", "/problems", "/problems/VALIDATION_FAILED", "/missing",
 	"/docs", "/docs/webhooks", "/docs/contacts", "/docs/meta", "/docs/contacts/list", "/docs/contacts/create",
@@ -21,8 +20,9 @@ var kinds = []string{
 	"/docs/documents/content", "/docs/tasks/create?version=2027-02-01", "/docs/webhook-endpoints/create",
 }
 
-// views are the sizes of a desktop, a tablet, a phone and a small phone. The
-// last one also represents a window at 400 % zoom. A short run takes that one alone.
+// views returns the window sizes of a desktop, a tablet, a phone and a small phone, each in light
+// and dark. The smallest size also stands for a window at 400 % zoom. With -short, it is the only
+// size.
 func views() []webtest.View {
 	var all []webtest.View
 	widths := []int{1440, 768, 390, 320}
@@ -37,7 +37,7 @@ func views() []webtest.View {
 	return all
 }
 
-// inLanguage returns an address in one language.
+// inLanguage returns an address with a language.
 func inLanguage(path string, l i18n.Language) string {
 	if strings.Contains(path, "?") {
 		return path + "&lang=" + string(l)
@@ -45,10 +45,12 @@ func inLanguage(path string, l i18n.Language) string {
 	return path + "?lang=" + string(l)
 }
 
-// On every kind of page, in both languages, all sizes and both colour schemes, nothing
-// scrolls sideways. The console stays empty, so nothing violates the content security
-// policy. axe-core finds nothing: it takes a second for a long page, so it looks at each
-// page in each size, and there in one scheme or the other, and in both languages of both.
+// TestPagesInABrowser checks all kinds of pages in all window sizes and in both colour schemes. No
+// page scrolls horizontally. The console stays empty, so nothing violates the Content Security
+// Policy.
+//
+// axe-core finds no fault. As axe-core takes a second for a long page, it checks each page only
+// once in each size. The schemes and languages alternate.
 func TestPagesInABrowser(t *testing.T) {
 	axe := webtest.Axe(t, "..")
 	browser := webtest.Start(t)
@@ -73,11 +75,11 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// words returns the text of a page with everything unfolded.
+// words is a script that opens all folded parts of a page and returns the text of the page.
 const words = `(() => { for (const folded of document.querySelectorAll("details")) { folded.open = true; } return document.querySelector("main").innerText; })()`
 
-// Without a script, a page has the same words, except for the buttons that the
-// script adds.
+// TestPagesWithoutScript checks that a page has the same text without scripts, except for the
+// buttons that the script adds.
 func TestPagesWithoutScript(t *testing.T) {
 	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
@@ -101,8 +103,8 @@ func TestPagesWithoutScript(t *testing.T) {
 	}
 }
 
-// The table of contents folds on a phone and is beside the text on a desktop,
-// even without a script.
+// TestContentsFold checks that the table of contents can be folded on a phone, and is beside the
+// text on a desktop, even without scripts.
 func TestContentsFold(t *testing.T) {
 	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
@@ -125,7 +127,8 @@ func TestContentsFold(t *testing.T) {
 	}
 }
 
-// A button copies exactly the contents of its block, by mouse and by keyboard.
+// TestCopy checks that the copy button copies exactly the content of its block, by mouse and by
+// keyboard.
 func TestCopy(t *testing.T) {
 	browser := webtest.Start(t)
 	server := httptest.NewServer(newHandler(t))
@@ -148,8 +151,9 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestScreenshots saves the pages as images for people:
-// KARTEI_SCREENSHOTS=/tmp/pages go test ./web -run Screenshots
+// TestScreenshots saves images of the pages, for people to look at:
+//
+//	KARTEI_SCREENSHOTS=/tmp/pages go test ./web -run Screenshots
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("KARTEI_SCREENSHOTS")
 	if folder == "" {

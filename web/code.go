@@ -10,21 +10,21 @@ import (
 	"github.com/a-h/templ"
 )
 
-// coloured are the languages of the samples. In each, the same tokens are
-// highlighted: strings, names before a colon, numbers and constants, comments.
+// coloured are the languages with syntax highlighting. The same tokens are highlighted in all of
+// them: strings, names before a colon, numbers and constants, and comments.
 var coloured = map[string]bool{
 	"sh": true, "shell": true, "bash": true, "json": true, "go": true, "python": true, "javascript": true, "js": true,
 }
 
-// token finds the tokens of a line. A slash or a hash begins a comment only
-// after white space, since addresses contain both.
+// token matches the tokens to highlight in a line. A slash or a hash begins a comment only after
+// white space, since addresses contain both.
 var token = regexp.MustCompile(`("(?:[^"\\]|\\.)*"\s*:)|("(?:[^"\\]|\\.)*"|'[^']*')|((?:^|\s)(?:#|//)\s.*)|\b(true|false|null|nil|None|True|False|\d+(?:\.\d+)?)\b`)
 
 // tokenClasses are the CSS classes for the groups of token.
 var tokenClasses = [...]string{"k", "s", "c", "n"}
 
-// codeBlock renders code: an optional title, and lines that wrap with a hanging
-// indent. The script of the pages adds a button that copies the code.
+// codeBlock returns HTML for code, with an optional title. Long lines wrap with a hanging indent.
+// The script of the pages adds a button that copies the code.
 func codeBlock(title, language, code string) string {
 	var b strings.Builder
 	b.WriteString(`<div class="code">`)
@@ -41,7 +41,7 @@ func codeBlock(title, language, code string) string {
 	return b.String()
 }
 
-// code is codeBlock as a part of a page.
+// code returns the same HTML as a component.
 func code(title, language, source string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, codeBlock(title, language, source))

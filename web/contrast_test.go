@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// luminance returns the relative luminance of an sRGB colour (WCAG 2.2).
+// luminance returns the relative luminance of an sRGB colour (WCAG 2.2). hex has six digits.
 func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
 	sum := 0.0
@@ -28,10 +28,10 @@ func luminance(t *testing.T, hex string) float64 {
 	return sum
 }
 
-// contrast returns the contrast ratio of two luminances, 1 to 21.
+// contrast returns the contrast ratio of two luminances, from 1 to 21.
 func contrast(a, b float64) float64 { return (max(a, b) + 0.05) / (min(a, b) + 0.05) }
 
-// colours are the colours of tokens.css by their names, in light and in dark.
+// colours returns the colours in tokens.css by name, each for the light and the dark scheme.
 func colours(t *testing.T) map[string][2]string {
 	t.Helper()
 	css, err := os.ReadFile("static/tokens.css")
@@ -45,7 +45,8 @@ func colours(t *testing.T) map[string][2]string {
 	return all
 }
 
-// pairs are what stands on what, and the contrast that WCAG 2.2 AA asks of it.
+// pairs are foreground and background colours that appear together, and the minimum contrast ratio
+// that WCAG 2.2 AA requires for each.
 var pairs = []struct {
 	above, below []string
 	least        float64
@@ -61,7 +62,8 @@ var pairs = []struct {
 	{[]string{"focus", "control"}, []string{"ground", "raised"}, 3},
 }
 
-// Text and background have the contrast of WCAG 2.2 AA, in both colour schemes.
+// TestContrast checks that the colour pairs have the contrast that WCAG 2.2 AA requires, in both
+// colour schemes.
 func TestContrast(t *testing.T) {
 	colour := colours(t)
 	for _, p := range pairs {

@@ -20,24 +20,23 @@ import (
 	"kartei/web/codesample"
 )
 
-// Description selects a form of the OpenAPI document of a version. By contract
-// the words of the frozen document are German.
+// Description selects a variant of the OpenAPI document of a version. By contract, the texts of the
+// frozen document are German.
 type Description struct {
 	Version  string
 	Language i18n.Language
 	// BaseURL is the address of the instance, without /v1.
 	BaseURL string
-	// Reference adds the parts that only the reference shows: webhooks, code
-	// samples, and the address of the instance in examples. Client generators
-	// fail on the first two.
+	// Reference adds parts that only the API reference shows: webhooks, code samples, and the
+	// address of the instance in examples. Client generators fail on webhooks and code samples.
 	Reference bool
-	// Ask makes the samples ask for the version. Other calls get the version by
-	// default.
+	// Ask adds the header with the version to the code samples. Without it, calls use the default
+	// version.
 	Ask bool
 }
 
-// Document returns an OpenAPI document as JSON. In German and without Reference
-// it is the frozen document, byte for byte except for its servers.
+// Document returns an OpenAPI document as JSON. In German and without Reference, only the servers
+// differ from the frozen document. It fails if the version has no document.
 func Document(d Description) ([]byte, error) {
 	document, found := openapi.Document(d.Version)
 	if !found {
@@ -68,8 +67,8 @@ func Document(d Description) ([]byte, error) {
 	return codesample.Add(document, samples)
 }
 
-// served replaces the servers of a document with the address of the instance.
-// The rest stays the same, byte for byte.
+// served replaces the servers in a document by the address of the instance. All other bytes stay
+// the same.
 func served(document []byte, baseURL string) ([]byte, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(document))
 	if _, err := d.ReadToken(); err != nil {
@@ -101,7 +100,7 @@ func served(document []byte, baseURL string) ([]byte, error) {
 
 const thisInstance i18n.Text = "This instance of Kartei"
 
-// asYAML converts a JSON document to YAML and keeps the order of the members.
+// asYAML converts a JSON document to YAML. The order of the members stays the same.
 func asYAML(document []byte) ([]byte, error) {
 	var node yaml.Node
 	if err := yaml.Unmarshal(document, &node); err != nil {
@@ -117,8 +116,8 @@ func asYAML(document []byte) ([]byte, error) {
 	return b.Bytes(), e.Close()
 }
 
-// plain removes the flow style and the quotes of JSON from a node. The encoder
-// quotes a text that would otherwise have another type.
+// plain removes the flow style and the quotes of JSON from a node. The encoder still quotes texts
+// that would otherwise have another type.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	for _, child := range n.Content {
@@ -126,18 +125,17 @@ func plain(n *yaml.Node) {
 	}
 }
 
-// The addresses of the documents.
+// These are the paths of the documents.
 const (
 	pathJSON      = "/docs/openapi.json"
 	pathYAML      = "/docs/openapi.yaml"
 	pathReference = "/docs/reference.json"
 )
 
-// documents are the OpenAPI documents of an instance. Each is generated on its
-// first request.
+// documents generates the OpenAPI documents of an instance, each on its first request.
 type documents struct {
 	baseURL  string
-	versions []string // the current one first
+	versions []string // the current version first
 	made     map[form]func() (*content, error)
 }
 
@@ -167,8 +165,8 @@ func newDocuments(o Options) *documents {
 	return d
 }
 
-// serve answers a request for a document. Pages of other sites may read the
-// documents too, since a program needs them before it has a key.
+// serve sends a document. Any origin may read it, since a program needs the document before it has
+// a key.
 func (d *documents) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", "*")
@@ -187,8 +185,8 @@ func (d *documents) serve(w http.ResponseWriter, r *http.Request) {
 	document.serve(w, r, http.StatusOK)
 }
 
-// asked returns the document that a request names. The defaults are the current
-// version and German.
+// asked returns the variant of the document that a request selects, or the invalid parameters. The
+// defaults are the current version and German.
 func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 	query := r.URL.Query()
 	asked := form{path: r.URL.Path, version: d.versions[0], language: i18n.German}
@@ -211,8 +209,7 @@ func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 	return asked, wrong
 }
 
-// refuse answers with a problem document like the API, because programs read
-// these addresses.
+// refuse sends a problem document like the API, because programs read these paths.
 func (d *documents) refuse(w http.ResponseWriter, r *http.Request, why *fault.Fault) {
 	l, request := i18n.OfPage(r), id.New(id.Request)
 	body := why.AppendProblem(nil, fault.Problem{

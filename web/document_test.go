@@ -19,7 +19,7 @@ import (
 
 const office = "https://office.example:8443"
 
-// read gets a document of an instance with all versions.
+// read returns the response of an instance with all versions.
 func read(t *testing.T, target string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	versions := openapi.Versions()
@@ -45,8 +45,8 @@ func tree(t *testing.T, document []byte) map[string]any {
 	return root
 }
 
-// The German document is the frozen one, byte for byte except for its servers.
-// In English, as YAML and for the reference, only the intended parts differ.
+// TestDocumentOfAnInstance checks that only the servers differ between the German document and the
+// frozen document. In English, as YAML and for the reference, only the intended parts differ.
 func TestDocumentOfAnInstance(t *testing.T) {
 	servers := []any{map[string]any{"url": office + "/v1", "description": "Diese Instanz von Kartei"}}
 	for _, version := range openapi.Versions() {
@@ -104,8 +104,8 @@ func TestDocumentOfAnInstance(t *testing.T) {
 	}
 }
 
-// The documents need no key, any page may read them, and a second read is a
-// 304.
+// TestDocumentIsOpen checks that the documents need no key, that any origin may read them, and that
+// a second request gets a 304.
 func TestDocumentIsOpen(t *testing.T) {
 	for path, contentType := range map[string]string{
 		pathJSON: "application/json", pathYAML: "application/yaml", pathReference: "application/json",
@@ -166,7 +166,8 @@ func TestDocumentRefusesUnknownParameters(t *testing.T) {
 	}
 }
 
-// A line of Markdown has code, and links to pages of the instance.
+// TestPieces checks that a line of Markdown is split into text, code, and links to pages of the
+// instance.
 func TestPieces(t *testing.T) {
 	for line, want := range map[string][]piece{
 		"Put it into `KEY`; see [OAuth](/guide#applications).": {

@@ -15,17 +15,17 @@ import (
 	"kartei/kit/i18n"
 )
 
-// The OpenAPI documents are frozen, and German by contract. The English
-// documents are copies with other words and no other difference.
+// The OpenAPI documents are frozen, and German by contract. The English documents differ only in
+// their texts.
 
-// translation translates the words of a document.
+// translation translates the texts of a document.
 type translation struct {
 	words   map[string]string
-	missing []string // paragraphs without English words
+	missing []string // paragraphs without a translation
 }
 
-// english returns a document with English words. Paragraphs without a
-// translation stay German, and missing lists them.
+// english returns a document in English. Paragraphs without a translation stay German, and missing
+// lists them.
 func english(document []byte) (translated []byte, missing []string, err error) {
 	t := translation{words: words.English()}
 	t.words[thisInstance.In(i18n.German)] = thisInstance.In(i18n.English)
@@ -43,7 +43,7 @@ func english(document []byte) (translated []byte, missing []string, err error) {
 	return b.Bytes(), t.missing, nil
 }
 
-// copy copies one value.
+// copy copies one JSON value, and translates the texts in it.
 func (t *translation) copy(d *jsontext.Decoder, e *jsontext.Encoder) error {
 	kind := d.PeekKind()
 	token, err := d.ReadToken()
@@ -69,8 +69,8 @@ func (t *translation) copy(d *jsontext.Decoder, e *jsontext.Encoder) error {
 	return e.WriteToken(token)
 }
 
-// member copies a name and its value. The value is translated, copied
-// unchanged, or searched for words.
+// member copies the name and the value of a member. It translates the value, copies it unchanged,
+// or searches it for texts.
 func (t *translation) member(d *jsontext.Decoder, e *jsontext.Encoder) error {
 	token, err := d.ReadToken()
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"kartei/web/reference"
 )
 
-// Each text of the documents has an English translation, and nothing else
-// differs.
+// TestEnglish checks that each text in the documents has an English translation, and that nothing
+// else differs.
 func TestEnglish(t *testing.T) {
 	for _, version := range openapi.Versions() {
-		document, err := draft.Reference(version) // contains all words of the frozen document
+		document, err := draft.Reference(version) // contains all texts of the frozen document
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,8 @@ func TestEnglish(t *testing.T) {
 	}
 }
 
-// same fails if anything but words differs.
+// same fails the test if anything but texts differs between a and b. place is the path of the
+// values in the document.
 func same(t *testing.T, version, place string, a, b any) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -74,7 +75,7 @@ func same(t *testing.T, version, place string, a, b any) {
 	}
 }
 
-// Every tag has a readable title.
+// TestTagsHaveTitles checks that each tag has a readable title.
 func TestTagsHaveTitles(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		document, _ := openapi.Document(version)

@@ -8,18 +8,17 @@ import (
 	"kartei/kit/i18n"
 )
 
-// The other addresses of the guide: the example program, and the guide as
-// Markdown.
+// These are the other paths of the guide: the example program, and the guide as Markdown.
 const (
 	pathMirror        = "/guide/mirror.go"
 	pathGuideMarkdown = "/guide.md"
 )
 
-// marks are the lines that mark the commands of the guide for ci/readme.sh.
+// marks matches the lines that mark the commands of the guide for ci/readme.sh.
 var marks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
 
-// guide returns the guide in a language without the marks, and with baseURL as the
-// address in the commands.
+// guide returns the guide in a language, without the marks. baseURL replaces the address in the
+// commands.
 func guide(baseURL string, l i18n.Language) []byte {
 	text := docs.Guide
 	if l == i18n.German {
@@ -30,8 +29,8 @@ func guide(baseURL string, l i18n.Language) []byte {
 	return bytes.ReplaceAll(text, []byte("](examples/mirror/main.go)"), []byte("]("+pathMirror+")"))
 }
 
-// guideArticle returns the guide as a page shows it. The headings have the ids of the English
-// guide in both languages, so that a link into the guide leads to its place in either.
+// guideArticle returns the guide as an article. In both languages, the headings have the ids of the
+// English guide. A link to a heading thus works in both.
 func guideArticle(baseURL string, l i18n.Language) article {
 	english := newArticle(guide(baseURL, i18n.English), i18n.English)
 	if l != i18n.German {

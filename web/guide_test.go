@@ -16,22 +16,22 @@ import (
 	"kartei/kit/i18n"
 )
 
-// section is what stands between two headings of the guide.
+// section is the part of the guide below one heading.
 type section struct {
 	level int
 	title string
-	// blocks are the kinds and sizes of its paragraphs, lists, tables and code, and code is
+	// blocks are the kinds and structures of its paragraphs, lists, tables and code blocks. code is
 	// the code itself.
 	blocks, code []string
-	// links are the targets, in the order of the alphabet. Words in backticks are names that
-	// no language translates.
+	// links are the sorted link targets. names are the words in backticks, which must not be
+	// translated.
 	links []string
 	names map[string]bool
-	// words are all of it, without the breaks of lines.
+	// words is the whole text without line breaks.
 	words string
 }
 
-// sum identifies the text of a section.
+// sum returns a hash of the section's text.
 func (s section) sum() string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(s.title+"\n"+s.words)))[:12]
 }
@@ -51,7 +51,7 @@ func sectionsOf(text []byte) []section {
 	return all
 }
 
-// add adds a block, and what is in it.
+// add adds a block and its content to the section.
 func (s *section) add(block ast.Node, text []byte) {
 	s.blocks = append(s.blocks, shape(block))
 	_ = ast.Walk(block, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -73,7 +73,7 @@ func (s *section) add(block ast.Node, text []byte) {
 	})
 }
 
-// shape returns the kind of a block and the shapes of the blocks in it.
+// shape returns the kind of a block, with the shapes of the blocks in it.
 func shape(block ast.Node) string {
 	var inside []string
 	for n := block.FirstChild(); n != nil && n.Type() == ast.TypeBlock; n = n.NextSibling() {
@@ -92,9 +92,9 @@ func shape(block ast.Node) string {
 	return kind + "(" + strings.Join(inside, " ") + ")"
 }
 
-// TestGuidesAgree compares the guide in its two languages, heading by heading: the same blocks,
-// code, links and names. It also compares both with the texts that were last seen together, so
-// that nobody changes one and forgets the other.
+// TestGuidesAgree compares the English and the German guide, heading by heading: both have the same
+// blocks, code, links and names. It also compares both with recorded hashes. If only one of the two
+// changes, the test fails.
 func TestGuidesAgree(t *testing.T) {
 	english, german := sectionsOf(docs.Guide), sectionsOf(docs.GuideDE)
 	for i := range min(len(english), len(german)) {
@@ -122,7 +122,7 @@ func TestGuidesAgree(t *testing.T) {
 	checkSums(t, english, german)
 }
 
-// checkSums compares the texts of the sections with the recorded ones.
+// checkSums compares the hashes of the sections with the recorded ones.
 func checkSums(t *testing.T, english, german []section) {
 	const file, again = "testdata/guides.txt", "KARTEI_TEST_UPDATE=1 go test ./web -run TestGuidesAgree records both"
 	var now strings.Builder

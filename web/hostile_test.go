@@ -13,12 +13,11 @@ import (
 	"kartei/web/reference"
 )
 
-// hostile is a text that would run a script, or leave an attribute, wherever a page
-// does not escape it.
+// hostile is a text that would run a script or end an attribute, if a page did not escape it.
 const hostile = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`
 
-// Nothing that stands in a document, in the guide or in a setting becomes markup,
-// in any part of a page that shows it.
+// TestTextIsNeverMarkup checks that no text from a document, the guide or a setting becomes markup,
+// on any page.
 func TestTextIsNeverMarkup(t *testing.T) {
 	one := reference.Member{
 		Name: hostile, Text: hostile + " `" + hostile + "`", Types: []string{hostile}, Format: hostile,

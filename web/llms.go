@@ -9,9 +9,8 @@ import (
 	"kartei/web/reference"
 )
 
-// llms returns /llms.txt after the convention of llmstxt.org. It is a short
-// description in Markdown with links for programs that read on behalf of a
-// person. It is in English.
+// llms returns /llms.txt in the format of llmstxt.org: a short description in Markdown with links,
+// for language models. It is in English.
 func llms(o Options) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Kartei
@@ -44,8 +43,8 @@ Every call needs an API key, or an access token of OAuth 2.1, which /guide#appli
 	return []byte(b.String())
 }
 
-// llmsFull returns /llms-full.txt: the guide, the operations of a document and
-// the problem codes, in Markdown.
+// llmsFull returns /llms-full.txt: the guide, the operations of a document and the problem codes,
+// as Markdown.
 func llmsFull(o Options, d *reference.Document) []byte {
 	var b strings.Builder
 	b.Write(llms(o))

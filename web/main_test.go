@@ -7,7 +7,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// The tests share one browser.
+// TestMain stops the browser that all tests share.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	webtest.Stop()

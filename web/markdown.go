@@ -20,7 +20,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// article is a text in Markdown, and its table of contents.
+// article is a parsed Markdown document with its table of contents.
 type article struct {
 	language i18n.Language
 	source   []byte
@@ -28,28 +28,28 @@ type article struct {
 	contents []heading
 }
 
-// heading is an entry of the table of contents, with the entries below it.
+// heading is an entry of the table of contents. Below has the entries one level lower.
 type heading struct {
 	ID, Text string
 	Below    []heading
 }
 
-// markdown renders Markdown for the pages: headings link to themselves, code
-// has a copy button and wraps, raw HTML is dropped.
+// markdown renders Markdown as HTML. Headings link to themselves, code blocks wrap and get a copy
+// button, and raw HTML is removed.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))),
 )
 
-// newArticle reads a document.
+// newArticle parses a Markdown document.
 func newArticle(source []byte, l i18n.Language) article {
 	tree := markdown.Parser().Parse(text.NewReader(source))
 	return article{language: l, source: source, tree: tree, contents: contents(tree, source)}
 }
 
-// withIDs returns the article with the ids of another one, which has the same headings in
-// another language. TestGuidesAgree compares the two.
+// withIDs returns the article with the heading ids of another article. The other one has the same
+// headings in another language. TestGuidesAgree checks this.
 func (a article) withIDs(other article) article {
 	from := headings(other.tree)
 	for i, h := range headings(a.tree) {
@@ -61,7 +61,7 @@ func (a article) withIDs(other article) article {
 	return a
 }
 
-// Render implements [templ.Component]. Wide tables scroll within a box.
+// Render implements [templ.Component]. Wide tables get a scrollable container.
 func (a article) Render(_ context.Context, w io.Writer) error {
 	var b strings.Builder
 	if err := markdown.Renderer().Render(&b, a.source, a.tree); err != nil {
@@ -72,16 +72,16 @@ func (a article) Render(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// piece is a part of a text within a line: words, code, or a link to a page of the instance.
+// piece is a part of a line: plain text, code, or a link to a page of the instance.
 type piece struct {
 	text, href string
 	code       bool
 }
 
-// inline matches code and links of Markdown. A link leads to a page of the instance.
+// inline matches code and links in a line of Markdown. A link has an absolute path.
 var inline = regexp.MustCompile("`([^`]*)`|\\[([^\\]]+)\\]\\((/[^)\\s]*)\\)")
 
-// pieces returns the parts of a line of Markdown that has code and links only.
+// pieces splits a line of Markdown into plain text, code and links.
 func pieces(source string) (list []piece) {
 	at := 0
 	for _, m := range inline.FindAllStringSubmatchIndex(source, -1) {
@@ -96,12 +96,12 @@ func pieces(source string) (list []piece) {
 	return append(list, piece{text: source[at:]})
 }
 
-// paragraphs are a text of a document, which is in Markdown.
+// paragraphs returns a component that renders Markdown.
 func paragraphs(source string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error { return markdown.Convert([]byte(source), w) })
 }
 
-// headings returns the headings of a document in their order.
+// headings returns the headings of a document in order.
 func headings(tree ast.Node) []*ast.Heading {
 	var all []*ast.Heading
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
@@ -112,7 +112,7 @@ func headings(tree ast.Node) []*ast.Heading {
 	return all
 }
 
-// contents returns the headings of levels 2 and 3.
+// contents returns the headings of levels 2 and 3 as a table of contents.
 func contents(tree ast.Node, source []byte) []heading {
 	var all []heading
 	for _, h := range headings(tree) {
@@ -148,7 +148,7 @@ func plainText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// blocks renders headings and code, and drops raw HTML.
+// blocks renders headings and code blocks, and removes raw HTML.
 type blocks struct{}
 
 // RegisterFuncs implements [renderer.NodeRenderer].

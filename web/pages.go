@@ -21,41 +21,41 @@ import (
 	"kartei/web/reference"
 )
 
-// The pages without an address of their own.
+// These are the keys of pages without a path of their own.
 const (
 	pathMissing = "!404"
 	pathMethod  = "!405"
 )
 
-// exampleRequestID is the request id of all examples.
+// exampleRequestID is the request id in all examples.
 const exampleRequestID = "req_01m7q5p4xjf0r8yq3v6w2t9m7c"
 
-// page is what a public page is drawn from.
+// page is the data of a public page.
 type page struct {
 	Options
 	Language i18n.Language
-	// Path is the page's own address, without a language.
+	// Path is the path of the page, without the language.
 	Path  string
 	Title string
-	// draw draws the page.
+	// draw returns the component that renders the page.
 	draw func(page) templ.Component
-	// Version is the API version of a page of the reference. Doc is the
-	// document of the version, Group the part of it that the page belongs to.
+	// Version is the API version of a reference page. Doc is the document of that version. Group is
+	// the group of operations to which the page belongs.
 	Version string
 	Doc     *reference.Document
 	Group   reference.Group
-	// Elsewhere reports whether another version has a page with this path.
+	// Elsewhere reports whether the reference of another version has a page with this path.
 	Elsewhere func(version, path string) bool
 	assets    *assets
 }
 
-// Say returns the text in the page's language, with values in the places of its verbs.
+// Say returns a text in the page's language, with values for its formatting verbs.
 func (p page) Say(t i18n.Text, values ...any) string {
 	return p.Language.Say(t, values...)
 }
 
-// Link returns an address of this site and keeps the page's language. Links
-// within the reference keep its version.
+// Link returns an address on this site in the page's language. Links within the reference keep the
+// version.
 func (p page) Link(path string) string {
 	if p.Version != "" && p.Version != p.Versions[0] && (path == "/docs" || strings.HasPrefix(path, docsPath)) {
 		path, fragment, _ := strings.Cut(path, "#")
@@ -68,14 +68,13 @@ func (p page) Link(path string) string {
 	return i18n.Link(path, p.Language)
 }
 
-// Announcement returns the announcement about the version of the page, if there is
-// one.
+// Announcement returns the announcement about the page's version. It is empty if there is none.
 func (p page) Announcement() string { return p.Say(p.Announcements[p.Version]) }
 
-// Number returns a number with the separators of the language: 10.000 or 10,000.
+// Number returns a number with the separators of the language, such as 10.000 or 10,000.
 func (p page) Number(n int64) string { return i18n.Words{Language: p.Language}.Number(int(n)) }
 
-// OtherLink returns this page's address in another language.
+// OtherLink returns the address of this page in another language.
 func (p page) OtherLink(l i18n.Language) string {
 	target := p.Path
 	if strings.HasPrefix(target, "!") {
@@ -87,13 +86,13 @@ func (p page) OtherLink(l i18n.Language) string {
 	return i18n.Link(target, l)
 }
 
-// Problem returns the address of a code's page.
+// Problem returns the address of the page about a problem code.
 func (p page) Problem(c fault.Code) string { return p.Link(problemPath(c)) }
 
-// Asset returns the address of a static file.
+// Asset returns the path of a static file. It fails for an unknown name.
 func (p page) Asset(name string) (string, error) { return p.assets.url(inLanguage(name, p.Language)) }
 
-// problems returns the catalogue.
+// problems returns all problem codes with their texts.
 func problems() []fault.Entry {
 	var entries []fault.Entry
 	for _, c := range fault.Codes() {
@@ -102,8 +101,8 @@ func problems() []fault.Entry {
 	return entries
 }
 
-// exampleOf returns the complete response to the entry's example, with an indented
-// body.
+// exampleOf returns the complete HTTP response in the example of a problem code. The body is
+// indented.
 func (p page) exampleOf(e fault.Entry) (string, error) {
 	f := e.Example.Fault
 	body := f.AppendProblem(nil, fault.Problem{
@@ -132,8 +131,8 @@ func (p page) exampleOf(e fault.Entry) (string, error) {
 	return b.String() + "\n" + string(value), nil
 }
 
-// lazy is a page that is rendered on its first request. An instance has several
-// hundred pages, and most are never read.
+// lazy is a page that is rendered on its first request. An instance has several hundred pages, and
+// most of them are never requested.
 type lazy = func() (*content, error)
 
 // pageRenderer renders pages.
@@ -142,7 +141,7 @@ type pageRenderer struct {
 	assets  *assets
 }
 
-// pages returns the given pages by path.
+// pages returns pages by path, each rendered on its first request.
 func (r pageRenderer) pages(list []page) map[string]lazy {
 	pages := map[string]lazy{}
 	for _, p := range list {
@@ -162,7 +161,8 @@ func (r pageRenderer) plain(l i18n.Language) map[string]lazy {
 	return r.pages(page{Options: r.options, Language: l, assets: r.assets}.list())
 }
 
-// reference returns the pages of the reference in one language and one version.
+// reference returns the pages of the reference in one language and one version. It fails if the
+// document cannot be parsed.
 func (r pageRenderer) reference(
 	l i18n.Language, version string, document []byte, elsewhere func(version, path string) bool,
 ) (map[string]lazy, error) {
@@ -174,7 +174,7 @@ func (r pageRenderer) reference(
 	return r.pages(base.reference()), nil
 }
 
-// list returns the pages outside the reference, as copies of p.
+// list returns the pages outside the reference. Each is a copy of p with its own path and title.
 func (p page) list() []page {
 	at := func(path, title string, draw func(page) templ.Component) page {
 		one := p

@@ -16,7 +16,7 @@ import (
 	"kartei/web/ui"
 )
 
-// layout is the frame of a public page: head, bar, the content, foot.
+// layout is the frame of a public page: head, navigation bar, content and footer.
 func layout(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -411,8 +411,8 @@ func layout(p page) templ.Component {
 	})
 }
 
-// prose is a text with words in backticks as code, and links as in Markdown. A link keeps the
-// language of the page.
+// prose renders text with code in backticks and Markdown links. Links keep the language of the
+// page.
 func prose(p page, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -500,7 +500,7 @@ func prose(p page, text string) templ.Component {
 	})
 }
 
-// card is a line of the start page: a name, and what is there.
+// card is an entry of the start page: a link with a description.
 func card(href, name, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -569,7 +569,7 @@ func card(href, name, text string) templ.Component {
 	})
 }
 
-// startPage says what an instance is, and where everything is.
+// startPage says what Kartei is, and links to all documentation.
 func startPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -790,8 +790,8 @@ func startPage(p page) templ.Component {
 	})
 }
 
-// articlePage is a page written in Markdown, with its contents beside it. The changes are in
-// English only.
+// articlePage is a page written in Markdown, with a table of contents. The changelog is in English
+// only.
 func articlePage(p page, a article) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1004,7 +1004,7 @@ func articlePage(p page, a article) templ.Component {
 	})
 }
 
-// methodPage answers requests that want to change a page.
+// methodPage is the response to methods other than GET and HEAD.
 func methodPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1091,7 +1091,7 @@ func methodPage(p page) templ.Component {
 	})
 }
 
-// missingPage stands where there is no page.
+// missingPage is the 404 page.
 func missingPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1321,7 +1321,7 @@ func missingPage(p page) templ.Component {
 	})
 }
 
-// problemsPage lists the codes of problems and of fields.
+// problemsPage lists the problem codes and the field codes.
 func problemsPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1522,7 +1522,7 @@ func problemsPage(p page) templ.Component {
 	})
 }
 
-// problemPage explains one code: what happened, why, what to do, and an example.
+// problemPage explains one problem code: what happened, why, what to do, and an example.
 func problemPage(p page, e fault.Entry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1854,7 +1854,7 @@ func problemPage(p page, e fault.Entry) templ.Component {
 	})
 }
 
-// answerTo is the whole answer in the example of a problem.
+// answerTo is the complete HTTP response in the example of a problem code.
 func answerTo(p page, e fault.Entry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

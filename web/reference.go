@@ -15,24 +15,23 @@ import (
 	"kartei/web/reference"
 )
 
-// part is a page and how a list of members stands on it.
+// part is a page with the settings for a list of members.
 type part struct {
 	page
-	// prefix begins the ids of members. Without a prefix the members have no
-	// ids.
+	// prefix is the prefix of the element ids of members. If it is empty, members have no ids.
 	prefix string
-	// isAnswer is true for members of an answer. Required members and lengths are
-	// not shown there, since they are of no use to a reader.
+	// isAnswer is true for members of a response. For these, the page leaves out lengths and
+	// whether a member is required, since both are of no use to a reader.
 	isAnswer bool
 }
 
-// part returns how members of a request stand on the page.
+// part returns the settings for members of a request.
 func (p page) part(prefix string) part { return part{page: p, prefix: prefix} }
 
-// answer returns how members of an answer stand on the page.
+// answer returns the settings for members of a response.
 func (p page) answer(prefix string) part { return part{page: p, prefix: prefix, isAnswer: true} }
 
-// below returns how the objects within a member stand.
+// below returns the settings for the objects within a member.
 func (p part) below(m reference.Member) part {
 	if p.prefix != "" {
 		p.prefix += "." + m.Name
@@ -40,7 +39,7 @@ func (p part) below(m reference.Member) part {
 	return p
 }
 
-// ID returns the id of a member, empty if it has none.
+// ID returns the element id of a member. It is empty if the member has none.
 func (p part) ID(m reference.Member) string {
 	if p.prefix == "" || m.Name == "*" {
 		return ""
@@ -74,16 +73,15 @@ func (p part) TypeOf(m reference.Member) string {
 	return kind
 }
 
-// rule is a fact about a member: its name, values that stand as code, and what
-// follows.
+// rule is a fact about a member: its name, values that are shown as code, and text after the
+// values.
 type rule struct {
 	name   string
 	values []string
 	more   string
 }
 
-// Rules returns the other facts about a member: values, bounds, default,
-// example.
+// Rules returns further facts about a member: values, bounds, default and example.
 func (p part) Rules(m reference.Member) []rule {
 	var rules []rule
 	if len(m.Values) > 0 && !(len(m.Values) == 1 && p.isAnswer && !m.Open) {
@@ -107,8 +105,8 @@ func (p part) Rules(m reference.Member) []rule {
 	return rules
 }
 
-// bounds returns the limits of length, value and count in words. A value with a
-// fixed format gets no length.
+// bounds returns the limits of length, value and number of items in words. A value with a fixed
+// format has no length.
 func (p part) bounds(m reference.Member) []string {
 	var said []string
 	if m.Length.Any() && !(m.Length.Most != nil && *m.Length.Most < 10) && m.Format == "" &&
@@ -134,12 +132,12 @@ func (p part) between(b reference.Bounds) string {
 	return p.Say("%s to %s", p.Number(*b.Least), p.Number(*b.Most))
 }
 
-// FirstCall returns the first call that a reader should try.
+// FirstCall returns a curl command for the first call that a reader should try.
 func (p page) FirstCall() string {
 	return `curl -H "Authorization: Bearer $KARTEI_KEY" ` + p.BaseURL + "/v1/me"
 }
 
-// groupTitles are readable titles for the tags of the document.
+// groupTitles maps the tags of the document to readable titles.
 var groupTitles = map[string]i18n.Text{
 	"meta":              "Access and limits",
 	"contacts":          "Contacts",
@@ -153,8 +151,8 @@ var groupTitles = map[string]i18n.Text{
 	"events":            "Events",
 }
 
-// GroupTitle returns the title of a group. A title in the document takes
-// precedence over groupTitles.
+// GroupTitle returns the title of a group. A title in the document takes precedence over
+// groupTitles.
 func (p page) GroupTitle(g reference.Group) string {
 	if g.Title != "" {
 		return g.Title
@@ -165,8 +163,7 @@ func (p page) GroupTitle(g reference.Group) string {
 	return g.Name
 }
 
-// PlaceTitle returns the heading for the parameters of one kind: path, query or
-// header.
+// PlaceTitle returns the heading for the parameters in a place: path, query or header.
 func (p page) PlaceTitle(in string) string {
 	switch in {
 	case "path":
@@ -177,7 +174,7 @@ func (p page) PlaceTitle(in string) string {
 	return p.Say("Headers of the request")
 }
 
-// Prefix returns the path that all operations share.
+// Prefix returns the path prefix of all operations.
 func (p page) Prefix() string {
 	u, err := url.Parse(p.Doc.Server)
 	if err != nil {
@@ -186,22 +183,22 @@ func (p page) Prefix() string {
 	return u.Path
 }
 
-// GroupLink returns the address of a group.
+// GroupLink returns the address of a group's page.
 func (p page) GroupLink(g reference.Group) string { return p.Link(docsPath + g.Slug) }
 
-// OperationLink returns the address of an operation.
+// OperationLink returns the address of an operation's page.
 func (p page) OperationLink(o reference.Operation) string { return p.Link(docsPath + o.Slug) }
 
-// EventLink returns the address of an event type.
+// EventLink returns the address of an event type in the reference.
 func (p page) EventLink(name string) string { return p.Link("/docs/webhooks#" + name) }
 
-// DocumentLink returns the address of the OpenAPI document that the page shows.
+// DocumentLink returns the address of the OpenAPI document that the page describes.
 func (p page) DocumentLink() string { return p.Link(pathJSON) }
 
 // Inside reports whether the page belongs to a group.
 func (p page) Inside(g reference.Group) bool { return p.Group.Slug == g.Slug }
 
-// here marks the link to the page itself.
+// here returns the attributes of a link. aria-current marks a link to the page itself.
 func (p page) here(path string) templ.Attributes {
 	if p.Path == path {
 		return templ.Attributes{"aria-current": "page"}
@@ -209,7 +206,8 @@ func (p page) here(path string) templ.Attributes {
 	return nil
 }
 
-// current marks the link to the page, or to its section of the site.
+// current returns the attributes of a link. aria-current marks a link to the page, or to its
+// section of the site.
 func (p page) current(path string) templ.Attributes {
 	if strings.HasPrefix(p.Path, path+"/") {
 		return templ.Attributes{"aria-current": "true"}
@@ -217,7 +215,7 @@ func (p page) current(path string) templ.Attributes {
 	return p.here(path)
 }
 
-// InVersion returns the address of a page of the reference in another version.
+// InVersion returns the address of a reference page in another version.
 func (p page) InVersion(path, version string) string {
 	if version != p.Versions[0] {
 		path += "?version=" + version
@@ -225,8 +223,8 @@ func (p page) InVersion(path, version string) string {
 	return i18n.Link(path, p.Language)
 }
 
-// VersionLink returns the address of this page in another version. If that
-// version lacks the page, it is the address of the introduction.
+// VersionLink returns the address of this page in another version. If that version lacks the page,
+// it is the address of the introduction.
 func (p page) VersionLink(version string) string {
 	if p.Elsewhere != nil && p.Elsewhere(version, p.Path) {
 		return p.InVersion(p.Path, version)
@@ -234,16 +232,16 @@ func (p page) VersionLink(version string) string {
 	return p.InVersion("/docs", version)
 }
 
-// Status returns a status code and its name.
+// Status returns a status code with its name, such as "404 Not Found".
 func (p page) Status(status string) string {
 	n, _ := strconv.Atoi(status)
 	return strings.TrimSpace(status + " " + http.StatusText(n))
 }
 
-// ProblemOf returns the address of a code's page.
+// ProblemOf returns the address of the page about a problem code.
 func (p page) ProblemOf(code string) string { return p.Problem(fault.Code(code)) }
 
-// ProblemTitle returns the title of a code.
+// ProblemTitle returns the title of a problem code. It is empty for an unknown code.
 func (p page) ProblemTitle(code string) string {
 	if c := fault.Code(code); c.Known() {
 		return p.Say(c.Entry().Title)
@@ -251,10 +249,10 @@ func (p page) ProblemTitle(code string) string {
 	return ""
 }
 
-// hookPath is the path of a receiver in examples.
+// hookPath is the path of a webhook receiver in examples.
 const hookPath = "/hooks/kartei"
 
-// deliveryOf returns a complete webhook delivery, with headers and body.
+// deliveryOf returns a complete webhook delivery with headers and body.
 func deliveryOf(hook reference.Operation) string {
 	var b strings.Builder
 	for _, place := range hook.Parameters {
@@ -265,7 +263,7 @@ func deliveryOf(hook reference.Operation) string {
 	return b.String() + "\n" + hook.Body.Example
 }
 
-// names returns the names of headers in one text.
+// names returns the names of headers, separated by commas.
 func names(headers []reference.Header) string {
 	all := make([]string, len(headers))
 	for i, h := range headers {
@@ -274,10 +272,10 @@ func names(headers []reference.Header) string {
 	return strings.Join(all, ", ")
 }
 
-// Before returns the operation before o.
+// Before returns the operation before o in the reference, or nil.
 func (p page) Before(o reference.Operation) *reference.Operation { return p.neighbour(o, -1) }
 
-// After returns the operation after o.
+// After returns the operation after o in the reference, or nil.
 func (p page) After(o reference.Operation) *reference.Operation { return p.neighbour(o, 1) }
 
 func (p page) neighbour(o reference.Operation, step int) *reference.Operation {
@@ -292,10 +290,10 @@ func (p page) neighbour(o reference.Operation, step int) *reference.Operation {
 	return &all[i]
 }
 
-// docsPath is the start of the paths of the reference.
+// docsPath is the prefix of the paths of reference pages.
 const docsPath = "/docs/"
 
-// reference returns the pages of the reference, as copies of p.
+// reference returns the pages of the reference. Each is a copy of p with its own path and title.
 func (p page) reference() []page {
 	at := func(path, title string, draw func(page) templ.Component) page {
 		one := p

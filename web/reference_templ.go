@@ -14,7 +14,7 @@ import (
 	"kartei/web/reference"
 )
 
-// referenceFrame is a page of the reference: the contents beside what the page shows.
+// referenceFrame is the frame of a reference page: the contents of the reference beside the page.
 func referenceFrame(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -74,7 +74,7 @@ func referenceFrame(p page) templ.Component {
 	})
 }
 
-// referenceContents are the links to all pages of the reference.
+// referenceContents has links to all pages of the reference.
 func referenceContents(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -488,7 +488,7 @@ func referenceContents(p page) templ.Component {
 	})
 }
 
-// announcement is the announcement about the version of the page.
+// announcement shows the announcement about the page's version.
 func announcement(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -533,7 +533,7 @@ func announcement(p page) templ.Component {
 	})
 }
 
-// operationList links to operations.
+// operationList has links to operations.
 func operationList(p page, operations []reference.Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -647,7 +647,7 @@ func operationList(p page, operations []reference.Operation) templ.Component {
 	})
 }
 
-// introductionPage is the first page of the reference: what holds for all operations.
+// introductionPage is the first page of the reference. It says what applies to all operations.
 func introductionPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -938,7 +938,7 @@ func introductionPage(p page) templ.Component {
 	})
 }
 
-// everywhere are the headers that every request takes, and every answer has.
+// everywhere lists the headers that every request may have, and the headers in every response.
 func everywhere(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1035,7 +1035,7 @@ func everywhere(p page) templ.Component {
 	})
 }
 
-// groupPage shows the operations of one tag, and the object that they share.
+// groupPage lists the operations of one tag, and describes the object that they share.
 func groupPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1217,7 +1217,7 @@ func groupPage(p page) templ.Component {
 	})
 }
 
-// operationPage shows one operation.
+// operationPage describes one operation.
 func operationPage(p page, o reference.Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1519,7 +1519,7 @@ func operationPage(p page, o reference.Operation) templ.Component {
 	})
 }
 
-// operationHead says what an operation does and needs.
+// operationHead says what an operation does and requires.
 func operationHead(p page, o reference.Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1811,7 +1811,7 @@ func operationHead(p page, o reference.Operation) templ.Component {
 	})
 }
 
-// operationSamples are a call in several languages, and what it answers.
+// operationSamples shows a call in several programming languages, and example responses.
 func operationSamples(p page, o reference.Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2003,7 +2003,7 @@ func operationSamples(p page, o reference.Operation) templ.Component {
 	})
 }
 
-// operationAnswer is one answer that is no problem.
+// operationAnswer describes one response that is not a problem.
 func operationAnswer(p page, a reference.Answer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2128,7 +2128,7 @@ func operationAnswer(p page, a reference.Answer) templ.Component {
 	})
 }
 
-// operationProblems are the codes that an operation answers with.
+// operationProblems lists the problem codes that an operation can return.
 func operationProblems(p page, list []reference.Problem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2245,7 +2245,7 @@ func operationProblems(p page, list []reference.Problem) templ.Component {
 	})
 }
 
-// webhooksPage shows what an instance sends by itself.
+// webhooksPage describes the webhook deliveries of an instance.
 func webhooksPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2517,7 +2517,7 @@ func webhooksPage(p page) templ.Component {
 	})
 }
 
-// delivery is a whole example.
+// delivery shows a complete webhook delivery as an example.
 func delivery(p page, hook reference.Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2581,7 +2581,7 @@ func delivery(p page, hook reference.Operation) templ.Component {
 	})
 }
 
-// deliveryParts are the headers and the body of a delivery, and what a receiver answers.
+// deliveryParts describes the headers and the body of a delivery, and how a receiver responds.
 func deliveryParts(p page, hook reference.Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2737,7 +2737,7 @@ func deliveryParts(p page, hook reference.Operation) templ.Component {
 	})
 }
 
-// members are the members of an object, or parameters.
+// members lists the members of an object, or parameters.
 func members(p part, list []reference.Member) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2896,7 +2896,7 @@ func members(p part, list []reference.Member) templ.Component {
 	})
 }
 
-// ruleList are the facts about a member in one line.
+// ruleList shows further facts about a member in one line.
 func ruleList(rules []rule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3005,7 +3005,7 @@ func ruleList(rules []rule) templ.Component {
 	})
 }
 
-// objects are the objects within a member or a body, folded.
+// objects describes the objects within a member or a body. Each can be unfolded.
 func objects(p part, list []reference.Object) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3104,7 +3104,7 @@ func objects(p part, list []reference.Object) templ.Component {
 	})
 }
 
-// headerList are the headers of an answer, folded.
+// headerList describes response headers. The list can be unfolded.
 func headerList(p page, title, note string, list []reference.Header) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

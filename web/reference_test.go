@@ -15,7 +15,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// operationOf is the part of an operation that the tests read.
+// operationOf has the fields of an OpenAPI operation that the tests use.
 type operationOf struct {
 	ID         string                     `json:"operationId"`
 	Summary    string                     `json:"summary"`
@@ -54,14 +54,14 @@ func operationsOf(t *testing.T, version string) []operationOf {
 
 var upper = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// pathOf returns the address of an operation's page.
+// pathOf returns the path of an operation's page.
 func pathOf(id string) string {
 	return "/docs/" + strings.ToLower(upper.ReplaceAllString(strings.ReplaceAll(id, ".", "/"), "$1-$2"))
 }
 
-// Every operation of every version has a page in both languages. The page has
-// its path, its parameters, all members of its body, its codes, and samples in
-// four languages. The introduction links to each page.
+// TestEveryOperationHasItsPage checks that every operation of every version has a page in both
+// languages, to which the introduction links. The page has the path of the operation, its
+// parameters, all members of the body, its problem codes, and samples in four languages.
 func TestEveryOperationHasItsPage(t *testing.T) {
 	h := newHandler(t)
 	member := regexp.MustCompile(`"#/components/schemas/(\w+)"`)
@@ -135,8 +135,8 @@ func TestEveryOperationHasItsPage(t *testing.T) {
 	}
 }
 
-// A page of the reference and its files have at most 60 KB on the wire. The
-// earlier page with Redoc was 158,000 px high and had 330 KB of scripts.
+// TestPagesAreLight checks that a page and its static files have at most 60 KB when compressed. The
+// former page, made with Redoc, was 158,000 px high and had 330 KB of scripts.
 func TestPagesAreLight(t *testing.T) {
 	h := newHandler(t)
 	sent := func(path string) int { return get(t, h, path, "Accept-Encoding", "gzip").Body.Len() }
@@ -156,8 +156,8 @@ func TestPagesAreLight(t *testing.T) {
 	}
 }
 
-// Links within a version stay in it. Links between versions lead to the same
-// page if the other version has it.
+// TestReferenceVersions checks that links within a version stay in the version. Links to another
+// version lead to the same page if that version has the page.
 func TestReferenceVersions(t *testing.T) {
 	h := newHandler(t)
 	versions := openapi.Versions()
@@ -182,8 +182,8 @@ func TestReferenceVersions(t *testing.T) {
 	}
 }
 
-// Every event type is on the page of webhooks, and operations link to their
-// event types.
+// TestWebhooksPage checks that every event type is on the page about webhooks, and that operations
+// link to their event types.
 func TestWebhooksPage(t *testing.T) {
 	h := newHandler(t)
 	page := get(t, h, "/docs/webhooks?lang=en").Body.String()
@@ -201,7 +201,7 @@ func TestWebhooksPage(t *testing.T) {
 	}
 }
 
-// The page of changes has all entries of CHANGELOG.md.
+// TestChangelog checks that the page has all entries of CHANGELOG.md.
 func TestChangelog(t *testing.T) {
 	h := newHandler(t)
 	page := get(t, h, "/changelog").Body.String()
@@ -215,8 +215,8 @@ func TestChangelog(t *testing.T) {
 	}
 }
 
-// Every address in the texts for programs resolves. The long text contains the
-// guide, every operation and every code.
+// TestLLMs checks that all links in /llms.txt resolve. /llms-full.txt contains the guide, every
+// operation and every problem code.
 func TestLLMs(t *testing.T) {
 	h := newHandler(t)
 	short := get(t, h, "/llms.txt")

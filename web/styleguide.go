@@ -12,9 +12,9 @@ import (
 
 const pathStyleguide = "/styleguide"
 
-// styleguide shows every part of the pages, in all states, to those who build them.
-// It has the policy of the app: scripts by a nonce, and htmx as the only one that
-// makes markup of text.
+// styleguide serves a page that shows every component in all states, for developers. Its Content
+// Security Policy is the same as in the application: scripts need a nonce, and only htmx may turn
+// text into markup.
 func (h *handler) styleguide(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	w.Header().Set("Content-Security-Policy",

@@ -13,7 +13,7 @@ import (
 	"kartei/web"
 )
 
-// styleguide starts the pages with the one that shows all parts.
+// styleguide starts a server with the public pages and the style guide.
 func styleguide(t *testing.T) *httptest.Server {
 	t.Helper()
 	h, err := web.Handler(web.Options{BaseURL: base, Versions: openapi.Versions(), Styleguide: true})
@@ -25,8 +25,9 @@ func styleguide(t *testing.T) *httptest.Server {
 	return server
 }
 
-// The parts have no fault that axe-core finds, in all sizes, both colour schemes and
-// both languages; nothing scrolls sideways, and nothing breaks the policy.
+// TestParts checks the style guide in all window sizes, both colour schemes and both languages:
+// axe-core finds no fault, nothing scrolls horizontally, and nothing violates the Content Security
+// Policy.
 func TestParts(t *testing.T) {
 	axe := webtest.Axe(t, "..")
 	server := styleguide(t)
@@ -34,7 +35,7 @@ func TestParts(t *testing.T) {
 	for i, view := range views() {
 		tab := browser.Tab(view)
 		tab.Open(server.URL + inLanguage("/styleguide", languages[i/2%2]))
-		webtest.Eval[any](tab, `scrollTo(0, 0), null`) // the summary of the form had the focus, and lines lay below the bar
+		webtest.Eval[any](tab, `scrollTo(0, 0), null`) // the summary of the form had the focus, which scrolled lines below the bar
 		for _, found := range tab.PageFaults(axe) {
 			t.Errorf("%s: %s", view, found)
 		}
@@ -44,17 +45,18 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The page of parts is for those who build them; an office has none.
+// TestStyleguideIsOff checks that the style guide is off by default.
 func TestStyleguideIsOff(t *testing.T) {
 	if w := get(t, newHandler(t), "/styleguide"); w.Code != 404 {
 		t.Errorf("%d", w.Code)
 	}
 }
 
-// fieldOf is the field of companies of the page of parts.
+// fieldOf is a script expression for the company field in the style guide.
 const fieldOf = `document.querySelector("#f-companyId")`
 
-// A combobox asks while one types, moves by arrows, and keeps an id beside the text.
+// TestCombobox checks that a combobox loads choices while a person types, that the arrow keys
+// select a choice, and that its id is stored.
 func TestCombobox(t *testing.T) {
 	server := styleguide(t)
 	tab := webtest.Start(t).Tab(webtest.View{Width: 1280})
@@ -86,8 +88,8 @@ func TestCombobox(t *testing.T) {
 	}
 }
 
-// Enter right behind the last key opens the first hit of what was typed, though the
-// answer is still on its way.
+// TestEnterWaitsForTheAnswer checks that the Enter key opens the first result of the typed text,
+// even if the response has not arrived yet.
 func TestEnterWaitsForTheAnswer(t *testing.T) {
 	server := styleguide(t)
 	tab := webtest.Start(t).Tab(webtest.View{Width: 1280})
@@ -98,8 +100,8 @@ func TestEnterWaitsForTheAnswer(t *testing.T) {
 	tab.Until(`location.search.includes("opened=0228")`)
 }
 
-// Single keys act if no field has the focus, and leave no trace in the field that
-// they lead to. In a field they are letters.
+// TestKeys checks that keyboard shortcuts work only if no field has the focus. A key that moves the
+// focus to a field is not typed into the field.
 func TestKeys(t *testing.T) {
 	server := styleguide(t)
 	tab := webtest.Start(t).Tab(webtest.View{Width: 1280})
@@ -121,7 +123,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the list of commands says %q", got)
 	}
 	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
-	tab.Press("gk") // a dialog covers the page
+	tab.Press("gk") // a dialog covers the page, so these keys do nothing
 	tab.Press(webtest.Escape)
 	for _, said := range tab.Console() {
 		t.Error(said)

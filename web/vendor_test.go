@@ -17,8 +17,8 @@ import (
 	"kartei/web"
 )
 
-// The scripts of others are byte for byte as their releases on npm have them.
-// SHA256SUMS was made from the package, and nothing else lies beside the scripts.
+// TestVendoredScripts checks that the third-party scripts are byte for byte equal to their npm
+// releases, by the hashes in SHA256SUMS. The folder has no other files.
 func TestVendoredScripts(t *testing.T) {
 	const folder = "static/vendor"
 	list, err := os.Open(filepath.Join(folder, "SHA256SUMS"))
@@ -49,8 +49,8 @@ func TestVendoredScripts(t *testing.T) {
 	}
 }
 
-// The weight of what a first visit loads, compressed: style sheets 12 KB, scripts 32
-// KB with 15 KB of the app's own.
+// TestWeight checks the compressed size of the files that a first visit loads: style sheets of 12
+// KB, and scripts of 32 KB with 15 KB of own code.
 func TestWeight(t *testing.T) {
 	server := styleguide(t)
 	answer, err := server.Client().Get(server.URL + "/styleguide")

@@ -1,4 +1,4 @@
-// Package web owns the pages for browsers: start page, API reference, problem pages.
+// Package web owns the public pages of an instance: start page, guide, API reference and problem pages.
 package web
 
 import (
@@ -23,28 +23,28 @@ import (
 	"kartei/web/reference"
 )
 
-// Options describe the instance to the pages.
+// Options describe the instance.
 type Options struct {
-	// BaseURL is the public address of the instance, without /v1 and without a
-	// slash at the end. The type of every problem begins with it.
+	// BaseURL is the public address of the instance, without /v1 and without a slash at the end.
+	// The type of every problem begins with it.
 	BaseURL string
-	// Versions are the API versions served, the current one first.
+	// Versions are the supported API versions, the current one first.
 	Versions []string
-	// Announcements are the notices to integrators about each version: not released yet,
-	// deprecated, or the date of its end. Most versions have no entry.
+	// Announcements maps a version to a notice for integrators: not released yet, deprecated, or
+	// the date of its end. Most versions have no entry.
 	Announcements map[string]i18n.Text
-	// Styleguide serves /styleguide, for those who build pages.
+	// Styleguide enables /styleguide, for developers.
 	Styleguide bool
 }
 
-// policy is the content security policy. Pages load one style sheet and one
-// script and have no inline code. The script never turns text into markup.
+// policy is the Content Security Policy. Pages load one style sheet and one script, and have no
+// inline code. The script never turns text into markup.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// The cache policies. Pages and documents are revalidated every time, since a
-// 304 is cheap and an upgrade must not mix old and new words. Files with a hash
-// in their name are cached for a year.
+// cachePage and cacheHashed are values of Cache-Control. Pages and documents are revalidated each
+// time: a 304 is cheap, and an upgrade must not mix old and new texts. Files with a hash in their
+// name are cached for a year.
 const (
 	cachePage   = "no-cache"
 	cacheHashed = "public, max-age=31536000, immutable"
@@ -59,11 +59,11 @@ type content struct {
 	gzipped     []byte
 }
 
-// compressors pools gzip writers. Each has 800 KB of tables, and a hundred
-// pages may be generated one after the other.
+// compressors pools gzip writers. Each has 800 KB of tables, and a hundred pages may be generated
+// in sequence.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// newContent returns a response with its compressed form.
+// newContent returns a response with its compressed body and its ETag.
 func newContent(contentType, cache string, body []byte) *content {
 	var packed bytes.Buffer
 	w := compressors.Get().(*gzip.Writer)
@@ -82,22 +82,20 @@ type handler struct {
 	options Options
 	files   map[string]*content
 	assets  *assets
-	// pages by language and path
+	// pages has the pages outside the reference by language and path.
 	pages     map[i18n.Language]map[string]lazy
 	documents *documents
-	// references are the pages of the reference by language and version, then
-	// by path.
+	// references has the pages of the reference by language and version, then by path.
 	references map[i18n.Language]map[string]func() (map[string]lazy, error)
 	llmsFull   lazy
 }
 
-// PathAbout is the page about the instance. The start page belongs to the web
-// application.
+// PathAbout is the path of the overview page. The path / belongs to the web application.
 const PathAbout = "/about"
 
-// Handler returns the handler of the public pages: /about, /guide, /changelog, /docs and
-// everything below it, /problems, /problems/{CODE}, /llms.txt and /static/. All
-// other paths get a 404 page. Handler fails if a version has no document.
+// Handler returns the handler of the public pages: /about, /guide, /changelog, /docs and everything
+// below it, /problems, /problems/{CODE}, /llms.txt and /static/. All other paths get a 404 page.
+// Handler fails if o has no versions, or a version without a document.
 func Handler(o Options) (http.Handler, error) {
 	if len(o.Versions) == 0 {
 		return nil, fmt.Errorf("web: no API version given")
@@ -151,13 +149,13 @@ func (h *handler) full() (*content, error) {
 	return newContent("text/plain; charset=utf-8", cachePage, llmsFull(h.options, d)), nil
 }
 
-// hasReference reports whether the reference of a version has a page.
+// hasReference reports whether the reference of a version has a page with this path.
 func (h *handler) hasReference(version, path string) bool {
 	pages, err := h.references[i18n.German][version]()
 	return err == nil && pages[path] != nil
 }
 
-// ServeHTTP answers GET and HEAD. All other methods are 405.
+// ServeHTTP serves GET and HEAD requests. The response to any other method is 405.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSecurity(w.Header())
 	l := i18n.OfPage(r)
@@ -205,8 +203,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.page(w, r, l, pathMissing, http.StatusNotFound)
 }
 
-// pagesFor returns the group of pages that contains the requested one: the
-// reference in one version, or all other pages.
+// pagesFor returns the pages among which the requested page must be: the reference in one version,
+// or all other pages. It returns nil for an unknown version.
 func (h *handler) pagesFor(r *http.Request, l i18n.Language) (map[string]lazy, error) {
 	if r.URL.Path != "/docs" && !strings.HasPrefix(r.URL.Path, docsPath) {
 		return h.pages[l], nil
@@ -218,8 +216,7 @@ func (h *handler) pagesFor(r *http.Request, l i18n.Language) (map[string]lazy, e
 	return h.references[l][version]()
 }
 
-// setSecurity sets the security headers of every response. No page sets a
-// cookie.
+// setSecurity sets the security headers of every response. No page sets a cookie.
 func setSecurity(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -245,8 +242,7 @@ func (h *handler) draw(w http.ResponseWriter, r *http.Request, l i18n.Language, 
 	c.serve(w, r, status)
 }
 
-// fail answers if a page cannot be rendered. That is an error of the program,
-// never of the reader.
+// fail sends a 500 response if a page cannot be rendered. This is always an error in the program.
 func (h *handler) fail(w http.ResponseWriter, err error) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, "This page cannot be shown: "+err.Error(), http.StatusInternalServerError)
@@ -257,7 +253,7 @@ func setLanguage(header http.Header, l i18n.Language) {
 	header.Add("Vary", "Accept-Language")
 }
 
-// version returns the requested version of the reference.
+// version returns the requested version of the reference, and whether the version exists.
 func (h *handler) version(r *http.Request) (string, bool) {
 	v := r.URL.Query().Get("version")
 	if v == "" {
@@ -266,8 +262,8 @@ func (h *handler) version(r *http.Request) (string, bool) {
 	return v, slices.Contains(h.options.Versions, v)
 }
 
-// serve writes c, compressed if the client accepts gzip. If the client has the
-// current content, it gets a 304.
+// serve sends c, compressed if the client accepts gzip. If the client has the current content, the
+// response is 304.
 func (c *content) serve(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Add("Vary", "Accept-Encoding")
@@ -295,8 +291,8 @@ func (c *content) serve(w http.ResponseWriter, r *http.Request, status int) {
 	}
 }
 
-// matches reports whether an If-None-Match header contains etag, by weak
-// comparison (RFC 9110, section 13.1.2).
+// matches reports whether an If-None-Match header contains etag, by weak comparison (RFC 9110,
+// section 13.1.2).
 func matches(header, etag string) bool {
 	for tag := range strings.SplitSeq(header, ",") {
 		tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
@@ -307,5 +303,5 @@ func matches(header, etag string) bool {
 	return false
 }
 
-// problemPath returns the path of a code's page.
+// problemPath returns the path of the page about a problem code.
 func problemPath(c fault.Code) string { return "/problems/" + url.PathEscape(string(c)) }

@@ -33,7 +33,7 @@ func newHandler(t testing.TB) http.Handler {
 	return h
 }
 
-// do sends a request. headers are alternating names and values.
+// do returns the response to a request. headers are names and values alternately.
 func do(t testing.TB, h http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, target, nil)
@@ -50,8 +50,8 @@ func get(t testing.TB, h http.Handler, target string, headers ...string) *httpte
 	return do(t, h, http.MethodGet, target, headers...)
 }
 
-// allPages are the addresses of the pages in the current version. One group and one
-// operation of the reference stand for the others.
+// allPages returns the paths of the pages in the current version. Of the reference, it contains
+// only one group and one operation.
 func allPages() []string {
 	paths := []string{
 		"/about", "/guide", "/changelog", "/docs", "/docs/webhooks", "/docs/contacts",
@@ -110,12 +110,12 @@ func TestEveryCodeHasItsPageInBothLanguages(t *testing.T) {
 	}
 }
 
-// plain returns a text of the catalogue without backticks.
+// plain returns a text without backticks.
 func plain(s string) string { return strings.ReplaceAll(s, "`", "") }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// visible returns the text of a page.
+// visible returns the text of an HTML page without tags.
 func visible(page string) string { return html.UnescapeString(tag.ReplaceAllString(page, "")) }
 
 func TestUnauthenticatedExampleHasNoDetail(t *testing.T) {
@@ -144,7 +144,8 @@ func TestIndexListsEveryCode(t *testing.T) {
 
 var link = regexp.MustCompile(`(?:href|src|data-spec)="([^"]*)"`)
 
-// Every link on every page resolves, and none leads to another host.
+// TestLinksResolve checks that every link on every page resolves, and that no link leads to another
+// host.
 func TestLinksResolve(t *testing.T) {
 	h := newHandler(t)
 	seen := map[string]bool{}
@@ -267,7 +268,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// No page repeats a part of an address as markup.
+// TestHostileAddresses checks that no page contains a part of the requested address as markup.
 func TestHostileAddresses(t *testing.T) {
 	h := newHandler(t)
 	const script = "%22%27%3E%3Cscript%3Ealert(1)%3C/script%3E"
@@ -410,7 +411,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// The guide works for a reader who has an address and a key but no repository.
+// TestGuide checks that the guide works for a reader with an address and a key, but without the
+// repository.
 func TestGuide(t *testing.T) {
 	h := newHandler(t)
 	for _, l := range languages {

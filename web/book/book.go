@@ -11,9 +11,8 @@ import (
 	"kartei/web/shell"
 )
 
-// partOf returns the part of the page of an entry on which a member is shown: with
-// the facts, below them, or with the members about record keeping. Members of the
-// address are shown as a whole.
+// partOf returns the part of an entry's page that shows a member: "facts" at the top, "below" after
+// these, or "kept" for record keeping. All members of the postal address are in the part "address".
 func partOf(m records.Field) string {
 	switch {
 	case strings.HasPrefix(m.Name, "address."):
@@ -26,12 +25,12 @@ func partOf(m records.Field) string {
 	return "facts"
 }
 
-// facts returns the members of a part that have a value or are edited.
+// facts returns the members of a part that have a value or are being edited.
 func facts(p records.Page, part string) []records.Field {
 	return slices.DeleteFunc(p.Family.Shown(p.Record, p.Editing), func(m records.Field) bool { return partOf(m) != part })
 }
 
-// missing returns the members of an entry without a value, which can be added.
+// missing returns the members without a value that the person can add to an entry.
 func missing(p records.Page, v *shell.Request) []records.Group {
 	var list []records.Group
 	for _, m := range p.Family.Fields {
@@ -52,19 +51,19 @@ func addressOf(r shell.Values) i18n.Address {
 	}
 }
 
-// addressLines are the lines of the address as a letter has them.
+// addressLines returns the lines of the postal address, as on a letter.
 func addressLines(p records.Page, v *shell.Request) []string {
 	return v.Words.Lines(addressOf(p.Record))
 }
 
-// addressBlock is the whole address of a letter (DIN 5008): the company, the person,
-// the address.
+// addressBlock returns the lines of a letter's address field (DIN 5008): company, person and
+// address.
 func addressBlock(p records.Page, v *shell.Request) string {
 	return strings.Join(letterTo(v, p.Record, p.Names), "\n")
 }
 
-// letterTo returns the lines of the address of a letter. names has the name of the
-// company.
+// letterTo returns the lines of a letter's address field for r. names maps the id of the company to
+// its name.
 func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
 	salutations := map[string]string{"ms": v.Words.Say("Ms"), "mr": v.Words.Say("Mr [in an address]")}
 	person := shell.Joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"])
@@ -72,8 +71,8 @@ func letterTo(v *shell.Request, r shell.Values, names map[string]string) []strin
 	return append(head, v.Words.Lines(addressOf(r))...)
 }
 
-// referrers counts the records that refer to a record: open and done tasks,
-// documents, people of a company. Those that the person may not read are not counted.
+// referrers returns texts such as "2 tasks" for the records that refer to a record, one for each
+// family. Families that the person may not read are left out.
 func referrers(v *shell.Request, f *records.Family, id string) ([]string, error) {
 	list := make([]string, len(f.Referrers))
 	var counts []func() error
@@ -93,7 +92,7 @@ func referrers(v *shell.Request, f *records.Family, id string) ([]string, error)
 	return shell.Present(list...), err
 }
 
-// deletionPage asks before an entry is erased.
+// deletionPage is the data of the page that asks before an entry is erased.
 type deletionPage struct {
 	family    *records.Family
 	record    shell.Values
@@ -101,8 +100,8 @@ type deletionPage struct {
 	back      string
 }
 
-// askToDelete serves the question before an entry is erased. It counts the records
-// that refer to the entry.
+// askToDelete returns the handler of the page that asks before an entry is erased. The page counts
+// the records that refer to the entry.
 func askToDelete(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")

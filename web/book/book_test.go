@@ -17,8 +17,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestEntry looks at the page of a contact: how it calls, where it writes to, and
-// what leads to it.
+// TestEntry checks the page of a contact: telephone and email links, the address, the history, and
+// the records that refer to the contact.
 func TestEntry(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -48,7 +48,7 @@ func TestEntry(t *testing.T) {
 		b.Get(path+"/delete").Want(200, "Dr. Brigitte Meier", "eine Aufgabe", "endgültig", "autofocus")
 		b.Get(firm+"/delete").Want(200, "ein Kontakt")
 
-		// A list that narrows stays beside its record.
+		// After an edit, the filtered list stays beside its record.
 		b.Get(path+"?tag=mandant&edit=mobile").Want(200).Send(path+"?tag=mandant", "mobile", "2").Want(303)
 		viewer := &pagetest.Browser{T: t, Handler: b.Handler, Cookie: o.Session(o.As(access.Viewer).Principal)}
 		seen := viewer.Get(path).Want(200, "Brigitte Meier").Main()
@@ -62,8 +62,8 @@ func TestEntry(t *testing.T) {
 	})
 }
 
-// TestHistoryOfKartei reads who made a change that no person made on a page: a program,
-// Kartei for an admin, and Kartei for the operator.
+// TestHistoryOfKartei checks the history for changes that no person made on a page. They come from
+// a program, from Kartei for an admin, and from Kartei for the operator.
 func TestHistoryOfKartei(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c, successor := o.As(access.Admin), o.User(access.Member)
@@ -91,8 +91,8 @@ func TestHistoryOfKartei(t *testing.T) {
 	b.Get("/sandbox/contacts/"+id).Want(200, "· by Kartei, as entries were handed over")
 }
 
-// TestWebAddress types the web address of a company without its scheme, in the form and
-// in place. One with a scheme stays as it is.
+// TestWebAddress checks that a web address without a scheme gets https://. An address with a scheme
+// stays as it is.
 func TestWebAddress(t *testing.T) {
 	b := pagetest.Open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
 	path := b.Get("/companies/new").Send("/companies/new", "name", "Huber", "website", "www.kanzlei-huber.de").Want(303).Location
@@ -104,8 +104,8 @@ func TestWebAddress(t *testing.T) {
 	b.Get(path+"/edit").Send(path, "website", "keine").Want(422, `value="keine"`, `aria-invalid="true"`)
 }
 
-// TestImpossibleDay types days that no calendar has. The field keeps what was typed, which
-// a field of a date could not show.
+// TestImpossibleDay checks that the form is refused for an impossible date. The field then keeps
+// the typed text, as a text input, since a date input could not show it.
 func TestImpossibleDay(t *testing.T) {
 	b := pagetest.Open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
 	path := b.Get("/contacts/new").Want(200, `type="date" value="" id="f-birthday" name="birthday" autocomplete="off" max="9999-12-31"`).
@@ -120,8 +120,8 @@ func TestImpossibleDay(t *testing.T) {
 	}
 }
 
-// TestLanguageByName types the language of a contact by its name, and reads it so in the
-// reader's language. One without a name keeps its code.
+// TestLanguageByName checks that a person can type the name of a language. Pages show the name in
+// the reader's language. A language without a name is shown as its code.
 func TestLanguageByName(t *testing.T) {
 	b := pagetest.Open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
 	path := b.Get("/contacts/new").Send("/contacts/new", "lastName", "Berg", "language", "englisch").Want(303).Location
@@ -137,8 +137,8 @@ func TestLanguageByName(t *testing.T) {
 	b.Get(path+"/edit").Send(path, "language", "Klingon!").Want(422, `value="Klingon!"`, "name or its code")
 }
 
-// TestSimilar types a person who is there already. The form says so, and creates them
-// all the same when asked again.
+// TestSimilar checks that the form of a new contact lists possible duplicates. If the person saves
+// again, the contact is created.
 func TestSimilar(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -162,7 +162,8 @@ func TestSimilar(t *testing.T) {
 		next := asked.Send("/contacts/new", "next", "1", "seen", pagetest.CutOut(asked.Body, `name="seen" value="`, `"`)).Want(303)
 		b.Get(next.Location).Want(200, "Gespeichert: Bergmann")
 
-		// A form that is sent twice is stored once, although the first one is there by then.
+		// If a form is sent twice, the contact is created once, although it is its own duplicate by
+		// then.
 		twice := b.Get("/contacts/new")
 		first := twice.Send("/contacts/new", "lastName", "Ast", "email", "ast@example.com").Want(303)
 		if second := twice.Send("/contacts/new", "lastName", "Ast", "email", "ast@example.com").Want(303); second.Location != first.Location {
@@ -171,8 +172,8 @@ func TestSimilar(t *testing.T) {
 	})
 }
 
-// TestSearchLiftsFilters searches in a list that was narrowed. The search covers all
-// records, and the page says so and shows no filter.
+// TestSearchLiftsFilters checks that a search in a filtered list covers all records. The page says
+// this and shows no filter.
 func TestSearchLiftsFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Member)
@@ -194,8 +195,8 @@ func TestSearchLiftsFilters(t *testing.T) {
 	})
 }
 
-// A value that is refused in its place stays there as it was typed, on the page of the
-// record. What the person saw before is still what a change is compared with.
+// TestRefusedInPlace checks that a refused value stays in its field on the record's page. The next
+// attempt is still compared with the values that the person first saw.
 func TestRefusedInPlace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Member)
@@ -216,7 +217,7 @@ func TestRefusedInPlace(t *testing.T) {
 	})
 }
 
-// A contact without a name is refused in the words of the form.
+// TestNameNeeded checks the error message for a contact without a name.
 func TestNameNeeded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Member)
@@ -229,7 +230,8 @@ func TestNameNeeded(t *testing.T) {
 	})
 }
 
-// TestTagsInUse finds tags of records that everyone sees, as they are spelled.
+// TestTagsInUse checks the suggested tags: they come from records that everyone may see, in their
+// original spelling.
 func TestTagsInUse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -248,8 +250,8 @@ func TestTagsInUse(t *testing.T) {
 	})
 }
 
-// TestNumbers dials and exports numbers as they are typed: by the country of their entry,
-// with their extensions, and never a number that is not sure.
+// TestNumbers checks telephone links and vCards. A number is read with the country of its entry and
+// its extension. Ambiguous numbers get no link.
 func TestNumbers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -289,8 +291,8 @@ func TestNumbers(t *testing.T) {
 	})
 }
 
-// TestCompanyFromContact creates a company by its name in the form of a contact, with a
-// script and without one. Nobody creates one without the right to.
+// TestCompanyFromContact checks that the form of a contact can create a company by name, with
+// scripts and without.
 func TestCompanyFromContact(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -300,11 +302,11 @@ func TestCompanyFromContact(t *testing.T) {
 		b.Get("/choices/companies?list=x&anew=companies&q="+query).Want(200, "data-create", offer)
 		b.Get("/choices/companies?list=x&q=" + query).Want(200).Without("data-create")
 
-		// Without a script the first try offers it.
+		// Without scripts, the first attempt is refused and offers the new company.
 		first := b.Get("/contacts/new").Send("/contacts/new", "lastName", "Berg", "companyId-text", "Rheinbau GmbH").Want(422, offer, `value="+"`)
 		path := first.Send("/contacts/new", "companyId-pick", "+").Want(303).Location
 		b.Get(path).Want(200, "Rheinbau GmbH", "Berg")
-		// With one the field has the value at once.
+		// With scripts, the field has the value at once.
 		path = b.Get("/contacts/new").Send("/contacts/new", "lastName", "Thal", "companyId", "+", "companyId-text", "Brauhaus", "companyId-shown", "Brauhaus").Want(303).Location
 		b.Get(path).Want(200, "Brauhaus")
 		b.Get("/companies").Want(200, "Brauhaus", "Rheinbau GmbH")

@@ -9,15 +9,15 @@ import (
 	"kartei/web/ui"
 )
 
-// showBook serves the list of a family of the address book.
+// showBook returns the handler of the list of contacts or companies.
 func showBook(f *records.Family) func(*shell.Request) shell.View {
 	return records.ShowList(f, func(v *shell.Request, l records.List) shell.View {
 		return v.OK(v.Words.Say(f.Many), f.Name, bookListView(v, l))
 	})
 }
 
-// bookColumns are the heads of the table of the address book. Beside a record there is
-// room for few of them.
+// bookColumns returns the header cells of the table. If wide is false, a record is shown beside the
+// table, and there are fewer columns.
 func bookColumns(l records.List, v *shell.Request, wide bool) []ui.Column {
 	say := v.Words.Say
 	sorted := func(name, order string) ui.Column {
@@ -47,7 +47,7 @@ func bookColumns(l records.List, v *shell.Request, wide bool) []ui.Column {
 		ui.Column{Name: say("Tags"), Class: "wide"}, changed)
 }
 
-// showTags answers a field for a tag with those in use.
+// showTags serves the tags in use as options of a combobox.
 func showTags(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	used, err := shell.Ask(v, lookup.Tags, lookup.TagsInput{Family: q.Get("family"), Q: q.Get("q")})
@@ -61,7 +61,7 @@ func showTags(v *shell.Request) shell.View {
 	return shell.HTML{Body: ui.OptionList(v.Look(), q.Get("list"), choices, newTag(v, shell.Normal(q.Get("q")), used.Data))}
 }
 
-// newTag offers to make a tag that nobody uses yet.
+// newTag returns the label of the choice that adds a new tag. It is empty if the tag is in use.
 func newTag(v *shell.Request, typed string, used []string) string {
 	for _, tag := range used {
 		if tag == typed {
@@ -77,8 +77,8 @@ func newTag(v *shell.Request, typed string, used []string) string {
 // hasMore reports whether the list has more records than the page shows.
 func hasMore(l records.List) bool { return l.Count.Capped || l.Count.Count > len(l.Rows) }
 
-// printNote returns a note for paper: how many entries of the list are printed. It is empty if all
-// of them are.
+// printNote returns a note for the printed list that says how many of the entries it contains. It
+// is empty if the page shows all entries.
 func printNote(l records.List, v *shell.Request) string {
 	if !hasMore(l) {
 		return ""
@@ -90,7 +90,8 @@ func printNote(l records.List, v *shell.Request) string {
 	return v.Words.Say("%s of %s entries. A table has all of them: export the list.", n, all)
 }
 
-// allText offers all records of the list, or says that they are selected.
+// allText returns the label of the checkbox that selects all records of the list. If selected is
+// true, the text says that they are selected.
 func allText(l records.List, v *shell.Request, selected bool) string {
 	say, n := v.Words.Say, v.Words.Number(l.Count.Count)
 	switch {
@@ -104,12 +105,12 @@ func allText(l records.List, v *shell.Request, selected bool) string {
 	return say("Select all %s entries of this list", n)
 }
 
-// bulkAct returns the address of an act on the list, with its filters.
+// bulkAct returns the address of a bulk action on the list, with the list's filters.
 func bulkAct(l records.List, v *shell.Request, act string) templ.SafeURL {
 	return v.Look().To(bulkPath(l, act))
 }
 
-// bulkPath is act without the environment.
+// bulkPath returns the path of a bulk action without the prefix of the sandbox.
 func bulkPath(l records.List, act string) string {
 	if act == "export" || act == "labels" {
 		return l.Listing.At("/" + l.Family.Name + "/" + act)
@@ -117,7 +118,7 @@ func bulkPath(l records.List, act string) string {
 	return l.Listing.At("/bulk/" + l.Family.Name + "/" + act)
 }
 
-// chosen is one record of a list that was chosen, at the revision that was seen.
+// chosen returns the value of the checkbox of a row: the record's id, revision and name.
 func chosen(f *records.Family, r shell.Values) string {
 	return r["id"] + "|" + r["revision"] + "|" + f.Heading(r)
 }

@@ -19,46 +19,48 @@ import (
 )
 
 const (
-	// maxChosen bounds the chosen records: a page of a list shows no more.
+	// maxChosen is the maximum number of selected records: a page of a list has no more.
 	maxChosen = records.PageSize
-	// batchSize bounds the calls of a batch.
+	// batchSize is the maximum number of calls in a batch.
 	batchSize = 20
-	// countedFrom is the largest number of records that are erased without typing it.
+	// countedFrom is the largest number of records that a person can erase without typing the
+	// number.
 	countedFrom = 5
-	// maxErased is the number of deletions that a session may make in a minute.
+	// maxErased is the maximum number of deletions of a session in a minute.
 	maxErased = 30
 )
 
-// pick is a chosen record, at the revision and by the name that was seen.
+// pick is a selected record, with the revision and the name that the person saw.
 type pick struct{ id, revision, name string }
 
-// bulkResult is an act on chosen records, and its outcome.
+// bulkResult is a bulk action on selected records, and its outcome.
 type bulkResult struct {
 	family *records.Family
 	act    string
 	picks  []pick
-	// records are the chosen ones as they were read before.
+	// records are the selected records as they were before the action.
 	records []shell.Values
-	// done are those that were changed, as they are now.
+	// done are the changed records after the action.
 	done    []shell.Values
 	refused []unchangedRecord
-	// member is the member that changes, and former are its values before, by id.
+	// member is the member that the action changes. former has its values before the action, by id.
 	member string
 	former map[string]string
-	// what is the value that was set, in words.
+	// what is the new value in words.
 	what string
-	// back leads to the list.
+	// back is the path of the list.
 	back string
 }
 
-// unchangedRecord is a chosen record that stayed as it was. One that is gone has no page.
+// unchangedRecord is a selected record that the action did not change. gone says that the record no
+// longer exists.
 type unchangedRecord struct {
 	id, name, why string
 	gone          bool
 }
 
-// beginBulk acts on the chosen records of a list: each on its own, with the revision that
-// the person saw.
+// beginBulk returns the handler that runs a bulk action on the selected records of a list. It
+// changes each record with a separate call, which expects the revision that the person saw.
 func beginBulk(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		b := bulkResult{family: f, act: v.PathValue("act"), former: map[string]string{}}
@@ -88,7 +90,7 @@ func beginBulk(f *records.Family) func(*shell.Request) shell.View {
 		if problem != "" {
 			return notDone(v, b, problem)
 		}
-		if asksFirst(v, &b, calls) { // before anything is changed
+		if asksFirst(v, &b, calls) { // the check comes before any change
 			v.Stale = true
 			return v.Failed(&fault.Fault{Code: fault.Forbidden})
 		}
@@ -103,8 +105,8 @@ func beginBulk(f *records.Family) func(*shell.Request) shell.View {
 	}
 }
 
-// asksFirst reports whether a call gives a private record of somebody else away, and the sign-in
-// is not recent (record.giveAway).
+// asksFirst reports whether a call makes another person's private record accessible to others while
+// the sign-in is not recent (record.giveAway).
 func asksFirst(v *shell.Request, b *bulkResult, calls []batchCall) bool {
 	if b.member != "ownerId" && b.member != "visibility" || clock.Now(v.Site.Clock) < v.Session.FreshUntil {
 		return false
@@ -115,7 +117,8 @@ func asksFirst(v *shell.Request, b *bulkResult, calls []batchCall) bool {
 	})
 }
 
-// notDone says above the list why nothing was done. Without a script a page says it.
+// notDone returns the response if nothing was done. With scripts it is a note above the list, and
+// otherwise a page.
 func notDone(v *shell.Request, b bulkResult, why string) shell.View {
 	if v.Scripted() {
 		return v.Done(b.back, &shell.Toast{Bad: true, Text: why})
@@ -123,8 +126,8 @@ func notDone(v *shell.Request, b bulkResult, why string) shell.View {
 	return v.Problem(fault.ValidationFailed.Status(), shell.ProblemPage{Title: v.Words.Say("Nothing changed"), Text: why})
 }
 
-// readPicks returns the chosen records of the form. A choice that no page of the family
-// offers is refused as a whole.
+// readPicks returns the selected records in the form. It refuses the whole form if a selection
+// could not come from a page of the family.
 func readPicks(v *shell.Request, f *records.Family) ([]pick, error) {
 	var list []pick
 	for _, text := range v.Sent.Values["pick"] {
@@ -148,7 +151,7 @@ var (
 	tooManyPicks = i18n.Format("At most %d entries can be selected at once. Nothing was changed.", maxChosen)
 )
 
-// batchCall is a call of a batch.
+// batchCall is one call in the request of a batch.
 type batchCall struct {
 	ID      string            `json:"id"`
 	Method  string            `json:"method"`
@@ -157,14 +160,14 @@ type batchCall struct {
 	Body    map[string]any    `json:"body,omitempty"`
 }
 
-// batchResult is the answer to a call of a batch.
+// batchResult is one result in the response of a batch.
 type batchResult struct {
 	ID     string          `json:"id"`
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body"`
 }
 
-// batch runs calls, as many at once as a batch has.
+// batch runs calls in batches of batchSize.
 func batch(v *shell.Request, calls []batchCall) ([]batchResult, error) {
 	var all []batchResult
 	for part := range slices.Chunk(calls, batchSize) {
@@ -179,7 +182,7 @@ func batch(v *shell.Request, calls []batchCall) ([]batchResult, error) {
 	return all, nil
 }
 
-// readChosen reads the chosen records. Those that are gone are refused.
+// readChosen reads the selected records. Records that do not exist any more are added to b.refused.
 func readChosen(v *shell.Request, b *bulkResult) error {
 	var calls []batchCall
 	for _, p := range b.picks {
@@ -200,7 +203,7 @@ func readChosen(v *shell.Request, b *bulkResult) error {
 	return err
 }
 
-// why says why a call of a batch was refused.
+// why returns the reason why a call of a batch was refused.
 func why(v *shell.Request, r batchResult) string {
 	switch r.Status {
 	case http.StatusNotFound:
@@ -218,15 +221,15 @@ func why(v *shell.Request, r batchResult) string {
 			Message string `json:"message"`
 		} `json:"errors"`
 	}
-	_ = json.Unmarshal(r.Body, &problem) // without words, the title follows
+	_ = json.Unmarshal(r.Body, &problem) // without a detail, the default text follows
 	if len(problem.Errors) > 0 {
 		return problem.Errors[0].Message
 	}
 	return cmp.Or(problem.Detail, v.Words.Say("Not saved."))
 }
 
-// callsOf returns the calls of an act on the records that it changes, or the problem
-// that prevents it.
+// callsOf returns the calls of a bulk action for the records that it changes. If the action is not
+// possible, it returns the problem as a text for the person.
 func callsOf(v *shell.Request, b *bulkResult) (calls []batchCall, problem string) {
 	change, problem := changeOf(v, b)
 	if problem != "" {
@@ -235,7 +238,7 @@ func callsOf(v *shell.Request, b *bulkResult) (calls []batchCall, problem string
 	for i, record := range b.records {
 		match := b.picked(record["id"]).revision
 		if b.member == "tags" && b.act != "restore" {
-			match = record["revision"] // a tag more or less takes nothing from another change
+			match = record["revision"] // adding or removing a tag overwrites no other change
 		}
 		call := batchCall{ID: record["id"], Method: "DELETE", Path: "/" + b.family.Name + "/" + record["id"], Headers: map[string]string{
 			"If-Match": `"r` + match + `"`, "Idempotency-Key": v.Sent.Token + "." + strconv.Itoa(i),
@@ -253,12 +256,12 @@ func callsOf(v *shell.Request, b *bulkResult) (calls []batchCall, problem string
 	return calls, ""
 }
 
-// picked returns a record as it was chosen.
+// picked returns the selection with this record id.
 func (b *bulkResult) picked(id string) pick {
 	return b.picks[slices.IndexFunc(b.picks, func(p pick) bool { return p.id == id })]
 }
 
-// changeOf returns the new value of the member that an act changes.
+// changeOf returns a function that returns the new value of a record's member b.member.
 func changeOf(v *shell.Request, b *bulkResult) (change func(shell.Values) string, problem string) {
 	switch b.act {
 	case "tag", "untag":
@@ -294,7 +297,7 @@ func changeOf(v *shell.Request, b *bulkResult) (change func(shell.Values) string
 	return nil, v.Words.Say("There is no such action here.")
 }
 
-// retagged returns the tags of a record with one more, or without one.
+// retagged returns the tags of a record with a tag added, or removed if more is false.
 func retagged(tags, tag string, more bool) string {
 	list := shell.Lines(tags)
 	at := slices.IndexFunc(list, func(t string) bool { return strings.EqualFold(t, tag) })
@@ -307,7 +310,7 @@ func retagged(tags, tag string, more bool) string {
 	return strings.Join(list, "\n")
 }
 
-// runAll runs the calls of an act, and sorts their answers.
+// runAll runs the calls of a bulk action, and sorts the records into b.done and b.refused.
 func runAll(v *shell.Request, b *bulkResult, calls []batchCall) error {
 	names := map[string]string{}
 	for _, r := range b.records {
@@ -331,13 +334,13 @@ func runAll(v *shell.Request, b *bulkResult, calls []batchCall) error {
 	return err
 }
 
-// title says how many of the chosen records were changed.
+// title returns a text that says how many of the selected records were changed.
 func (b *bulkResult) title(v *shell.Request) string {
 	all := len(b.picks)
 	return v.Words.Say("%s of %s entries changed", strconv.Itoa(len(b.done)), strconv.Itoa(all))
 }
 
-// note says what was done, and offers to undo it if that is possible.
+// note returns a note that says what was done. It offers to undo the action if this is possible.
 func (b *bulkResult) note(v *shell.Request) *shell.Toast {
 	n := v.Words.Plural(len(b.done), "One entry", "%d entries")
 	say := v.Words.Say
@@ -364,7 +367,7 @@ func (b *bulkResult) note(v *shell.Request) *shell.Toast {
 	return t
 }
 
-// address returns the address of an act on the same list.
+// address returns the address of another bulk action on the same list.
 func (b *bulkResult) address(act string) string {
 	path, query, _ := strings.Cut(b.back, "?")
 	if query != "" {
@@ -373,7 +376,8 @@ func (b *bulkResult) address(act string) string {
 	return "/bulk" + path + "/" + act + query
 }
 
-// askToErase asks before records are erased: for their number, if they are many.
+// askToErase returns the page that asks before records are erased. For more than countedFrom
+// records, the person must type their number. wrong says that the typed number was wrong.
 func askToErase(v *shell.Request, b bulkResult, wrong bool) shell.View {
 	switch {
 	case len(b.records) == 0:
@@ -388,7 +392,7 @@ func askToErase(v *shell.Request, b bulkResult, wrong bool) shell.View {
 	return out
 }
 
-// countField is the field in which the number of records is typed.
+// countField returns the field for the number of records.
 func countField(v *shell.Request, n int, wrong bool) ui.Field {
 	f := ui.Field{
 		Name: "count", Label: v.Words.Say("To be sure: how many entries will be deleted?"),
@@ -400,7 +404,8 @@ func countField(v *shell.Request, n int, wrong bool) ui.Field {
 	return f
 }
 
-// changeOnAll begins an act on all records of a list, and leads to its page.
+// changeOnAll starts a bulk action on all records of a list, and redirects to the page of its
+// progress.
 func changeOnAll(v *shell.Request, b *bulkResult) shell.View {
 	set, problem := changeOf(v, b)
 	kind, value := bulk.Kind(b.act), b.what
@@ -436,5 +441,5 @@ func changeOnAll(v *shell.Request, b *bulkResult) shell.View {
 	return v.Done(shell.ChangesPath+"/"+begun.ID, nil)
 }
 
-// wholeField is the box that chooses all records of a list.
+// wholeField is the name of the checkbox that selects all records of a list.
 const wholeField = "whole"

@@ -21,7 +21,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// choose picks the rows with the given names on a page, and sends their records to an act.
+// choose selects the rows with the given names on a page, and submits them to an action. set has
+// further fields and their values.
 func choose(p *pagetest.Page, act string, names []string, set ...string) *pagetest.Page {
 	p.T.Helper()
 	path, query, _ := strings.Cut(p.Path, "?")
@@ -47,8 +48,8 @@ func choose(p *pagetest.Page, act string, names []string, set ...string) *pagete
 	return p.Do("POST", to+query, form, "HX-Request", "true")
 }
 
-// TestBulk tags, hands over, hides and erases several contacts at once. A record that
-// somebody else changed meanwhile is reported, and nothing is overwritten unseen.
+// TestBulk checks tagging, handing over, hiding and erasing several contacts at once. If another
+// person has changed a record meanwhile, the record is reported and not overwritten.
 func TestBulk(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -66,7 +67,7 @@ func TestBulk(t *testing.T) {
 		ida.Get("/contacts?tag=Vogel").Want(200, "Amsel", "Fink")
 		choose(ida.Get("/contacts"), "bulk/untag", []string{"Star"}, "tag", "vogel").Want(200, "entfernt")
 
-		// Jan changes one of two, and owns none of them.
+		// Jan changes one of the two contacts, and owns neither.
 		list = ida.Get("/contacts").Want(200)
 		jan.Get(paths["Fink"]+"/edit").Send(paths["Fink"], "mobile", "1").Want(303)
 		choose(list, "bulk/private", []string{"Amsel", "Fink"}).Want(200, "1 von 2", "Fink", "inzwischen geändert", "Rückgängig")
@@ -82,8 +83,8 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// TestForgedPicks sends choices that no list offers, with a script and without: each is
-// told what is wrong, and nothing changes.
+// TestForgedPicks checks that selections which no list offers are refused with a reason, with
+// scripts and without. Nothing changes.
 func TestForgedPicks(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b := pagetest.Open(t, o, access.Member)
@@ -125,7 +126,7 @@ func TestForgedPicks(t *testing.T) {
 	b.Get("/contacts/"+good[:len(good)-2]+"/edit").Want(200, `name="revision" value="1"`)
 }
 
-// TestExport reads back what an export writes, by other programs' readers.
+// TestExport checks that independent parsers of CSV and vCard read an export correctly.
 func TestExport(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -158,7 +159,7 @@ func TestExport(t *testing.T) {
 			}
 		}
 		list := b.Get("/contacts?tag=anders")
-		for range 2 { // each time a form is sent, its export is noted
+		for range 2 { // each submission writes a line of the audit log
 			if n := len(read(list.Send("/contacts/export?tag=anders", "format", "csv"))); n != 2 {
 				t.Errorf("a list with one record has %d rows", n)
 			}
@@ -194,8 +195,8 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// TestPicksOfOthersAskFirst hands over private contacts of a colleague, in a session of an admin
-// that is not recent. The confirmation comes before anything changes.
+// TestPicksOfOthersAskFirst checks that an admin must confirm an old sign-in before handing over
+// private contacts of a colleague. Nothing changes before the confirmation.
 func TestPicksOfOthersAskFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -11,25 +11,28 @@ import (
 	"kartei/web/shell"
 )
 
-// callPage is the page of a call.
+// callPage is the data of the page about an incoming telephone call.
 type callPage struct {
-	// number is the number of the caller, as it was sent.
+	// number is the number of the caller as it was sent.
 	number string
-	// people are the records with the number, or those whose number ends so.
+	// people are the contacts and companies with this number, or with a number that ends with it.
 	people []lookup.Hit
-	// q is the name to which the number is added, and matches are its records.
+	// q is the name of the entry to which the person wants to add the number. matches are the
+	// entries with this name.
 	q       string
 	matches []lookup.Hit
 }
 
-// maxCallers is how many records a call shows.
+// maxCallers is the maximum number of entries on the page of a call.
 const maxCallers = 20
 
-// showCall is the page that a telephone system opens with the number of the caller: as
-// digits, or as an address with tel: or sip:. One record with the number is opened, and
-// several are listed. Records that only mention the number, or an office with the number
-// as an extension, count only if no record has it. A record whose number only ends with
-// the digits may be somebody else's, so it is listed and never opened.
+// showCall serves the page that a telephone system opens for an incoming call. The query has the
+// number of the caller as digits, or as a tel: or sip: address.
+//
+// If one entry has the number, showCall serves the page of that entry. Several entries are listed.
+// Entries that only mention the number, and offices with the number as an extension, count only if
+// no entry has the number itself. A number that only ends with the digits may belong to another
+// person. Such an entry is listed, and its page is never served.
 func showCall(v *shell.Request) shell.View {
 	p := callPage{number: records.NumberOf(v.URL.Query().Get("number")), q: strings.TrimSpace(v.URL.Query().Get("q"))}
 	if p.number == "" {
@@ -54,7 +57,7 @@ func showCall(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Call: %s", p.number), "", callView(v, p))
 }
 
-// inBook finds a text among the contacts and companies.
+// inBook searches the contacts and companies for a text.
 func inBook(v *shell.Request, q string) (list []lookup.Hit, err error) {
 	if utf8.RuneCountInString(q) > records.MaxSought {
 		return nil, nil
@@ -68,7 +71,7 @@ func inBook(v *shell.Request, q string) (list []lookup.Hit, err error) {
 	return list, err
 }
 
-// heading returns the number as people read it.
+// heading returns the number in a readable format.
 func (p callPage) heading(v *shell.Request) string {
 	if list := v.Words.Numbers(p.number, ""); len(list) == 1 {
 		return list[0].Readable()
@@ -76,7 +79,8 @@ func (p callPage) heading(v *shell.Request) string {
 	return p.number
 }
 
-// facts says what the number itself tells about the call.
+// facts returns what the number shows about the caller: the country, and whether it is a mobile
+// number.
 func (p callPage) facts(v *shell.Request) string {
 	list := v.Words.Numbers(p.number, "")
 	if len(list) != 1 {
@@ -93,7 +97,7 @@ func (p callPage) facts(v *shell.Request) string {
 	return strings.Join(facts, ", ")
 }
 
-// unknownCaller says what a person can do about a call from an unknown number.
+// unknownCaller returns a text for a call from an unknown number.
 func unknownCaller(v *shell.Request) string {
 	if !v.Session.May(records.Contacts.Write) {
 		return v.Words.Say("You may read, but not create contacts.")
@@ -101,8 +105,7 @@ func unknownCaller(v *shell.Request) string {
 	return v.Words.Say("The number was searched with and without its country code, and as an extension of an office.")
 }
 
-// addingNumber returns the form of a record with the number of a caller in a member that
-// is empty.
+// addingNumber returns the address of an entry's form that adds the number of the caller to it.
 func addingNumber(h lookup.Hit, number string) string {
 	return shell.PathOf(h.ID) + "/edit?" + url.Values{records.CallerField: {number}}.Encode()
 }

@@ -15,8 +15,8 @@ import (
 	"kartei/web/ui"
 )
 
-// callView has the records with the number of a caller, and says what the number tells if
-// there is none.
+// callView lists the entries with the number of a caller. If there are none, it offers a new
+// contact.
 func callView(v *shell.Request, p callPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -322,7 +322,7 @@ func callView(v *shell.Request, p callPage) templ.Component {
 	})
 }
 
-// noNumberView stands for a caller who hides the number.
+// noNumberView is the page for a caller with a withheld number.
 func noNumberView(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,18 +11,19 @@ import (
 	"kartei/web/shell"
 )
 
-// card returns an entry as vCard 4.0. company is the name of a contact's firm.
+// card returns an entry as vCard 4.0. company is the name of a contact's company. whole adds
+// members that a QR code has no room for, such as the note.
 func card(f *records.Family, w i18n.Words, v shell.Values, company string, whole bool) string {
 	return writeCard(f, vcard.New(cardKind(f)), w, v, company, whole)
 }
 
-// oldCard returns an entry as vCard 3.0, which Outlook and Apple read.
+// oldCard returns an entry as vCard 3.0, which Outlook and Apple can read.
 func oldCard(f *records.Family, w i18n.Words, v shell.Values, company string) string {
 	return writeCard(f, vcard.NewOld(cardKind(f)), w, v, company, true)
 }
 
-// Card returns a contact or a company, as the API returns it, as a vCard: of version 4.0, or
-// an old one of version 3.0. The command line writes cards as the pages do.
+// Card returns a contact or a company as vCard 4.0, or as vCard 3.0 if old is true. record is its
+// JSON in the API. The command line uses Card, so its vCards are the same as on the pages.
 func Card(record []byte, company string, old bool) (string, error) {
 	v, err := shell.Flatten(record)
 	if err != nil {
@@ -38,7 +39,7 @@ func Card(record []byte, company string, old bool) (string, error) {
 	return card(f, w, v, company, true), nil
 }
 
-// cardKind is the kind of the cards of a family.
+// cardKind returns the KIND of a family's vCards.
 func cardKind(f *records.Family) string {
 	if f.Organizations {
 		return "org"
@@ -78,14 +79,14 @@ func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, c
 	return c.String()
 }
 
-// ownMembers are the members that no property of cards has. They have one of Kartei's own,
-// so that an export comes back as it was.
+// ownMembers are the members without a standard vCard property. They have extension properties. An
+// import can then restore them from an export.
 var ownMembers = []struct{ member, property string }{
 	{"salutation", "X-KARTEI-SALUTATION"}, {"externalId", "X-KARTEI-EXTERNAL-ID"}, {"companyId", "X-KARTEI-COMPANY-ID"}, {"legalForm", "X-KARTEI-LEGAL-FORM"},
 	{"vatId", "X-KARTEI-VAT-ID"}, {"registerNumber", "X-KARTEI-REGISTER-NUMBER"},
 }
 
-// addOwn adds the members that no property of cards has.
+// addOwn adds the extension properties of an entry.
 func addOwn(f *records.Family, c *vcard.Card, v shell.Values) {
 	for _, own := range ownMembers {
 		c.Add(own.property, v[own.member])
@@ -95,9 +96,9 @@ func addOwn(f *records.Family, c *vcard.Card, v shell.Values) {
 	}
 }
 
-// addNumbers adds the telephone numbers in a member of an entry, each as a telephone dials
-// it, and the text itself if it has none that is sure. A file keeps beside the first
-// number what was typed, if that is more than the number.
+// addNumbers adds each telephone number in a member of an entry as a tel: URI. If the text contains
+// no unambiguous number, it adds the text itself. If whole is true, the first number also has the
+// typed text as a parameter, unless the text is the number.
 func addNumbers(c *vcard.Card, w i18n.Words, name, typed string, entry shell.Values, whole bool) {
 	numbers := w.Numbers(typed, entry["address.country"])
 	if len(numbers) == 0 {
@@ -113,7 +114,7 @@ func addNumbers(c *vcard.Card, w i18n.Words, name, typed string, entry shell.Val
 	}
 }
 
-// entryWithCompany reads an entry of the address book and the name of its company.
+// entryWithCompany reads the entry in the path, and the name of its company.
 func entryWithCompany(v *shell.Request, f *records.Family) (entry shell.Values, company string, err error) {
 	if entry, err = records.Get(v, f, v.PathValue("id")); err != nil || entry["companyId"] == "" {
 		return entry, "", err
@@ -123,8 +124,8 @@ func entryWithCompany(v *shell.Request, f *records.Family) (entry shell.Values, 
 	return entry, names[entry["companyId"]], err
 }
 
-// showCard serves an entry as a file for other address books. With version=3 its card is one
-// of version 3.0.
+// showCard returns the handler that serves an entry as a vCard file. With version=3 in the query,
+// it is vCard 3.0.
 func showCard(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		entry, company, err := entryWithCompany(v, f)
@@ -144,7 +145,7 @@ func showCard(f *records.Family) func(*shell.Request) shell.View {
 	}
 }
 
-// showQR serves the picture that a telephone reads an entry from.
+// showQR returns the handler of the page with an entry's QR code.
 func showQR(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		entry, company, err := entryWithCompany(v, f)

@@ -14,13 +14,13 @@ import (
 	"kartei/web/shell"
 )
 
-// exportPage is the number of records that are read at once for a file.
+// exportPage is the number of records that one call reads for an export.
 const exportPage = "100"
 
-// exportList serves a list, or the chosen records of it, as a file. The file is
-// written while the list is read, page by page, with the rights and limits of every
-// list. If that fails halfway the connection is cut, so that no browser takes a part
-// for the whole.
+// exportList returns the handler that exports a list, or its selected records, as a file. It reads
+// the list page by page while it writes the file. The rights and limits of lists apply. If reading
+// fails halfway, the connection is aborted. The browser then does not take a part for the whole
+// file.
 func exportList(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		asked := v.Sent.Get("format")
@@ -41,22 +41,23 @@ func exportList(f *records.Family) func(*shell.Request) shell.View {
 	}
 }
 
-// export is a list that becomes a file.
+// export is a running export of a list.
 type export struct {
 	v       *shell.Request
 	family  *records.Family
 	listing records.Listing
-	// page has the records to write now. next is the cursor of the page after it.
+	// page has the records to write next. next is the cursor of the following page. It is empty at
+	// the end.
 	page []shell.Values
 	next string
-	// old writes cards of version 3.0.
+	// old selects vCard 3.0 instead of 4.0.
 	old bool
-	// names are the names of what records refer to, by id.
+	// names maps the ids to which records refer to their names.
 	names map[string]string
 }
 
-// beginExport notes an export in the audit log and reads its first records: the chosen
-// records, or the first page of the list in the address.
+// beginExport adds a line to the audit log and reads the first records: the selected records, or
+// the first page of the list.
 func beginExport(v *shell.Request, f *records.Family, format string) (*export, error) {
 	l := f.ListingOf(v.URL.Query())
 	var picks []pick
@@ -71,8 +72,8 @@ func beginExport(v *shell.Request, f *records.Family, format string) (*export, e
 		in.Filters[name] = list[0]
 	}
 	delete(in.Filters, "q")
-	// The call has no idempotency key: a form that is sent again reads the list
-	// again, so it is checked and noted again.
+	// The call has no idempotency key. If the form is sent again, the list is read again, so the
+	// export must be checked and logged again.
 	if _, err := shell.Ask(v, lookup.BeginExport, in); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func beginExport(v *shell.Request, f *records.Family, format string) (*export, e
 	return e, e.read("")
 }
 
-// read reads a page of the list.
+// read reads the page of the list at a cursor. An empty cursor means the first page.
 func (e *export) read(cursor string) error {
 	q := e.listing.Parameters(e.v.Session.Principal.ID)
 	q.Set("limit", exportPage)
@@ -101,7 +102,7 @@ func (e *export) read(cursor string) error {
 	return e.family.Resolve(e.v, e.names, e.page...)
 }
 
-// readPicks reads chosen records. Those that are gone are left out.
+// readPicks reads the selected records. It leaves out records that do not exist any more.
 func (e *export) readPicks(picks []pick) error {
 	b := bulkResult{family: e.family, picks: picks}
 	if err := readChosen(e.v, &b); err != nil {
@@ -111,11 +112,11 @@ func (e *export) readPicks(picks []pick) error {
 	return e.family.Resolve(e.v, e.names, e.page...)
 }
 
-// each writes the records of all pages.
+// each calls write for each record of all pages, and flush after each page.
 func (e *export) each(w http.ResponseWriter, write func(shell.Values) error, flush func() error) error {
 	control := http.NewResponseController(w)
 	for {
-		_ = control.SetWriteDeadline(time.Now().Add(shell.ExportPatience)) // a connection without deadlines does not need one
+		_ = control.SetWriteDeadline(time.Now().Add(shell.ExportPatience)) // an error means that the connection has no deadlines
 		for _, record := range e.page {
 			if err := write(record); err != nil {
 				return err
@@ -133,7 +134,7 @@ func (e *export) each(w http.ResponseWriter, write func(shell.Values) error, flu
 	}
 }
 
-// csv writes a table with a column for each member.
+// csv writes a CSV table with a column for each member.
 func (e *export) csv(w http.ResponseWriter) error {
 	table := spreadsheet.NewWriter(w)
 	var heads []string
@@ -150,7 +151,7 @@ func (e *export) csv(w http.ResponseWriter) error {
 	return e.each(w, func(r shell.Values) error { return table.Row(e.cells(r)...) }, table.Flush)
 }
 
-// cells are the cells of a record in the table.
+// cells returns the cells of a record in the table.
 func (e *export) cells(r shell.Values) []string {
 	var cells []string
 	for _, m := range e.family.Fields {
@@ -168,14 +169,14 @@ func (e *export) cells(r shell.Values) []string {
 		cells = append(cells, text)
 	}
 	cells = append(cells, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
-	if e.family.Has("companyId") { // an import finds the company by it, of several of one name
+	if e.family.Has("companyId") { // the id tells an import which company is meant if several have the same name
 		cells = append(cells, r["companyId"])
 	}
 	return cells
 }
 
-// joinTags joins tags. One that has what divides them stands in quotes, so that the table
-// can be imported as it was.
+// joinTags joins tags with commas. A tag that contains a separator is quoted, so that an import can
+// split the text again.
 func joinTags(tags []string) string {
 	list := slices.Clone(tags)
 	for i, tag := range list {
@@ -186,7 +187,7 @@ func joinTags(tags []string) string {
 	return strings.Join(list, ", ")
 }
 
-// moment returns a time as spreadsheets of all languages read it.
+// moment returns a time in a format that spreadsheets of all languages can read.
 func (e *export) moment(at string) string {
 	if t, ok := shell.TimeOf(at); ok {
 		return t.In(e.v.Zone()).Format("2006-01-02 15:04")
@@ -194,7 +195,7 @@ func (e *export) moment(at string) string {
 	return ""
 }
 
-// vcards writes a card for each record.
+// vcards writes a vCard for each record.
 func (e *export) vcards(w http.ResponseWriter) error {
 	return e.each(w, func(r shell.Values) error {
 		company := e.names[r["companyId"]]

@@ -7,20 +7,20 @@ import (
 	"kartei/web/shell"
 )
 
-// A sheet of labels is A4 with three in a row and eight rows, 70 by 37 mm each, as
-// office shops sell it. maxLabels are a hundred sheets: a browser prints no more.
+// A sheet of labels is A4 with three columns and eight rows of 70 by 37 mm. Office shops sell such
+// sheets. maxLabels is a hundred sheets, the largest number that a browser prints in one go.
 const (
 	labelsOnSheet = 24
 	maxLabels     = 100 * labelsOnSheet
 )
 
-// labelSheets are the addresses of a list, to be printed on labels.
+// labelSheets is the data of the page with address labels.
 type labelSheets struct {
 	family *records.Family
-	// labels are the lines of each address.
+	// labels has the lines of each address.
 	labels [][]string
-	// missing have no address. without are the first of them. more says that the
-	// list goes on.
+	// missing is the number of records without an address. without are the first of these records.
+	// more says that the list has more records than labels.
 	missing int
 	without []unaddressedRecord
 	more    bool
@@ -30,20 +30,20 @@ type labelSheets struct {
 // unaddressedRecord is a record without an address.
 type unaddressedRecord struct{ id, name string }
 
-// leaveOut counts a record without an address. Only those that are shown are kept.
+// leaveOut counts a record without an address. It stores only the first withoutShown of them.
 func (s *labelSheets) leaveOut(r shell.Values) {
 	if s.missing++; len(s.without) < withoutShown {
 		s.without = append(s.without, unaddressedRecord{r["id"], records.SortName(s.family, r)})
 	}
 }
 
-// sheets are the labels of each sheet.
+// sheets returns the labels of each sheet.
 func (s labelSheets) sheets() [][][]string {
 	return slices.Collect(slices.Chunk(s.labels, labelsOnSheet))
 }
 
-// showLabels serves the addresses of a list, or of the chosen records of it, as a page
-// that is printed on labels. It has the rights and limits of an export.
+// showLabels returns the handler of the printable page with the addresses of a list, or of its
+// selected records. The rights and limits of an export apply.
 func showLabels(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		e, err := beginExport(v, f, "labels")

@@ -13,10 +13,10 @@ import (
 	"kartei/web/ui"
 )
 
-// withoutShown is how many entries without an address are named.
+// withoutShown is the maximum number of entries without an address that the page names.
 const withoutShown = 10
 
-// labelsView is the page of address labels.
+// labelsView is the page with address labels.
 func labelsView(v *shell.Request, s labelSheets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,8 +13,7 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestAddressLabels prints the addresses of a list, and of chosen records, as letters
-// have them.
+// TestAddressLabels checks the labels of a list and of selected records.
 func TestAddressLabels(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -64,7 +63,7 @@ func TestAddressLabels(t *testing.T) {
 		if lines != 5 {
 			t.Errorf("%d lists of labels are in the audit log", lines)
 		}
-		// An office in Austria writes letters and dials as Austria does.
+		// For an office in Austria, addresses and telephone numbers follow Austrian rules.
 		country := "AT"
 		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Country: &country}); err != nil {
 			t.Fatal(err)

@@ -8,9 +8,8 @@ import (
 	"kartei/web/shell"
 )
 
-// TestLabelsLeftOut checks that leaveOut counts all records without an address.
-// Of these, leaveOut keeps only the first withoutShown, each with its id and
-// name.
+// TestLabelsLeftOut checks that leaveOut counts all records without an address. It stores only the
+// first withoutShown of them, each with its id and name.
 func TestLabelsLeftOut(t *testing.T) {
 	s := labelSheets{family: &records.Contacts}
 	for i := range 9999 {

@@ -1,4 +1,4 @@
-// Package book owns the pages of the address book: contacts, companies, their cards and labels, and acts on many.
+// Package book owns the pages of the address book: contacts, companies, vCards, address labels and bulk actions.
 package book
 
 import (
@@ -16,7 +16,7 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages has the pages of this package.
 var Pages = []shell.Page{
 	shell.Inside("GET", "/call", op.List{lookup.Find}, showCall),
 	shell.Inside("GET", "/choices/tags", op.List{lookup.Tags}, showTags),

@@ -17,38 +17,37 @@ import (
 	"kartei/web/ui"
 )
 
-// viewer is the view of a document's file: a page as a picture, or its text.
+// viewer is the view of a document's file: a page as an image, or the text.
 type viewer struct {
 	id string
-	// words are the searched words: from the document's own field (find), or else from
-	// the list.
+	// words is the text of a search: from the search field of the viewer (find), or else from the
+	// search in the list.
 	words, find string
-	// paged says that the document has pictures, and asText that its text is wanted
+	// paged says that the document has page images. asText says that the text is requested
 	// nevertheless.
 	paged, asText bool
 	zoom          string
-	// hit is the number of the current hit on the page, from 1, or zero.
+	// hit is the number of the current match on the page, from 1. It is zero if there is none.
 	hit int
-	// page is nil if the text is shown, and text is nil if nothing is searched for.
+	// page is nil if the text is shown. text is nil if the page is shown without a search.
 	page *document.Page
 	text *document.DocumentText
-	// busy is how long to wait, if many others wait before this page.
+	// busy is the time to wait if the page cannot be drawn yet. It is zero otherwise.
 	busy time.Duration
-	// lost says that the file could not be read: it is missing, or its store is away.
+	// lost says that the file is missing, or that its storage is unavailable.
 	lost bool
-	// query are the parameters of the address that stay.
+	// query has the query parameters of the page, which its links keep.
 	query url.Values
 }
 
-// The ways to show a page: as wide as the room, or in one of the two sizes in which
-// pages are drawn.
+// These are the zoom levels of a page: the width of the viewer, or one of two fixed sizes.
 const (
 	fitWidth = "fit"
 	natural  = "100"
 	large    = "150"
 )
 
-// dpi returns how fine the pages are drawn.
+// dpi returns the resolution of page images in dots per inch.
 func (d *viewer) dpi() int {
 	if d.zoom == large {
 		return 144
@@ -56,16 +55,16 @@ func (d *viewer) dpi() int {
 	return 96
 }
 
-// openViewer returns the file of a document as its page shows it.
+// openViewer returns the view of a document's file.
 func openViewer(v *shell.Request, id string) records.File { return viewerOf(v, id) }
 
-// View draws the file.
+// View renders the file.
 func (d *viewer) View(v *shell.Request) templ.Component { return viewerView(v, d) }
 
 // Finds reports whether the person searches within the file.
 func (d *viewer) Finds() bool { return d.find != "" }
 
-// viewerOf reads the address of a page about a document.
+// viewerOf parses the query of a document's page.
 func viewerOf(v *shell.Request, id string) *viewer {
 	q := v.URL.Query()
 	d := &viewer{id: id, find: strings.TrimSpace(q.Get("find")), asText: q.Get("view") == "text", zoom: q.Get("zoom"), query: q}
@@ -77,9 +76,8 @@ func viewerOf(v *shell.Request, id string) *viewer {
 	return d
 }
 
-// Read reads the page or the text that is shown. A page that is still being drawn, or
-// that many wait for, is no error. Nor is a file that cannot be read: the facts about
-// its document are shown all the same.
+// Read loads the page or the text. It is no error if the page is still being drawn, if many people
+// wait, or if the file cannot be read. The other facts about the document are then still shown.
 func (d *viewer) Read(v *shell.Request, contentType string) error {
 	d.paged = contentType == "application/pdf" || strings.HasPrefix(contentType, "image/")
 	number, _ := strconv.Atoi(v.URL.Query().Get("page"))
@@ -110,7 +108,7 @@ func (d *viewer) Read(v *shell.Request, contentType string) error {
 	return err
 }
 
-// asFaultOf is AsFault for an error that may be nil.
+// asFaultOf returns the fault of an error, or nil if the error is nil.
 func asFaultOf(err error) *fault.Fault {
 	if err == nil {
 		return nil
@@ -118,16 +116,16 @@ func asFaultOf(err error) *fault.Fault {
 	return shell.AsFault(err)
 }
 
-// readText asks for a part of the text, which is the first one with a hit for part 0.
+// readText reads a part of the text. Part 0 means the first part with a match.
 func (d *viewer) readText(v *shell.Request, part int) (*document.DocumentText, error) {
 	t, err := shell.Ask(v, document.GetText, document.TextInput{ID: d.id, Part: max(part, 0), Query: d.words})
-	if fault.Is(err, fault.ValidationFailed) && part > 0 { // an address beyond the end
+	if fault.Is(err, fault.ValidationFailed) && part > 0 { // an address after the last part
 		return d.readText(v, 0)
 	}
 	return &t, err
 }
 
-// draw asks for a page.
+// draw reads a page with its matches. If image is true, it also reads the image.
 func (d *viewer) draw(v *shell.Request, number int, image bool) (*document.Page, error) {
 	p, err := shell.Ask(v, document.GetPage, document.PageInput{ID: d.id, Page: number, DPI: d.dpi(), Query: d.words, WithoutImage: !image})
 	if fault.Is(err, fault.ValidationFailed) && number > 1 && !image {
@@ -136,7 +134,7 @@ func (d *viewer) draw(v *shell.Request, number int, image bool) (*document.Page,
 	return &p, err
 }
 
-// number returns the number of the page or of the part that is shown.
+// number returns the number of the shown page, or of the shown part of the text.
 func (d *viewer) number() int {
 	if d.page != nil {
 		return d.page.Page
@@ -147,16 +145,16 @@ func (d *viewer) number() int {
 	return 1
 }
 
-// maxPrinted is the number of pages that are printed from the viewer, which loads
-// them all. Longer documents are downloaded.
+// maxPrinted is the maximum number of pages that the viewer prints, since it must load all of them.
+// People can download longer documents.
 const maxPrinted = 300
 
-// printable reports whether the viewer prints the document.
+// printable reports whether the viewer can print the document.
 func (d *viewer) printable() bool {
 	return d.page != nil && d.count() <= maxPrinted || d.text != nil
 }
 
-// count returns the number of pages or parts.
+// count returns the number of pages, or of parts of the text.
 func (d *viewer) count() int {
 	switch {
 	case d.page != nil:
@@ -167,7 +165,7 @@ func (d *viewer) count() int {
 	return 1
 }
 
-// hits returns how many hits are shown.
+// hits returns the number of matches on the shown page or part.
 func (d *viewer) hits() int {
 	if d.page != nil {
 		return len(d.page.Hits)
@@ -178,8 +176,8 @@ func (d *viewer) hits() int {
 	return 0
 }
 
-// found returns how many hits each page has. For the drawn page the drawn hits count,
-// since a hit in the text may lie outside the page.
+// found returns the number of matches on each page. For the shown page, it counts the marks on the
+// image, since a match in the text may be outside the visible page.
 func (d *viewer) found() []document.PartHits {
 	if d.text == nil {
 		return nil
@@ -196,7 +194,7 @@ func (d *viewer) found() []document.PartHits {
 	return list
 }
 
-// total returns the number of all hits, and the current hit's number among them.
+// total returns the number of all matches, and the number of the current match among them.
 func (d *viewer) total() (all, now int) {
 	for _, f := range d.found() {
 		if f.Part < d.number() {
@@ -207,7 +205,7 @@ func (d *viewer) total() (all, now int) {
 	return all, now + d.hit
 }
 
-// foundText is found for the script: "3:2 7:1".
+// foundText returns found as text for the script, such as "3:2 7:1": page and number of matches.
 func (d *viewer) foundText() string {
 	var list []string
 	for _, f := range d.found() {
@@ -216,8 +214,8 @@ func (d *viewer) foundText() string {
 	return strings.Join(list, " ")
 }
 
-// step returns the address of the next hit, or of the one before. After the last one
-// comes the first.
+// step returns the address of the next match, or of the previous match if by is negative. The first
+// match follows the last one.
 func (d *viewer) step(by int) string {
 	list := d.found()
 	if to := d.hit + by; to >= 1 && to <= d.hits() {
@@ -247,15 +245,15 @@ func (d *viewer) step(by int) string {
 	return d.at("page", number, "hit", strconv.Itoa(hit)) + d.anchor(to.Part, hit)
 }
 
-// anchor names a hit within the page.
+// anchor returns the fragment of the address that identifies a match on a page.
 func (d *viewer) anchor(page, hit int) string {
 	return "#" + hitID(page, hit)
 }
 
 func hitID(page, hit int) string { return "hit-" + strconv.Itoa(page) + "-" + strconv.Itoa(hit) }
 
-// at returns the address of this page with some parameters set. An empty value
-// removes one.
+// at returns the address of this page with some query parameters set. set has names and values
+// alternately. An empty value removes the parameter.
 func (d *viewer) at(set ...string) string {
 	q := url.Values{}
 	for name, list := range d.query {
@@ -276,7 +274,7 @@ func (d *viewer) at(set ...string) string {
 	return "/documents/" + d.id + "?" + q.Encode()
 }
 
-// sheetQuery are the parameters of a page that a script loads.
+// sheetQuery returns the query for a page that a script loads.
 func (d *viewer) sheetQuery() string {
 	q := url.Values{}
 	if d.words != "" {
@@ -288,12 +286,12 @@ func (d *viewer) sheetQuery() string {
 	return "?" + q.Encode()
 }
 
-// picture returns the address of the picture of a page.
+// picture returns the path of the image of a page.
 func (d *viewer) picture(page, dpi int) string {
 	return "/documents/" + d.id + "/pictures/" + strconv.Itoa(page) + "?dpi=" + strconv.Itoa(dpi)
 }
 
-// showSheet serves a page of a document to the script that leafs through it.
+// showSheet serves one page of a document to the script of the viewer.
 func showSheet(v *shell.Request) shell.View {
 	d := viewerOf(v, v.PathValue("id"))
 	d.paged = true
@@ -311,8 +309,8 @@ func showSheet(v *shell.Request) shell.View {
 	return shell.HTML{Body: sheet(v, d)}
 }
 
-// showPicture serves the picture of a page. The right is asked for each time, and
-// nothing stays in the browser's cache: pages of documents are not left on disks.
+// showPicture serves the image of a page. The browser must not cache the image, so the rights are
+// checked for each request and no pages stay on disks.
 func showPicture(v *shell.Request) shell.View {
 	d := viewerOf(v, v.PathValue("id"))
 	d.words = ""
@@ -333,7 +331,7 @@ func showPicture(v *shell.Request) shell.View {
 	return shell.Picture{Page: p}
 }
 
-// reason says why a file is not shown.
+// reason returns a text that says why a file is not shown. It is empty if the file is shown.
 func (d *viewer) reason(v *shell.Request) string {
 	reason := ""
 	switch {
@@ -365,13 +363,13 @@ func (d *viewer) reason(v *shell.Request) string {
 	return say("Files of this kind cannot be shown here.")
 }
 
-// piece is a part of a text, with the number of its hit or zero.
+// piece is a part of a text. hit is the number of the match, or zero for text between matches.
 type piece struct {
 	text string
 	hit  int
 }
 
-// pieces cuts a text at its marks.
+// pieces splits a text at its matches.
 func pieces(t *document.DocumentText) (list []piece) {
 	end := 0
 	for i, m := range t.Marks {
@@ -381,10 +379,10 @@ func pieces(t *document.DocumentText) (list []piece) {
 	return append(list, piece{t.Text[end:], 0})
 }
 
-// number returns a number as an attribute.
+// number returns a number as text for an attribute.
 func number(n int) string { return strconv.Itoa(n) }
 
-// views are the ways to show a document that has pictures.
+// views returns tabs with the zoom levels and the text view.
 func (d *viewer) views(v *shell.Request) []ui.Tab {
 	tab := func(name, zoom, view string) ui.Tab {
 		here := d.asText == (view == "text") && (d.asText || zoom == d.zoom)

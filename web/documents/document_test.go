@@ -23,23 +23,24 @@ func testFile(t testing.TB, name string) []byte {
 	return b
 }
 
-// pdfs makes an office read PDFs with the machine code of all tests and runs.
+// pdfs makes an office extract text from PDFs. The compiled machine code is cached across tests.
 var pdfs = apitest.Texts(extract.Options{Cache: "../../.cache/extract"})
 
-// TestReadADocument leafs through the hits of a PDF of four pages without a script.
+// TestReadADocument checks that a person can step through the matches in a PDF of four pages,
+// without scripts.
 func TestReadADocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
 		b := pagetest.Open(t, o, access.Member)
 		record := "/documents/" + o.As(access.Member).Document("Gutachten.pdf", "application/pdf", testFile(t, "pages.pdf"))
-		path := "/sandbox" + record // where the keys of an office file
+		path := "/sandbox" + record // the records of API keys are in the sandbox
 
-		// The first page, without marks; its text is there for those who do not see it.
+		// The first page has no marks. Its text is on the page for screen readers.
 		first := b.Get(path).Want(200, `id="page-1"`, "Gutachten zum Haus am Ring", "4", `width="816"`, path+"/pictures/1?dpi=96", "/content\"", "data-print-sheets", "Dokument drucken")
 		if strings.Contains(first.Main(), "data-hit=\"1\"") {
 			t.Error("there are marks without a search")
 		}
-		// A search leads to the first page with a hit.
+		// A search shows the first page with a match.
 		hit := b.Get(path+"?q=heizung").Want(200, `id="page-3"`, "3", `id="hit-3-1"`, `id="hit-3-3"`, "1</span> von 4 Treffern", `data-found="3:3 4:1"`)
 		next := func(p *pagetest.Page, key string) string {
 			t.Helper()
@@ -58,15 +59,16 @@ func TestReadADocument(t *testing.T) {
 		for _, want := range []string{"4</span> von 4", "3</span> von 4"} {
 			hit = b.Get(next(hit, "p")).Want(200, want)
 		}
-		// The words of the list hold; those typed into the document go before them.
+		// The text of the search in the list stays. A text in the document's own search field
+		// overrides it.
 		b.Get(path+"?q=Gutachten&find=Fenster").Want(200, `id="page-2"`, "von 2 Treffern", `value="Fenster"`)
 		b.Get(path+"?find=Kamin").Want(200, "Kein Treffer", `id="page-1"`)
-		// The same as text.
+		// The same search in the text view.
 		b.Get(path+"?view=text&q=mueller").Want(200, `<mark id="hit-3-1" class="now">Müller</mark>`, "1</span> von 1 Treffer")
 		b.Get(path+"?page=99").Want(200, `id="page-1"`)
 		b.Get(path+"?zoom=150").Want(200, `width="1224"`, "pictures/1?dpi=144")
 
-		// A page and its picture alone, as a script asks for them.
+		// One page and its image, as a script requests them.
 		b.Get(path+"/sheets/3?q=heizung").Want(200, `id="hit-3-2"`)
 		picture := b.Get(path + "/pictures/3?dpi=96").Want(200)
 		if kind := picture.Header.Get("Content-Type"); !strings.HasPrefix(kind, "image/") || picture.Header.Get("Cache-Control") != "no-store" {
@@ -85,8 +87,7 @@ func TestReadADocument(t *testing.T) {
 	})
 }
 
-// TestRenameADocument changes its name by the form. A document without a name is
-// refused there.
+// TestRenameADocument checks that the form renames a document, and refuses an empty name.
 func TestRenameADocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -100,7 +101,7 @@ func TestRenameADocument(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotShown says in words why there is no view, and offers the file.
+// TestWhatIsNotShown checks that the page says why a file is not shown, and offers the download.
 func TestWhatIsNotShown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
@@ -116,14 +117,14 @@ func TestWhatIsNotShown(t *testing.T) {
 			path := "/sandbox/documents/" + member.Document("akte.pdf", "application/pdf", c.content)
 			b.Get(path).Want(200, "Keine Ansicht", c.says, path+"/content")
 		}
-		// A file that is no picture is shown as text, whatever type it claims.
+		// A file that is not an image is shown as text, whatever its media type.
 		mail := member.Document("brief.eml", "message/rfc822", []byte("From: a@example.com\r\nSubject: Frist\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n<p>Die <b>Heizung</b><script>alert(1)</script></p>"))
 		got := b.Get("/sandbox/documents/"+mail+"?q="+url.QueryEscape("heizung")).Want(200, `<mark id="hit-1-1" class="now">Heizung</mark>`)
 		if strings.Contains(got.Main(), "<script>alert") || strings.Contains(got.Main(), "<b>") {
 			t.Error("the markup of a mail is on the page")
 		}
 
-		// A file that is missing takes nothing from the facts about its document.
+		// If the file is missing, the facts about its document are still shown.
 		lost := "/sandbox/documents/" + member.Document("verloren.pdf", "application/pdf", testFile(t, "pages.pdf"))
 		for file, err := range o.Store.List(t.Context(), "files/") {
 			if err == nil {

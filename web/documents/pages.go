@@ -1,4 +1,4 @@
-// Package documents owns the pages of documents: their files, and how files arrive.
+// Package documents owns the pages of documents: their viewer and the upload of files.
 package documents
 
 import (
@@ -13,7 +13,7 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages has the pages of this package.
 var Pages = []shell.Page{
 	shell.Inside("GET", "/documents", op.List{document.List, document.Count, document.ListUnderway, upload.GetTerms, lookup.Find, principal.FindNames}.And(records.ListOps), showDocuments),
 	shell.Inside("GET", "/documents/new", op.List{document.Create, upload.GetTerms}.And(records.ListOps), showUpload),

@@ -18,21 +18,21 @@ import (
 	"kartei/test/waittest"
 )
 
-// gate is a store that gives no file while it is shut.
+// gate is a blob.Store whose Open method blocks while the gate is shut.
 type gate struct {
 	blob.Store
 	mu     sync.Mutex
 	lifted chan struct{}
 }
 
-// newGate returns a gate that is open.
+// newGate returns an open gate.
 func newGate() *gate {
 	g := &gate{lifted: make(chan struct{})}
 	close(g.lifted)
 	return g
 }
 
-// of returns a store behind the gate.
+// of wraps a store with the gate.
 func (g *gate) of(s blob.Store) blob.Store {
 	g.Store = s
 	return g
@@ -67,9 +67,9 @@ func (g *gate) Open(ctx context.Context, name string) (blob.Reader, error) {
 	}
 }
 
-// TestManyReadOneDocument lets more people ask for pages than an office may have drawn
-// at a time. Those too many are told when to come again, in place of a page as well. The
-// database has no part in it, so one engine is enough for its 64 drawings.
+// TestManyReadOneDocument checks what happens if more people request pages than one office may draw
+// at a time. The excess requests get a Retry-After header. In the viewer, a placeholder refreshes
+// itself. The database is not involved, so the test uses one engine.
 func TestManyReadOneDocument(t *testing.T) {
 	g := newGate()
 	o := apitest.New(t, dbtest.SQLite(t), pdfs, apitest.Stored(g.of))
@@ -98,11 +98,11 @@ func TestManyReadOneDocument(t *testing.T) {
 	b.Get(path+"/sheets/2").Want(200, "Die Seite wird vorbereitet", `data-page="2"`)
 	g.lift()
 	for range limit {
-		if a := <-answers; a.Status != 200 && a.Status != 422 && a.Status != 429 { // behind the last page, or tired of waiting
+		if a := <-answers; a.Status != 200 && a.Status != 422 && a.Status != 429 { // after the last page, or waited too long
 			t.Errorf("%s: %d", a.Path, a.Status)
 		}
 	}
-	// Drawings whose readers gave up go on, and the page may wait behind them.
+	// Requests that were given up are still being drawn, so the page may have to wait.
 	for watch := waittest.New(); ; {
 		shown := b.Get(path).Want(200)
 		if !strings.Contains(shown.Body, `data-again="2"`) || watch.IsStuck() {
@@ -118,8 +118,8 @@ func TestManyReadOneDocument(t *testing.T) {
 	}
 }
 
-// TestFilesUnderway shows above the list of documents what becomes of the person's own
-// files: while they are checked and read, and for an hour why one was refused.
+// TestFilesUnderway checks that the list of documents shows the person's own uploads while they are
+// checked and read. It shows refused uploads with the reason for an hour.
 func TestFilesUnderway(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		g := newGate()
@@ -152,8 +152,8 @@ func TestFilesUnderway(t *testing.T) {
 	})
 }
 
-// TestDocumentFilters narrows the list of documents by kind, and by what they are about
-// of whichever family. Beside a record there is a way to all that is about it.
+// TestDocumentFilters checks the filters of the list of documents: by kind of file, and by contact,
+// company or task. The page of a record has a link to the list of its documents.
 func TestDocumentFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
@@ -189,7 +189,7 @@ func TestDocumentFilters(t *testing.T) {
 		b.Get("/sandbox/choices/anything?q=haas&list=x").Want(200, `data-value="`+haas+`"`)
 		b.Get("/sandbox/choices/anything?q=klage&list=x").Want(200)
 
-		// More than a page of a record names are a list of their own.
+		// If more records refer to a company than its page shows, there is a link to their list.
 		for i := range 10 {
 			member.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Person ", i), "companyId": haas}).Want(201)
 		}

@@ -23,21 +23,22 @@ import (
 	"kartei/web/shell"
 )
 
-// uploadForm is the form of a new document.
+// uploadForm is the data of the form for a new document.
 type uploadForm struct {
 	records.Form
 	terms records.Terms
-	// why says why the file was refused, and failed why nothing was filed although no
-	// field is wrong.
+	// why is the reason why the file was refused. failed is the error if no field is wrong. Both
+	// may be empty.
 	why, failed string
-	// wait is the time after which to try again.
+	// wait is the time after which to try again. It is zero if waiting does not help.
 	wait time.Duration
 }
 
-// about are the members that say what a document is about.
+// about has the members with the contact, company or task to which a document refers.
 var about = []string{"contactId", "companyId", "taskId"}
 
-// showUpload serves the form of a new document. The address says what it is about.
+// showUpload serves the form for a new document. The query has the record to which the document
+// will refer.
 func showUpload(v *shell.Request) shell.View {
 	typed := shell.Values{}
 	for _, name := range about {
@@ -46,7 +47,7 @@ func showUpload(v *shell.Request) shell.View {
 	return drawUpload(v, uploadForm{Form: records.Form{Typed: typed}}, http.StatusOK)
 }
 
-// drawUpload draws the form of a new document, and says what is wrong with it.
+// drawUpload returns the form for a new document, with error messages.
 func drawUpload(v *shell.Request, f uploadForm, status int) shell.View {
 	var err error
 	if f.terms, err = records.ReadTerms(v); err != nil {
@@ -59,8 +60,7 @@ func drawUpload(v *shell.Request, f uploadForm, status int) shell.View {
 	return v.OK(v.Words.Say("File a document"), records.Documents.Name, uploadView(v, f)).WithStatus(status)
 }
 
-// createDocument makes a document of the file of a form, or of a file that has
-// arrived already.
+// createDocument creates a document from the file in the form, or from an upload that is complete.
 func createDocument(v *shell.Request) shell.View {
 	typed := v.Sent.Members(append([]string{"name"}, about...))
 	file, once := v.Sent.File, v.Sent.Token
@@ -92,14 +92,15 @@ func createDocument(v *shell.Request) shell.View {
 	return v.SeeOther("/operations/" + begun.ID)
 }
 
-// numbered returns the idempotency key of one of the files that a script sends from a
-// page.
+// numbered returns the idempotency key for one of several files that a script uploads from a page.
+// step identifies the step of the upload.
 func numbered(v *shell.Request, step string) string {
 	n, _ := strconv.ParseUint(v.Sent.Get("n"), 10, 32)
 	return v.Sent.Token + "." + step + strconv.FormatUint(n, 10)
 }
 
-// plainly answers a script with why a file was refused, in words.
+// plainly returns a plain text response that tells a script why a file was refused. If why is
+// empty, the text follows from the fault.
 func plainly(v *shell.Request, f *fault.Fault, why string) shell.View {
 	if wait := f.Wait(); wait > 0 {
 		v.Writer.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
@@ -107,8 +108,8 @@ func plainly(v *shell.Request, f *fault.Fault, why string) shell.View {
 	return shell.PlainText{Status: f.Code.Status(), Text: cmp.Or(why, v.Reason(f))}
 }
 
-// beginUpload answers a script with the id of an upload session for a file. A refusal
-// comes before the bytes.
+// beginUpload creates an upload session and returns its id to a script. A file can thus be refused
+// before its bytes are sent.
 func beginUpload(v *shell.Request) shell.View {
 	t, err := records.ReadTerms(v)
 	if err != nil {
@@ -122,12 +123,12 @@ func beginUpload(v *shell.Request) shell.View {
 	return shell.PlainText{Status: http.StatusOK, Text: session}
 }
 
-// receiveUpload streams the file that a script sends into its upload session.
+// receiveUpload streams the file in the request body into an upload session.
 func receiveUpload(v *shell.Request) shell.View {
 	body := transfer.Body(v.Writer, v.Request)
 	_, err := v.Site.Uploads.Take(v.Context(), v.Caller(false), v.PathValue("upload"), &api.UploadRequest{Body: body, Size: v.ContentLength, Broken: body.Broken})
 	if err != nil && v.ContentLength < shell.MaxUnread {
-		_, _ = io.CopyN(io.Discard, body, shell.MaxUnread) // a browser shows the answer then
+		_, _ = io.CopyN(io.Discard, body, shell.MaxUnread) // a browser shows the response only after it has sent the body
 	}
 	transfer.Answer(v.Writer)
 	if err != nil {
@@ -136,8 +137,7 @@ func receiveUpload(v *shell.Request) shell.View {
 	return shell.PlainText{Status: http.StatusOK, Text: v.PathValue("upload")}
 }
 
-// receive opens an upload session and streams a file into it. It returns the
-// session's id.
+// receive creates an upload session, and streams a file into it. It returns the id of the session.
 func receive(v *shell.Request, t records.Terms, file *shell.SentFile, once string) (string, error) {
 	session, err := openUpload(v, t, file.Name, file.ContentType, file.Size, once)
 	if err != nil {
@@ -147,7 +147,8 @@ func receive(v *shell.Request, t records.Terms, file *shell.SentFile, once strin
 	return session, err
 }
 
-// openUpload opens an upload session for a file.
+// openUpload creates an upload session for a file, and returns its id. said is the media type that
+// the browser sent.
 func openUpload(v *shell.Request, t records.Terms, name, said string, size int64, once string) (string, error) {
 	if size == 0 {
 		return "", fault.Invalid(fault.Field{Name: "size", Code: fault.Required, Text: emptyFile})
@@ -160,7 +161,7 @@ func openUpload(v *shell.Request, t records.Terms, name, said string, size int64
 
 const emptyFile = i18n.Text("The file is empty.")
 
-// refusedUpload draws the form again, and says why no document was made.
+// refusedUpload returns the form with a message that says why no document was created.
 func refusedUpload(v *shell.Request, typed shell.Values, f *fault.Fault) shell.View {
 	if f.Code == fault.Unauthenticated || f.Code == fault.Internal {
 		return v.Failed(f)
@@ -177,8 +178,8 @@ func refusedUpload(v *shell.Request, typed shell.Values, f *fault.Fault) shell.V
 	return drawUpload(v, form, f.Code.Status())
 }
 
-// whyRefused says why a file was refused, in everyday words. It is empty if the fault
-// is about another field.
+// whyRefused returns a text that says why a file was refused. It is empty if the fault is about
+// another field.
 func whyRefused(v *shell.Request, f *fault.Fault) string {
 	for _, field := range f.Fields {
 		switch field.Name {
@@ -210,7 +211,8 @@ func whyRefused(v *shell.Request, f *fault.Fault) string {
 	return why
 }
 
-// backTo returns where the form leads if it is left: to what it is about.
+// backTo returns the path of the page after Cancel: the record to which the document would refer,
+// or the list of documents.
 func (f uploadForm) backTo() string {
 	for _, name := range about {
 		if id := f.Typed[name]; id != "" {
@@ -220,7 +222,7 @@ func (f uploadForm) backTo() string {
 	return "/documents"
 }
 
-// download sends the file of a document. It is a download, and never shown.
+// download serves the file of a document as a download. The browser does not display it.
 func download(v *shell.Request) shell.View {
 	a := v.Send(document.Content, shell.Arguments{ID: v.PathValue("id")})
 	if a.Fault != nil {
@@ -229,10 +231,10 @@ func download(v *shell.Request) shell.View {
 	return shell.File{Response: a.Response}
 }
 
-// begunOperation is work that goes on after its answer.
+// begunOperation is a long-running operation of the API.
 type begunOperation struct{ operation.Operation }
 
-// failure is why work failed, as its problem document says it.
+// failure is the problem document of a failed operation.
 type failure struct {
 	Code      fault.Code `json:"code"`
 	Detail    string     `json:"detail"`
@@ -243,23 +245,23 @@ type failure struct {
 	} `json:"errors"`
 }
 
-// failure returns why the work failed. It is empty for work that did not fail.
+// failure returns the problem document of the operation. It is empty if the operation did not fail.
 func (o begunOperation) failure() (f failure) {
-	_ = json.Unmarshal(o.Error, &f) // without a failure there is no document, or null
+	_ = json.Unmarshal(o.Error, &f) // an operation that did not fail has no document, or null
 	return f
 }
 
-// running reports whether a file of a list is still being worked on.
+// running reports whether the operation of a file in the list has not ended.
 func running(list []document.Underway) bool {
 	return slices.ContainsFunc(list, func(u document.Underway) bool { return !begunOperation{u.Operation}.ended() })
 }
 
-// ended reports whether the work has ended.
+// ended reports whether the operation has succeeded or failed.
 func (o begunOperation) ended() bool {
 	return o.Status == operation.Succeeded || o.Status == operation.Failed
 }
 
-// stage says what is being done now.
+// stage returns a text with the current step of the operation.
 func (o begunOperation) stage(v *shell.Request) string {
 	switch {
 	case o.Status == operation.Succeeded:
@@ -272,7 +274,7 @@ func (o begunOperation) stage(v *shell.Request) string {
 	return v.Words.Say("Checked, being read …")
 }
 
-// why says why the work failed.
+// why returns a text that says why the operation failed. It is empty if the operation did not fail.
 func (o begunOperation) why(v *shell.Request) string {
 	f := o.failure()
 	switch f.Code {
@@ -289,8 +291,8 @@ func (o begunOperation) why(v *shell.Request) string {
 	return shell.Plain(f.Detail, v.Words.Language)
 }
 
-// showOperation serves the page of work that goes on after its answer. Only the
-// person who began it sees it.
+// showOperation serves the page of a long-running operation. Only the person who started the
+// operation may see it.
 func showOperation(v *shell.Request) shell.View {
 	o, err := shell.Fetch[begunOperation](v, operation.Get, shell.Arguments{ID: v.PathValue("id")})
 	if err != nil {
@@ -299,7 +301,7 @@ func showOperation(v *shell.Request) shell.View {
 	p := operationPage{begunOperation: o, names: map[string]string{}}
 	if o.Result != nil && o.Result.Object == "document" && v.Session.May(records.Documents.Read) {
 		p.record, err = records.Get(v, &records.Documents, o.Result.ID)
-		if err != nil && !fault.Is(err, fault.NotFound) { // deleted since
+		if err != nil && !fault.Is(err, fault.NotFound) { // the document was deleted since
 			return v.Failed(err)
 		}
 		if err := records.Documents.Resolve(v, p.names, p.record); err != nil {
@@ -315,10 +317,10 @@ func showOperation(v *shell.Request) shell.View {
 	return v.OK(p.title(v), records.Documents.Name, operationView(v, p))
 }
 
-// operationPage is what the page of an operation shows.
+// operationPage is the data of an operation's page.
 type operationPage struct {
 	begunOperation
-	// record is the document that was made, if the person sees it.
+	// record is the new document, or nil if the person may not see it.
 	record shell.Values
 	names  map[string]string
 }
@@ -333,7 +335,7 @@ func (p operationPage) title(v *shell.Request) string {
 	return v.Words.Say("Being filed")
 }
 
-// about names what the document is about.
+// about returns the names of the records to which the document refers.
 func (p operationPage) about() []string {
 	var list []string
 	for _, name := range about {
@@ -344,7 +346,7 @@ func (p operationPage) about() []string {
 	return list
 }
 
-// again returns the parameters of the form for another document about the same.
+// again returns the query of the form for another document that refers to the same records.
 func (p operationPage) again() string {
 	q := url.Values{}
 	for _, name := range about {
@@ -358,8 +360,7 @@ func (p operationPage) again() string {
 	return "?" + q.Encode()
 }
 
-// showDocuments serves the list of documents, with the files of the caller that are being made
-// into documents.
+// showDocuments serves the list of documents, together with the person's uploads in progress.
 var showDocuments = records.ShowList(&records.Documents, func(v *shell.Request, l records.List) shell.View {
 	files, err := shell.Ask(v, document.ListUnderway, op.None{})
 	if err != nil {

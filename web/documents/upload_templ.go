@@ -19,8 +19,8 @@ import (
 	"kartei/web/ui"
 )
 
-// uploadView is the form of a new document. The file is its last field, so that its
-// bytes are passed on as they arrive.
+// uploadView is the form for a new document. The file is its last field, so that the server can
+// stream the bytes to the storage as they arrive.
 func uploadView(v *shell.Request, f uploadForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -162,7 +162,7 @@ func uploadView(v *shell.Request, f uploadForm) templ.Component {
 	})
 }
 
-// operationView is the page of work that goes on.
+// operationView is the page of a long-running operation.
 func operationView(v *shell.Request, p operationPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -344,7 +344,7 @@ func operationView(v *shell.Request, p operationPage) templ.Component {
 	})
 }
 
-// operationLine is an operation within the queue of a script.
+// operationLine is an operation as a line in the upload queue of a script.
 func operationLine(v *shell.Request, p operationPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -515,8 +515,8 @@ func operationLine(v *shell.Request, p operationPage) templ.Component {
 	})
 }
 
-// underwayFiles are the person's files that are being checked and read, and those that
-// were refused lately. A script asks anew as long as one is underway.
+// underwayFiles lists the person's uploads in progress, and recently refused uploads. A script
+// refreshes the list while an upload is in progress.
 func underwayFiles(v *shell.Request, list []document.Underway) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -19,7 +19,7 @@ import (
 	"kartei/test/pagetest"
 )
 
-// letter returns a PDF that another program made.
+// letter returns a PDF file written by LibreOffice.
 func letter(t testing.TB) []byte {
 	t.Helper()
 	b, err := os.ReadFile("../../extract/testdata/libreoffice.pdf")
@@ -29,8 +29,8 @@ func letter(t testing.TB) []byte {
 	return b
 }
 
-// made waits for the end of the operation whose page this leads to, and returns its
-// page.
+// made waits until the operation to which p redirects has ended, and returns the page of the
+// operation.
 func made(p *pagetest.Page, o *apitest.Office) *pagetest.Page {
 	p.T.Helper()
 	p.Want(303)
@@ -41,12 +41,13 @@ func made(p *pagetest.Page, o *apitest.Office) *pagetest.Page {
 	return p.Get(p.Location)
 }
 
-// TestFileADocument files a letter by a form without a script.
+// TestFileADocument checks that a form without scripts creates a document.
 func TestFileADocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
 		b := pagetest.Open(t, o, access.Member)
-		// The switches for programs are none for people, not even for what goes on without them.
+		// These settings switch off the API for programs, and must not affect people and their
+		// background work.
 		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Module: new("off"), Level: new(access.Off)}); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestFileADocument(t *testing.T) {
 		b.Get("/documents/doc_"+id).Want(200, "Müller", "Schöne")
 		b.Get(contact).Want(200, "/documents/doc_"+id)
 		b.Get("/documents?q=Schöne").Want(200, "Schöne")
-		// The stored bytes are those that were sent.
+		// The downloaded bytes are equal to the sent bytes.
 		got := b.Get("/documents/doc_" + id + "/content").Want(200)
 		if got.Body != string(scan.Content) {
 			t.Errorf("%d bytes come back of %d", len(got.Body), len(scan.Content))
@@ -71,7 +72,8 @@ func TestFileADocument(t *testing.T) {
 			t.Errorf("a document is sent as %v", got.Header)
 		}
 
-		// The same form makes no second document of the same file, and one of another.
+		// Sending the form again with the same file makes no second document. Another file makes
+		// another document.
 		again := form.SendFile("/documents/new", scan).Want(303)
 		if again.Get(again.Location).Want(200).Main() != done.Main() {
 			t.Error("a file that was sent twice made two documents")
@@ -83,7 +85,7 @@ func TestFileADocument(t *testing.T) {
 			t.Errorf("there are %d documents, want 2", got)
 		}
 
-		// An operation is of the person who began it.
+		// Only the person who started an operation may see it.
 		jan := &pagetest.Browser{T: t, Handler: b.Handler, Cookie: o.Session(o.As(access.Member).Principal)}
 		jan.Get(again.Location).Want(404)
 	})
@@ -94,8 +96,8 @@ func count(t *testing.T, d db.DB) (n int) {
 	return n
 }
 
-// TestRefusedFiles says at the field, and before the bytes or after them, why a file
-// is not taken. The other entered values are kept.
+// TestRefusedFiles checks that the form says at the file field why a file is refused, before or
+// after the upload. The other values stay in the form.
 func TestRefusedFiles(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
@@ -114,43 +116,43 @@ func TestRefusedFiles(t *testing.T) {
 		} {
 			form.SendFile("/documents/new", c.File).Want(c.status, c.says, `aria-invalid="true"`, `id="f-file-error"`, "Müller")
 		}
-		// A contact that is not there is said at its own field.
+		// The message about an unknown contact is at the field of the contact.
 		form.SendFile("/documents/new", pagetest.File{Name: "a.txt", ContentType: "text/plain", Content: []byte("Hallo")}, "contactId", "con_00000000000000000000000000").Want(422, `id="f-contactId-error"`)
 
-		// A form that is cut, and one with something behind its file, make nothing.
+		// A truncated form, and a form with data after its file, create no document.
 		cut := func(b []byte) []byte { return b[:len(b)-200] }
 		form.SendParts("/documents/new", pagetest.File{Name: "a.txt", ContentType: "text/plain", Content: bytes.Repeat([]byte("Hallo "), 1000)}, cut).Want(409, "nicht vollständig angekommen")
 		swap := func(b []byte) []byte { return append(b[:len(b)-3], "x\r\n"...) }
 		form.SendParts("/documents/new", pagetest.File{Name: "a.txt", ContentType: "text/plain", Content: []byte("Hallo")}, swap).Want(409, "nicht vollständig angekommen")
 
-		// The content is looked at afterwards.
+		// The content is checked after the upload.
 		made(form.SendFile("/documents/new", pagetest.File{Name: "klage.pdf", ContentType: "application/pdf", Content: []byte("nur Text")}), o).
 			Want(200, "Abgelehnt", "Der Inhalt der Datei ist nicht vom Typ PDF, sondern sieht aus wie Text.", "Eine andere Datei ablegen")
 		if n := count(t, d); n != 0 {
 			t.Errorf("refused files made %d documents", n)
 		}
 
-		// A person who may not write has neither the page nor the menu.
+		// A person without the right to write gets neither the page nor a link to it.
 		viewer := &pagetest.Browser{T: t, Handler: b.Handler, Cookie: o.Session(o.As(access.Viewer).Principal)}
 		if got := viewer.Get("/documents").Want(200).Body; strings.Contains(got, "/documents/new") {
 			t.Error("a viewer is offered to file documents")
 		}
 		viewer.Get("/documents/new").Want(403)
-		// A person without a session is asked to sign in, and chooses the file again.
+		// A person without a session must sign in, and choose the file again.
 		stranger := &pagetest.Page{Browser: &pagetest.Browser{T: t, Handler: b.Handler, Cookie: ""}, Body: form.Body, Path: form.Path}
 		stranger.SendFile("/documents/new", pagetest.File{Name: "a.txt", ContentType: "text/plain", Content: []byte("Hallo")}).Want(401, "abgelaufen")
 	})
 }
 
-// full is a store on a disk without room.
+// full is a blob.Store on a full disk.
 type full struct{ blob.Store }
 
 func (full) Put(context.Context, string, io.Reader, blob.Expectation) (blob.Info, error) {
 	return blob.Info{}, blob.ErrFull
 }
 
-// TestFullDisk files a document while the disk is full: that is the server's fault, and
-// not a field's. What the person chose besides the file is kept.
+// TestFullDisk checks the message if the disk is full: the server is at fault, and not a field. The
+// other values stay in the form.
 func TestFullDisk(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), pdfs, apitest.Stored(func(s blob.Store) blob.Store { return full{s} }))
 	b := pagetest.Open(t, o, access.Member)

@@ -5,11 +5,12 @@ import (
 	"kartei/web/shell"
 )
 
-// beside reads the list that stands beside a record: the page that the address names, if
-// the record is on it, or else the page around the record. Hits keep their page, since a
-// record has no place among them but its rank. If the list leaves the record out, the page
-// of the address stays, or what comes at the place of the record. The list has no names:
-// the page asks for all of its names at once.
+// beside reads the page of the list that is shown beside a record, without names.
+//
+// It reads the page that the address names, if the record is on that page, and otherwise the page
+// around the record. For search results it always reads the page of the address: results are
+// ordered by rank, so there is no page around a record. If the record does not match the filters,
+// beside reads the page of the address, or the page at the position of the record.
 func (f *Family) beside(v *shell.Request, record shell.Values) (List, error) {
 	id, asked := record["id"], listBeside(v, f, record)
 	implied := asked.Q == "" && asked.Cursor == "" && asked.Near == ""
@@ -18,7 +19,7 @@ func (f *Family) beside(v *shell.Request, record shell.Values) (List, error) {
 	}
 	list, err := f.unnamed(v, asked)
 	if implied {
-		list.Listing.Near = "" // the address of the record says as much
+		list.Listing.Near = "" // the address of the record implies Near
 	}
 	if err != nil && !fault.Is(err, fault.CursorMismatch) || err == nil && (implied || asked.Q != "" || list.has(id)) {
 		return list, err
@@ -31,14 +32,14 @@ func (f *Family) beside(v *shell.Request, record shell.Values) (List, error) {
 			return around, missing
 		}
 	}
-	if err != nil { // an address of yesterday, or a record without a place
+	if err != nil { // the cursor has expired, or the record has no position
 		return f.unnamed(v, begin)
 	}
 	return list, nil
 }
 
-// listBeside is the listing that an address names. The address of a task that names none
-// has the tab with the task.
+// listBeside returns the listing that the address of a record names. If the address of a task names
+// none, the tab is the one that contains the task.
 func listBeside(v *shell.Request, f *Family, record shell.Values) Listing {
 	q := v.URL.Query()
 	l := f.ListingOf(q)
@@ -48,7 +49,7 @@ func listBeside(v *shell.Request, f *Family, record shell.Values) Listing {
 	return l
 }
 
-// tabOf returns the tab of the list of tasks that has a task.
+// tabOf returns the tab of the task list that contains a task.
 func tabOf(task shell.Values, me string) string {
 	switch {
 	case task["status"] == "completed":
@@ -59,7 +60,7 @@ func tabOf(task shell.Values, me string) string {
 	return AllTab
 }
 
-// title says which list stands beside a record.
+// title returns the title of the list beside a record.
 func (l List) title(v *shell.Request) string {
 	say := v.Words.Say
 	switch {
@@ -75,7 +76,8 @@ func (l List) title(v *shell.Request) string {
 	return say("My tasks")
 }
 
-// absent says that the list beside a record does not have it, or nothing.
+// absent returns a text that says that the list does not contain the record. It is empty if the
+// list contains the record.
 func (p Page) absent(v *shell.Request) string {
 	switch {
 	case p.List.has(p.Record["id"]):
@@ -86,8 +88,8 @@ func (p Page) absent(v *shell.Request) string {
 	return v.Words.Say("The open entry is not in this selection.")
 }
 
-// whole returns the address of the record beside the whole list, and keeps what else the
-// address says. Words that a document is searched for stay marked.
+// whole returns the address of the record beside the unfiltered list. It keeps all other parameters
+// of the address. For a document, the text of the search stays marked in the file.
 func (p Page) whole(v *shell.Request) string {
 	q := v.URL.Query()
 	for name := range p.List.Listing.query() {
@@ -104,7 +106,7 @@ func (p Page) whole(v *shell.Request) string {
 	return path
 }
 
-// kept returns the address of a task that is about to be done, with the list of open tasks
+// kept returns the address of a task that is about to be completed, beside the list of open tasks
 // that the person works through.
 func (p Page) kept() string {
 	if p.List.Listing.Q == "" && p.List.Listing.Tab == MineTab {

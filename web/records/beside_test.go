@@ -17,14 +17,15 @@ import (
 	"kartei/test/pagetest"
 )
 
-// The rows of a list, and the selected one.
+// listedRow finds the addresses of the rows of a list. selectedRow finds the address of the
+// selected row.
 var (
 	listedRow   = regexp.MustCompile(`href="([^"]*)"[^>]*data-row`)
 	selectedRow = regexp.MustCompile(`(?s)aria-current="true".*?href="([^"?]*)`)
 )
 
-// listRows returns the ids of the list on a page, the selected one, and the addresses that the
-// rows lead to.
+// listRows returns the ids of the records in the list on a page, the id of the selected row, and
+// the addresses of all rows.
 func listRows(p *pagetest.Page) (ids []string, selected string, to []string) {
 	p.T.Helper()
 	for _, m := range listedRow.FindAllStringSubmatch(p.Main(), -1) {
@@ -37,8 +38,8 @@ func listRows(p *pagetest.Page) (ids []string, selected string, to []string) {
 	return ids, selected, to
 }
 
-// filled is a sandbox with more records of each family than a page of a list has, in the
-// order of their names or dates.
+// filled returns a sandbox with three families of 58 records each, more than a page of a list has,
+// and with eight documents. all has the ids of each family in the order of names or dates.
 func filled(t *testing.T, d db.DB) (o *apitest.Office, c *apitest.Client, b *pagetest.Browser, all map[string][]string) {
 	o = apitest.New(t, d)
 	c = o.As(access.Admin)
@@ -56,14 +57,14 @@ func filled(t *testing.T, d db.DB) (o *apitest.Office, c *apitest.Client, b *pag
 			all[family] = append(all[family], c.Do("POST", "/"+family, body(i)).Want(201).Text("id"))
 		}
 	}
-	for i := range 8 { // a document takes a while to be made, and its place is found like a company's
+	for i := range 8 { // few, as documents take a while to create; their positions are found as for companies
 		all["documents"] = append(all["documents"], c.Document(fmt.Sprintf("brief %d.txt", i), "text/plain", []byte("Text")))
 	}
 	return o, c, b, all
 }
 
-// Whichever way a record is opened, the list beside it has it and selects it: below the rows
-// before it, which are few, and above the others. What comes before them is one step away.
+// TestListBesideARecord checks that the list beside a record contains and selects the record. At
+// most five rows come before the record. The other rows before it are on the previous page.
 func TestListBesideARecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		_, _, b, all := filled(t, d)
@@ -94,8 +95,8 @@ func TestListBesideARecord(t *testing.T) {
 	})
 }
 
-// A script opens records beside the list as it is; the page stays, also if the address is
-// loaded again or is old.
+// TestListStaysBesideItsRecords checks that a script opens a record beside the same page of the
+// list. The page is also the same after a reload, and an expired cursor is no error.
 func TestListStaysBesideItsRecords(t *testing.T) {
 	o, _, b, all := filled(t, dbtest.SQLite(t))
 	ids := all["contacts"]
@@ -115,7 +116,7 @@ func TestListStaysBesideItsRecords(t *testing.T) {
 		}
 	}
 
-	// The cursor of yesterday, and a record that is gone.
+	// An expired cursor, and an id of a deleted record.
 	at := b.Get("/sandbox/contacts").Link("next")
 	o.Clock.Advance(25 * time.Hour)
 	b.Cookie = o.Session(o.As(access.Admin).Principal)
@@ -129,8 +130,8 @@ func TestListStaysBesideItsRecords(t *testing.T) {
 	}
 }
 
-// A list that leaves the record out says so, and leads to the list that has it. A task
-// stands in the tab that has it.
+// TestRecordOutsideTheList checks that a page says if the list beside a record does not contain the
+// record, and has a link to the whole list. A task is shown in the tab that contains it.
 func TestRecordOutsideTheList(t *testing.T) {
 	o, c, b, all := filled(t, dbtest.SQLite(t))
 	id := all["contacts"][50]
@@ -144,7 +145,7 @@ func TestRecordOutsideTheList(t *testing.T) {
 	b.Get("/sandbox/contacts/" + id).Want(200).Without(outside)
 	b.Get("/sandbox/documents/"+all["documents"][0]+"?q=nobody&view=text").Want(200, "?find=nobody&amp;view=text")
 
-	// A colleague's task, and one that is done.
+	// A task of a colleague, and a completed task.
 	colleague := o.As(access.Member)
 	theirs := c.Do("POST", "/tasks", map[string]any{"title": "Vertrag", "assigneeId": colleague.Principal}).Want(201).Text("id")
 	mine := all["tasks"][30]

@@ -8,25 +8,26 @@ import (
 	"kartei/web/shell"
 )
 
-// CallerField is the parameter with the number of a caller that a form adds.
+// CallerField is the query parameter with the telephone number of a caller, which a form adds to
+// the record.
 const CallerField = "caller"
 
-// NumberOf returns the number of a caller. A plus sign that a telephone does not
-// escape arrives as a space.
+// NumberOf returns the telephone number of a caller from a query parameter. If a telephone does not
+// escape a plus sign, the parameter begins with a space. The result is empty for a withheld number.
 func NumberOf(sent string) string {
 	caller := phone.Caller(sent)
 	number := strings.TrimSpace(caller)
 	if (strings.HasPrefix(sent, " ") || strings.HasPrefix(caller, " ")) && number != "" && number[0] >= '1' && number[0] <= '9' {
 		number = "+" + number
 	}
-	if !strings.ContainsFunc(number, unicode.IsDigit) { // a hidden number: anonymous, unknown
+	if !strings.ContainsFunc(number, unicode.IsDigit) { // a withheld number, such as "anonymous" or "unknown"
 		return ""
 	}
 	return number
 }
 
-// addCaller puts the number of a caller into a form: into an empty member for numbers,
-// else below the note. Nothing that stands there is lost.
+// addCaller adds the number of a caller to a form. The number goes into an empty field for numbers,
+// or else below the note. No existing value is overwritten.
 func (form *Form) addCaller(number string) {
 	members := []string{"phone", "mobile"}
 	if IsMobile(number) {

@@ -9,20 +9,20 @@ import (
 	"kartei/web/shell"
 )
 
-// curls are calls of the API about a record, as commands for people who write
-// programs. $KEY is the key of the person who pastes them.
+// curls has API calls about a record as curl commands, for people who write programs. The command
+// reads the API key from $KEY.
 type curls struct {
 	get string
-	// patch changes nothing as it is, and values sends every member as it is shown.
-	// Both expect the revision that the page shows.
+	// patch is a PATCH with an empty body, which changes nothing. values is a PATCH with the
+	// current value of each member. Both have an If-Match with the revision on the page.
 	patch, values string
 }
 
-// programs reports whether the person has use for calls of the API: admins, who give keys
-// away, and who has one.
+// programs reports whether the person may need API calls: admins, who create keys for others, and
+// people with a key.
 func programs(s *shell.Session) bool { return s.Administers || s.HasKey }
 
-// curlsOf returns the calls about a record.
+// curlsOf returns the API calls about a record.
 func curlsOf(v *shell.Request, f *Family, record shell.Values) curls {
 	at := fmt.Sprintf("%s/v1/%s/%s", v.Site.BaseURL, f.Name, record["id"])
 	change := func(body string) string {

@@ -13,8 +13,8 @@ import (
 	"kartei/web/ui"
 )
 
-// CopyLines are the lines of a record's menu that copy: its link, its identifier, and
-// for people who write programs calls of the API.
+// CopyLines has the entries of a record's menu that copy something: the link, the id and, for
+// people who write programs, API calls.
 func CopyLines(v *shell.Request, f *Family, record shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -128,7 +128,7 @@ func CopyLines(v *shell.Request, f *Family, record shell.Values) templ.Component
 	})
 }
 
-// CopyDialog has the calls of the API about a record, for people who write programs.
+// CopyDialog shows API calls about a record, for people who write programs.
 func CopyDialog(v *shell.Request, f *Family, record shell.Values, mayWrite bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,8 +13,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestCopyAsCurl reads the calls that a page offers to people who write programs: as a
-// shell reads them, with what the operation needs and nothing else.
+// TestCopyAsCurl checks that a shell parses the curl commands on a page into exactly the expected
+// arguments.
 func TestCopyAsCurl(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d, apitest.Replicas(1)), access.Member)
@@ -42,8 +42,7 @@ func TestCopyAsCurl(t *testing.T) {
 	})
 }
 
-// TestNoCurlForClerks offers calls of the API to admins and to who has a key, and to
-// nobody else.
+// TestNoCurlForClerks checks that only admins and people with a key see API calls.
 func TestNoCurlForClerks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -68,7 +67,7 @@ func TestNoCurlForClerks(t *testing.T) {
 	})
 }
 
-// commands returns the calls of curl on a page.
+// commands returns the curl commands on a page.
 func commands(body string) (list []string) {
 	for _, part := range strings.Split(body, "<pre><code>")[1:] {
 		code, _, _ := strings.Cut(part, "</code>")

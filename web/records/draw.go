@@ -17,7 +17,8 @@ import (
 	"kartei/web/ui"
 )
 
-// CountText returns the number of records: 1.284, or 10.000+ where counting stops.
+// CountText returns a number of records, such as 1.284. If the count is capped, a plus sign
+// follows, as in 10.000+.
 func CountText(w i18n.Words, c CountAnswer) string {
 	text := w.Number(c.Count)
 	if c.Capped {
@@ -26,7 +27,7 @@ func CountText(w i18n.Words, c CountAnswer) string {
 	return text
 }
 
-// SortName returns the name of a record as lists sort it: Müller, Brigitte.
+// SortName returns the name of a record by which lists sort, such as "Müller, Brigitte".
 func SortName(f *Family, r shell.Values) string {
 	if f.sortName != nil {
 		return f.sortName(r)
@@ -34,8 +35,8 @@ func SortName(f *Family, r shell.Values) string {
 	return f.Heading(r)
 }
 
-// Shown returns the members of a record that the list of facts shows: those that
-// have a value, and the one that is being edited.
+// Shown returns the members to show in the list of facts: all with a value, and the one that is
+// being edited.
 func (f *Family) Shown(r shell.Values, editing string) []Field {
 	var list []Field
 	for _, m := range f.Fields {
@@ -46,7 +47,7 @@ func (f *Family) Shown(r shell.Values, editing string) []Field {
 	return list
 }
 
-// LabelOf returns the label of a value of a choice.
+// LabelOf returns the label of an option of a select. A value that is no option is its own label.
 func (m Field) LabelOf(value string) i18n.Text {
 	for _, o := range m.options {
 		if o.Value == value {
@@ -56,8 +57,8 @@ func (m Field) LabelOf(value string) i18n.Text {
 	return i18n.Format("%s", value)
 }
 
-// mail returns the mailto URI of an address (RFC 6068). Special characters before the last @ are
-// escaped, so that they cannot add a recipient or a header.
+// mail returns the mailto URI of an email address (RFC 6068). Special characters before the last @
+// are escaped. They cannot add a recipient or a header.
 func mail(address string) templ.SafeURL {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {
@@ -66,11 +67,11 @@ func mail(address string) templ.SafeURL {
 	return templ.SafeURL("mailto:" + mailSigns.Replace(url.PathEscape(address[:at])) + address[at:])
 }
 
-// mailSigns escapes the signs of a list of headers, which may stand in a path.
+// mailSigns escapes the delimiters of the header fields in a mailto URI. url.PathEscape leaves them
+// unchanged.
 var mailSigns = strings.NewReplacer("&", "%26", "=", "%3D")
 
-// webAddress returns a web address, or # for a text with another scheme than http
-// and https.
+// webAddress returns the URL in a text. It returns # if the scheme is not http or https.
 func webAddress(text string) templ.SafeURL {
 	if u, err := url.Parse(text); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		return templ.SafeURL(u.String())
@@ -78,11 +79,10 @@ func webAddress(text string) templ.SafeURL {
 	return "#"
 }
 
-// bareAddress is a web address as people write it, without a scheme: its first part is
-// a name with a dot.
+// bareAddress matches a web address without a scheme, as people write it. The host contains a dot.
 var bareAddress = regexp.MustCompile(`^[^\s:/?#@]+\.[^\s:/?#@.]+(:[0-9]+)?([/?#]\S*)?$`)
 
-// completed returns a typed web address with https:// if it has no scheme.
+// completed returns a typed web address, with https:// added if it has no scheme.
 func completed(address string) string {
 	if bareAddress.MatchString(address) {
 		return "https://" + address
@@ -90,7 +90,7 @@ func completed(address string) string {
 	return address
 }
 
-// day returns a date of the form 2006-01-02 in words.
+// day returns a date of the form 2006-01-02 in the format of the person's language.
 func day(w i18n.Words, date string) string {
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -100,12 +100,13 @@ func day(w i18n.Words, date string) string {
 	return w.Day(t)
 }
 
-// tagged returns the listing of the records with a tag.
+// tagged returns the listing of the family's records with a tag.
 func (f *Family) tagged(tag string) Listing {
 	return Listing{Family: f, Sort: f.Sorts[0].Value, Tag: tag}
 }
 
-// Searched returns the address of the list of a family that a search narrows.
+// Searched returns the address of the search results in a family. If there is no family with this
+// name, it is the address of the search in all families.
 func Searched(name, q string) string {
 	if f := FamilyOf(name); f != nil {
 		return Listing{Family: f, Sort: f.Sorts[0].Value, Q: q}.At("/" + name)
@@ -113,7 +114,8 @@ func Searched(name, q string) string {
 	return "/search?" + url.Values{"q": {q}}.Encode()
 }
 
-// sizeText returns the size of a file.
+// sizeText returns a file size with its unit. bytes is a decimal number. If it is not, the result
+// is empty.
 func sizeText(w i18n.Words, bytes string) string {
 	n, err := strconv.ParseInt(bytes, 10, 64)
 	if err != nil {
@@ -133,7 +135,7 @@ func formTitle(v *shell.Request, f Form) string {
 	return f.Family.Heading(f.Was)
 }
 
-// action returns the address to which the form is sent.
+// action returns the path to which the form is submitted.
 func (f Form) action() string {
 	if f.id == "" {
 		return "/" + f.Family.Name + "/new"
@@ -141,16 +143,16 @@ func (f Form) action() string {
 	return "/" + f.Family.Name + "/" + f.id
 }
 
-// looksForSimilar reports whether records that may be the same are shown beside the
-// form.
+// looksForSimilar reports whether the page shows possible duplicates beside the form.
 func (f Form) looksForSimilar() bool { return f.id == "" && f.Family.InBook && !f.gone }
 
-// begins reports whether typing begins in a member: in the name.
+// begins reports whether the field of a member has the focus when the page opens.
 func (f Form) begins(m Field) bool {
 	return len(f.conflicts) == 0 && f.problem == nil && !f.gone && m.Name == f.Family.Begins
 }
 
-// subject is who stored the other change, at the beginning of a sentence.
+// subject returns the name of the person who stored the other change, for the beginning of a
+// sentence.
 func (f Form) subject(v *shell.Request) string {
 	if others, is := strings.CutPrefix(f.by, v.Words.Say("you")); is {
 		return v.Words.Say("You [at the beginning]") + others
@@ -158,7 +160,8 @@ func (f Form) subject(v *shell.Request) string {
 	return f.by
 }
 
-// otherChange says who stored the other one of two changes.
+// otherChange returns a sentence that says who stored the other of two conflicting changes, and
+// when.
 func (f Form) otherChange(v *shell.Request) string {
 	if f.by == "" || f.at.IsZero() {
 		return v.Words.Say("Two changes at the same time")
@@ -169,13 +172,13 @@ func (f Form) otherChange(v *shell.Request) string {
 	return v.Words.Say("%s saved %s (revision r%d)", f.subject(v), v.Words.Ago(f.at), f.revision)
 }
 
-// tagsField returns the field in which tags are typed.
+// tagsField returns the field for tags.
 func (f *Family) tagsField(v *shell.Request, m ui.Field) ui.Combo {
 	m.Placeholder = v.Words.Say("Tag …")
 	return ui.Combo{Field: m, Source: "/choices/tags?family=" + f.Name + "&list=f-" + m.Name + "-list", Offers: true}
 }
 
-// conflicting reports whether a member waits for a decision.
+// conflicting reports whether a member has a conflict that the person must resolve.
 func (f Form) conflicting(name string) bool {
 	return slices.ContainsFunc(f.conflicts, func(c conflict) bool { return c.Name == name })
 }
@@ -185,7 +188,7 @@ func (f Form) mayShare(v *shell.Request) bool {
 	return f.id == "" || v.Session.Administers || f.Was["ownerId"] == v.Session.Principal.ID
 }
 
-// field returns the field in which a member is typed.
+// field returns the input field of a member. focus gives it the focus.
 func (m Field) field(v *shell.Request, f Form, focus bool) ui.Field {
 	l := v.Words.Language
 	out := ui.Field{
@@ -199,7 +202,7 @@ func (m Field) field(v *shell.Request, f Form, focus bool) ui.Field {
 	case m.Kind == longField:
 		out.Rows = 6
 	case m.Kind == dayField && out.Value != "" && err != nil:
-		out.Type = "" // a browser leaves a field of a date empty if its value is none
+		out.Type = "" // a browser shows an invalid date as an empty date field
 	}
 	if m.Kind == momentField {
 		out.Hint, out.Calendar, out.Live = MomentHint(v, out.Value), true, true
@@ -225,7 +228,7 @@ func (m Field) field(v *shell.Request, f Form, focus bool) ui.Field {
 	return out
 }
 
-// combo returns the field in which a reference is found by typing.
+// combo returns the combobox of a reference, in which people find a record by typing.
 func (m Field) combo(v *shell.Request, f Form, focus bool) ui.Combo {
 	c := ui.Combo{Field: m.field(v, f, focus), Text: f.Names[f.Typed[m.Name]], Source: "/choices/" + m.To + "?list=f-" + m.Name + "-list", Offers: m.To == "people"}
 	if mayMake(v, m) {
@@ -237,7 +240,7 @@ func (m Field) combo(v *shell.Request, f Form, focus bool) ui.Combo {
 	return c
 }
 
-// named returns a value of a member as a person reads it.
+// named returns the value of a member as people read it.
 func (f Form) named(v *shell.Request, name, value string) string {
 	m := f.Family.Field(name)
 	switch m.Kind {
@@ -255,16 +258,16 @@ func (f Form) named(v *shell.Request, name, value string) string {
 	return value
 }
 
-// justSaved reports whether the change before this page was of a member, or of one of its
+// justSaved reports whether the previous change was a change of a member, or of a member of a
 // group.
 func justSaved(v *shell.Request, name string) bool {
 	note, _ := v.Context().Value(shell.NoteKey{}).(*shell.Toast)
 	return note != nil && slices.ContainsFunc(note.Members, func(m string) bool { return m == name || strings.HasPrefix(m, name+".") })
 }
 
-// inputType returns the type of an input, which chooses the keyboard of telephones.
-// A web address and an email are typed as text, because the browser's own checks
-// speak the language of the browser and not the person's.
+// inputType returns the type attribute of an input, which selects the keyboard on phones. It is
+// empty for web and email addresses. The browser's own checks for these types show messages in the
+// language of the browser and not in the person's.
 func (m Field) inputType() string {
 	switch m.Kind {
 	case PhoneField:
@@ -275,10 +278,11 @@ func (m Field) inputType() string {
 	return ""
 }
 
-// localForm is how a browser writes a day with the time of the day.
+// localForm is the format in which a browser sends a date with a time.
 const localForm = "2006-01-02T15:04"
 
-// MomentHint says how a moment is understood, or how one is typed.
+// MomentHint returns the hint below a date field. The hint shows how the typed date is understood,
+// or how to type a date.
 func MomentHint(v *shell.Request, typed string) string {
 	due, clock, ok := v.Words.ReadDue(typed)
 	switch {
@@ -298,7 +302,7 @@ var unreadDay = i18n.Text("There is no such day. Please write it for example lik
 
 var unreadLanguage = i18n.Text("This language is not known. Please write its name or its code.")
 
-// typed returns a value of a record as a field shows it.
+// typed returns the value of a member as a field shows it.
 func (m Field) typed(v *shell.Request, value string) string {
 	if t, ok := shell.TimeOf(value); m.Kind == momentField && ok {
 		return v.Words.DueText(t)
@@ -309,9 +313,9 @@ func (m Field) typed(v *shell.Request, value string) string {
 	return value
 }
 
-// stored returns a typed value as the API takes it. A web address is completed. A
-// language may be typed by its name, and a day like 31.12.1984. A moment that still
-// reads like before is returned as before, so its seconds are kept.
+// stored returns a typed value in the form that the API accepts. A web address gets https:// if it
+// has no scheme. A language may be typed by its name, and a date as 31.12.1984. If a time was not
+// edited, stored returns the value before, which has seconds.
 func (m Field) stored(v *shell.Request, typed, before string) string {
 	switch {
 	case m.Kind == linkField:
@@ -337,7 +341,7 @@ func (m Field) stored(v *shell.Request, typed, before string) string {
 	return typed
 }
 
-// wrongs are the lines above a form that was refused.
+// wrongs returns the error messages in the summary above a refused form.
 func (f Form) wrongs(v *shell.Request) []ui.Wrong {
 	var list []ui.Wrong
 	for _, m := range f.Family.Fields {
@@ -348,7 +352,7 @@ func (f Form) wrongs(v *shell.Request) []ui.Wrong {
 	return list
 }
 
-// columns are the heads of the table of tasks or documents.
+// columns returns the header cells of the table of tasks or documents.
 func (l List) columns(v *shell.Request) []ui.Column {
 	say := v.Words.Say
 	about := ui.Column{Name: aboutLabel(v), Class: "wide"}
@@ -358,7 +362,7 @@ func (l List) columns(v *shell.Request) []ui.Column {
 	return []ui.Column{{Name: say("Task"), Class: "main"}, about, {Name: say("Assignee"), Class: "wide"}, {Name: say("Due"), Class: "when"}}
 }
 
-// Pages are the neighbouring pages of a list.
+// Pages returns the addresses of the previous and the next page of a list.
 func (l List) Pages(v *shell.Request) (p ui.Pages) {
 	if at, more := l.Newer(); more {
 		p.Newer = v.Look().To(at.At("/" + l.Family.Name))
@@ -374,12 +378,12 @@ func (p Page) MayEdit(v *shell.Request, m Field) bool {
 	return p.MayWrite && (!m.restricted || v.Session.Administers || p.Record["ownerId"] == v.Session.Principal.ID)
 }
 
-// Beneath is the line beside the name of a record.
+// Beneath returns the line below the name of a record.
 func (p Page) Beneath() string {
 	return shell.Joined(" · ", append([]string{p.Names[p.Record["companyId"]]}, p.Family.beneath(p.Record)...)...)
 }
 
-// Moments are the changes of a record, for the timeline.
+// Moments returns the entries of the timeline: the changes of a record.
 func (p Page) Moments(v *shell.Request) []ui.Moment {
 	var list []ui.Moment
 	for _, c := range p.History {
@@ -396,7 +400,8 @@ func (p Page) Moments(v *shell.Request) []ui.Moment {
 	return list
 }
 
-// Labels names members: "Mobil und Schlagworte", or their number.
+// Labels returns the labels of members, such as "Mobile and Tags". For more than three members it
+// returns their number.
 func Labels(v *shell.Request, f *Family, names []string) string {
 	if len(names) > 3 {
 		return v.Words.Say("%s fields", strconv.Itoa(len(names)))
@@ -408,8 +413,8 @@ func Labels(v *shell.Request, f *Family, names []string) string {
 	return v.Words.List(labels)
 }
 
-// several reports whether a verb that follows is not in the third person singular: the
-// reader, or more than one person.
+// several reports whether a verb after who is not in the third person singular. This is the case
+// for "you" and for more than one person.
 func several(v *shell.Request, who string) bool {
 	return who == v.Words.Say("you") || strings.Contains(who, v.Words.Say(" and "))
 }

@@ -14,65 +14,68 @@ import (
 	"kartei/web/shell"
 )
 
-// Family describes a kind of record to the pages.
+// Family describes a family of records to the pages.
 type Family struct {
-	// Name is the plural in addresses: contacts.
+	// Name is the plural, as in paths: contacts.
 	Name string
 	Acts familyActs
 	// Object is the singular, as in the member object of API responses: contact.
 	Object string
-	// prefix begins the ids of records.
+	// prefix is the prefix of the ids of records.
 	prefix string
-	// Read and write are the scopes of the family.
+	// Read and Write are the scopes of the family.
 	Read, Write string
 	One, Many   i18n.Text
-	// another is the title of the form of a new record.
+	// another is the title of the form for a new record.
 	another i18n.Text
-	// create is the word of the button that opens it.
+	// create is the label of the button that opens this form.
 	create i18n.Text
 	Icon   string
 	Fields []Field
-	// Sorts are the orders of its lists.
+	// Sorts are the sort orders of its lists. The first is the default.
 	Sorts []shell.Option
-	// ByOwner says that lists are narrowed by the owner of records.
+	// ByOwner says that lists have a filter for the owner of records.
 	ByOwner bool
 	// InBook says that records are entries of the address book.
 	InBook bool
-	// Organizations says that entries are organizations, and not people.
+	// Organizations says that entries are organizations and not people.
 	Organizations bool
-	// Files says that records are files: people upload them, and each has a kind and a size.
+	// Files says that records are files, which people upload. A file has a media type and a size.
 	Files bool
-	// completable says that a record is open until a person completes it. Lists have tabs for
-	// the open records, the caller's own and the completed ones.
+	// completable says that people complete records. Lists then have tabs for all open records, the
+	// person's own open records, and the completed records.
 	completable bool
-	// about says that lists are narrowed by what records are about.
+	// about says that lists have a filter for the contact, company or task of a record.
 	about bool
-	// Begins is the member in which typing begins. It is empty for files.
+	// Begins is the member whose field has the focus in a new form. It is empty for files.
 	Begins string
-	// offer offers to create a record with a name (%s). It is empty for files.
+	// offer is the label of the choice that creates a record with a given name (%s). It is empty
+	// for files.
 	offer i18n.Text
-	// Referrers are the families that refer to the records of this one. The member is the
-	// object of this family with Id. The page of a record lists what refers to it.
+	// Referrers are the families whose records refer to records of this family. The referring
+	// member is Object with the suffix Id. The page of a record lists the records that refer to it.
 	Referrers []*Family
-	// related is the heading of the records where they refer to another one.
+	// related is the heading of the records of this family on the page of the record to which they
+	// refer.
 	related i18n.Text
-	// quantity says how many records there are: one, or %d.
+	// quantity is the text for a number of records: for one, and for more (%d).
 	quantity [2]i18n.Text
-	// sortName returns the name of a record as lists sort it. It is nil if that is its heading.
+	// sortName returns the name of a record by which lists sort. If it is nil, they sort by
+	// Heading.
 	sortName func(shell.Values) string
 	// Heading returns the name of a record.
 	Heading func(shell.Values) string
-	// beneath returns the line below the name.
+	// beneath returns the parts of the line below the name.
 	beneath func(shell.Values) []string
 }
 
-// familyActs are the operations of a family.
+// familyActs has the operations of a family.
 type familyActs struct{ list, Count, get, create, update, remove op.Any }
 
-// fieldKind says how a member is shown and typed.
+// fieldKind says how a member is shown and edited.
 type fieldKind string
 
-// The kinds of field.
+// These are the kinds of fields.
 const (
 	textField  fieldKind = "text"
 	longField  fieldKind = "long"
@@ -80,44 +83,46 @@ const (
 	PhoneField fieldKind = "tel"
 	linkField  fieldKind = "url"
 	dayField   fieldKind = "date"
-	// momentField is a day with the time of the day, in the person's time zone. It is
-	// typed in words: see i18n.ReadDue.
+	// momentField is a date with a time in the person's time zone. People type it in words: see
+	// i18n.ReadDue.
 	momentField fieldKind = "moment"
 	Choice      fieldKind = "choice"
-	// CountryField is a country by its code.
+	// CountryField is a country code.
 	CountryField fieldKind = "country"
-	// languageField is a language by its tag, as de or en-GB. It is typed by its name too.
+	// languageField is a language tag such as de or en-GB. People may also type the language's
+	// name.
 	languageField fieldKind = "language"
 	TagsField     fieldKind = "tags"
-	// Reference is a member that names another record, or a person.
+	// Reference is the id of another record or of a person.
 	Reference fieldKind = "reference"
 )
 
-// Field describes a member of a record to forms and to the list of facts.
+// Field describes a member of a record, for forms and for the list of facts.
 type Field struct {
 	Name  string
 	Kind  fieldKind
 	Label i18n.Text
 	hint  i18n.Text
-	// options are the values of a choice. The empty value is not among them.
+	// options are the values of a field of the kind Choice, without the empty value.
 	options []shell.Option
-	// To is the family that a reference names, or people.
+	// To is the family to which a reference refers, or "people".
 	To string
 	// required says that the value cannot be removed.
 	required bool
-	// restricted says that only the owner and admins change the member.
+	// restricted says that only the owner and admins may change the member.
 	restricted bool
-	// creates says that a form creates the company that the text of a reference names.
+	// creates says that the form creates a company if the text of a reference is a new name.
 	creates bool
-	// Hidden leaves the member out of the list of facts, and of what can be added to it.
+	// Hidden leaves the member out of the list of facts, and out of the members that can be added
+	// to that list.
 	Hidden bool
-	// Unasked leaves it out of forms too: only acts change it.
+	// Unasked also leaves the member out of forms. Only other operations change it.
 	Unasked bool
-	// part is the heading in forms above this member and the members after it.
+	// part is the heading above this field and the fields after it.
 	part i18n.Text
 }
 
-// sharing are the members that all families have in common.
+// sharing has the members that all families have in common.
 var sharing = []Field{
 	{Name: "tags", part: "Management", Kind: TagsField, Label: "Tags"},
 	{Name: "externalId", Kind: textField, Label: "External ID"},
@@ -128,7 +133,7 @@ var sharing = []Field{
 	}},
 }
 
-// address are the members of a postal address.
+// address has the members of a postal address.
 var address = []Field{
 	{Name: "address.street", part: "Address", Kind: textField, Label: "Street"},
 	{Name: "address.postalCode", Kind: textField, Label: "Postal code [short]"},
@@ -238,21 +243,20 @@ var Documents = Family{
 	beneath: func(shell.Values) []string { return nil },
 }
 
-// Group is a part of an entry whose members are shown and edited together.
+// Group is a group of members that are shown and edited together.
 type Group struct {
 	Name    string
 	Label   i18n.Text
 	members []string
 }
 
-// groups are the groups of the families of the address book.
+// groups are the groups of members in contacts and companies.
 var groups = []Group{
 	{"naming", "Name", []string{"salutation", "title", "firstName", "lastName", "name"}},
 	{"address", "Address", []string{"address.street", "address.postalCode", "address.city", "address.region", "address.country"}},
 }
 
-// Group returns the members of a group that the family has. An unknown group has
-// none.
+// Group returns the members of a group that the family has. It returns nil for an unknown group.
 func (f *Family) Group(name string) []Field {
 	var list []Field
 	for _, g := range groups {
@@ -267,15 +271,15 @@ func (f *Family) Group(name string) []Field {
 	return list
 }
 
-// takesDocuments reports whether documents can be about a record of the family.
+// takesDocuments reports whether documents can refer to a record of the family.
 func (f *Family) takesDocuments() bool { return !f.Files }
 
-// Offer offers to create a record with a name.
+// Offer returns the label of the choice that creates a record with this name.
 func (f *Family) Offer(w i18n.Words, name string) string {
 	return w.Say(f.offer, name)
 }
 
-// Quantity says how many records of the family there are.
+// Quantity returns the number of records of the family in words.
 func (f *Family) Quantity(w i18n.Words, n int) string {
 	one, many := f.quantity[0], f.quantity[1]
 	return w.Plural(n, one, many)

@@ -8,8 +8,8 @@ import (
 	"kartei/api/openapi"
 )
 
-// Whatever a record has can be typed and read on its pages: the pages know each member
-// that the API takes.
+// TestPagesKnowEveryMember checks that the fields of the pages are exactly the members that the API
+// accepts.
 func TestPagesKnowEveryMember(t *testing.T) {
 	var document struct {
 		Components struct {

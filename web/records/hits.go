@@ -13,10 +13,10 @@ import (
 	"kartei/web/shell"
 )
 
-// Families are the families of records, in the order of answers.
+// Families has all families of records, in the order of search results.
 var Families = []*Family{&Contacts, &Companies, &Tasks, &Documents}
 
-// FamilyOf returns a family by its plural or by the kind of its records.
+// FamilyOf returns a family by its plural or by its singular. It returns nil if there is none.
 func FamilyOf(name string) *Family {
 	for _, f := range Families {
 		if f.Name == name || f.Object == name {
@@ -26,8 +26,8 @@ func FamilyOf(name string) *Family {
 	return nil
 }
 
-// FamilyOfID returns the family whose records have ids like this one, or nil. The record may be
-// deleted.
+// FamilyOfID returns the family whose ids have the same prefix as this id, or nil. The record need
+// not exist.
 func FamilyOfID(name string) *Family {
 	for _, f := range Families {
 		if id.Valid(f.prefix, name) {
@@ -37,18 +37,18 @@ func FamilyOfID(name string) *Family {
 	return nil
 }
 
-// IconOf returns the icon of a kind of record.
+// IconOf returns the name of the icon for a record with this singular.
 func IconOf(object string) string {
 	icons := map[string]string{"contact": "user", "company": "building-2", "task": "square-check-big", "document": "file-text"}
 	return cmp.Or(icons[object], "search")
 }
 
-// noteFacts is the number of facts in a line below the field.
+// noteFacts is the number of facts in the line below a search result.
 const noteFacts = 3
 
-// NoteOf returns the text beside the title of a hit in a line, with marks. Matches come
-// first, because a narrow line is cut at its end. The facts that a person on the telephone
-// asks for follow.
+// NoteOf returns the text beside the title of a search result, and the marked ranges of the text.
+// Matching facts come first, because a narrow line is cut off at its end. Other facts follow, such
+// as telephone numbers.
 func NoteOf(v *shell.Request, h lookup.Hit) (text string, marks [][2]int) {
 	facts := FactsOf(v, h)
 	slices.SortStableFunc(facts, func(a, b lookup.Fact) int { return cmp.Compare(min(1, len(b.Marks)), min(1, len(a.Marks))) })
@@ -67,8 +67,8 @@ func NoteOf(v *shell.Request, h lookup.Hit) (text string, marks [][2]int) {
 	return text, marks
 }
 
-// FactsOf returns the facts of a hit in words. Facts that every hit of a kind has are
-// left out.
+// FactsOf returns the facts of a search result in words. It leaves out facts that are the same in
+// most results.
 func FactsOf(v *shell.Request, h lookup.Hit) []lookup.Fact {
 	var list []lookup.Fact
 	f := FamilyOf(h.Object)
@@ -90,8 +90,8 @@ func FactsOf(v *shell.Request, h lookup.Hit) []lookup.Fact {
 	return list
 }
 
-// IsMobile reports whether a number is one of a mobile telephone in Germany: 015, 016
-// or 017. Numbers of services such as 0180 are none.
+// IsMobile reports whether a telephone number is a German mobile number, which begins with 015, 016
+// or 017. Service numbers such as 0180 are not.
 func IsMobile(number string) bool {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r == '+' {
@@ -107,8 +107,8 @@ func IsMobile(number string) bool {
 	return false
 }
 
-// Opened marks the part of a page that shows a record, so that a script notes that
-// the person opened it. It marks nothing if the person does not want that.
+// Opened returns the attributes of the element that shows a record. They make a script store that
+// the person opened the record. It returns nil if the person has switched this off.
 func Opened(v *shell.Request, id string) templ.OrderedAttributes {
 	if !v.Session.Remembers() {
 		return nil
@@ -116,7 +116,7 @@ func Opened(v *shell.Request, id string) templ.OrderedAttributes {
 	return templ.OrderedAttributes{{Key: "data-opened", Value: id}, {Key: "data-token", Value: v.Mint()}}
 }
 
-// hitsOf returns the hits of all groups.
+// hitsOf returns the search results of all groups.
 func hitsOf(f lookup.FindOutput) []lookup.Hit {
 	var all []lookup.Hit
 	for _, g := range f.Groups {
@@ -125,7 +125,7 @@ func hitsOf(f lookup.FindOutput) []lookup.Hit {
 	return all
 }
 
-// MarksOf returns the marks of a text as the drawings take them.
+// MarksOf converts the marked ranges of a text for the templates.
 func MarksOf(marks []search.Span) [][2]int {
 	list := make([][2]int, len(marks))
 	for i, m := range marks {
@@ -134,5 +134,5 @@ func MarksOf(marks []search.Span) [][2]int {
 	return list
 }
 
-// Letters narrow a search to a family.
+// Letters maps a family to the prefix that restricts a search to the family.
 var Letters = map[string]string{"contacts": "k:", "companies": "f:", "tasks": "a:", "documents": "d:"}

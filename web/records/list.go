@@ -13,22 +13,22 @@ import (
 	"kartei/web/ui"
 )
 
-// PageSize is the number of rows of a list. More than fifty are not read, only
-// searched. A page near a record begins with up to ahead rows before it: so many that
-// the record is in sight without scrolling, below the head of the list.
+// PageSize is the maximum number of rows on a page of a list. People do not read longer lists, but
+// search them. A page around a record has up to ahead rows before the record. The record is then
+// visible without scrolling.
 const (
 	PageSize = 50
 	ahead    = 5
 )
 
-// listAnswer is a page of a list of records.
+// listAnswer is one page of an API response that lists records.
 type listAnswer struct {
 	Records    []shell.Values
 	HasMore    bool
 	NextCursor string
 }
 
-// ReadPage runs the operation that lists a family.
+// ReadPage calls the operation that lists a family's records.
 func ReadPage(v *shell.Request, f *Family, query url.Values) (listAnswer, error) {
 	a := v.Send(f.Acts.list, shell.Arguments{Query: query})
 	if err := a.Err(); err != nil {
@@ -37,7 +37,7 @@ func ReadPage(v *shell.Request, f *Family, query url.Values) (listAnswer, error)
 	return readListed(a.Body)
 }
 
-// readListed reads the answer of a list.
+// readListed decodes the response of that operation.
 func readListed(body []byte) (page listAnswer, err error) {
 	d := shell.NewRecordReader(body)
 	err = d.Object(func(name string) (err error) {
@@ -61,32 +61,32 @@ func readListed(body []byte) (page listAnswer, err error) {
 	return page, d.Ended(err)
 }
 
-// CountAnswer is the number of records, up to a cap.
+// CountAnswer is the number of records. Capped says that there are more.
 type CountAnswer struct {
 	Count  int  `json:"count"`
 	Capped bool `json:"capped"`
 }
 
-// Listing is what the address says about a list: which records, and in which order.
-// Addresses of records carry it, so that a record knows the list that it came from.
+// Listing has the query parameters of a list: filters, order and position. The address of a record
+// has the parameters too. The page of a record thus shows the list from which it was opened.
 type Listing struct {
 	Family                               *Family
 	Q, Sort, Cursor, Tag, Company, Owner string
 	Mine                                 bool
-	// Tab and Assignee are of tasks.
+	// Tab and Assignee apply only to tasks.
 	Tab, Assignee string
-	// Kind is of documents. About is the id of what tasks and documents are about.
+	// Kind applies only to documents. About is the id of the contact, company or task to which
+	// tasks or documents refer.
 	Kind, About string
-	// Near is the id of the record that the page is around, in place of a cursor.
+	// Near is the id of the record around which the page is, if there is no cursor.
 	Near string
-	// Back says that the page ends at the cursor, and does not begin there.
+	// Back says that the page ends at the cursor. Otherwise the page begins there.
 	Back bool
-	// Lifted says that the address has a search and filters. The API searches all
-	// records, so the filters are not in force.
+	// Lifted says that the address has a search text and also filters. A search ignores filters.
 	Lifted bool
 }
 
-// The orders of lists. The first one of a family is its default.
+// byName and byDue are the sort orders of lists. The first order is the default.
 var (
 	byName = []shell.Option{
 		shell.NewOption("name", "by name"),
@@ -98,7 +98,7 @@ var (
 	}
 )
 
-// ListingOf reads the address of a page.
+// ListingOf parses the query parameters of a list.
 func (f *Family) ListingOf(q url.Values) Listing {
 	l := Listing{
 		Family: f, Q: q.Get("q"), Sort: q.Get("sort"), Cursor: q.Get("cursor"), Tag: TagIn(q), Company: q.Get("companyId"), Owner: q.Get("ownerId"),
@@ -127,23 +127,22 @@ func (f *Family) ListingOf(q url.Values) Listing {
 	return l.searching()
 }
 
-// searching returns the listing of a search without its filters.
+// searching returns the listing without filters if it has a search text.
 func (l Listing) searching() Listing {
 	if l.Q == "" {
 		return l
 	}
-	l.Near = "" // hits have no place besides their rank
+	l.Near = "" // search results are ordered only by rank
 	only := Listing{Family: l.Family, Q: l.Q, Sort: l.Sort, Cursor: l.Cursor, Back: l.Back, Tab: l.Tab}
 	only.Lifted = l != only
 	return only
 }
 
-// abouts are the filters for the record that tasks and documents are about, by the
-// prefix of its id.
+// abouts maps the prefix of an id to the filter for records that refer to such an id.
 var abouts = map[string]string{"con": "contactId", "cmp": "companyId", "tsk": "taskId"}
 
-// aboutFilter returns the filter for what the list is about. It is empty if the family
-// has none for it.
+// aboutFilter returns the name of the filter for About. It is empty if the family has no such
+// filter.
 func (l Listing) aboutFilter() string {
 	prefix, _, _ := strings.Cut(l.About, "_")
 	if name := abouts[prefix]; l.Family.Has(name) {
@@ -152,10 +151,10 @@ func (l Listing) aboutFilter() string {
 	return ""
 }
 
-// made is the value of a combobox whose text is new.
+// made is the value of a combobox whose text is a new value.
 const made = "+"
 
-// TagIn returns the tag of a form or of an address: a choice, or else what was typed.
+// TagIn returns the tag in a form or a query: the chosen tag, or else the typed text.
 func TagIn(q url.Values) string {
 	if tag := shell.Normal(q.Get("tag")); tag != "" && tag != made {
 		return tag
@@ -163,7 +162,7 @@ func TagIn(q url.Values) string {
 	return shell.Normal(q.Get("tag" + TextSuffix))
 }
 
-// query returns the parameters of the address, without defaults.
+// query returns the query parameters of the listing, without default values.
 func (l Listing) query() url.Values {
 	q := url.Values{}
 	for _, p := range [...]struct{ name, value string }{
@@ -185,10 +184,10 @@ func (l Listing) query() url.Values {
 	return q
 }
 
-// At returns an address with the parameters of the listing.
+// At returns a path with the query parameters of the listing.
 func (l Listing) At(path string) string { return path + l.suffix() }
 
-// suffix returns what addresses with the parameters of the listing end with.
+// suffix returns the query of the listing with its question mark. It may be empty.
 func (l Listing) suffix() string {
 	if q := l.query().Encode(); q != "" {
 		return "?" + q
@@ -196,26 +195,26 @@ func (l Listing) suffix() string {
 	return ""
 }
 
-// From returns the listing that begins at a cursor, or that ends there.
+// From returns the listing that begins at a cursor. If back is true, the listing ends there.
 func (l Listing) From(cursor string, back bool) Listing {
 	l.Cursor, l.Back, l.Near = cursor, back, ""
 	return l
 }
 
-// near returns the listing around a record.
+// near returns the listing around the record with this id.
 func (l Listing) near(id string) Listing {
 	l.Cursor, l.Back, l.Near = "", false, id
 	return l
 }
 
-// Parameters returns the parameters of the list. A search has no order,
-// because hits are ordered by how well they match.
+// Parameters returns the arguments of the operation that lists records. me is the id of the person.
+// Search results have no sort order, as they are ordered by rank.
 func (l Listing) Parameters(me string) url.Values {
 	q := l.Filters(me)
 	q.Set("limit", strconv.Itoa(PageSize))
 	switch {
 	case l.Q != "":
-	case l.Tab == DoneTab: // the order by due date has open tasks only
+	case l.Tab == DoneTab: // only open tasks can be sorted by due date
 		q.Set("sort", "-updatedAt")
 	default:
 		q.Set("sort", l.Sort)
@@ -232,7 +231,7 @@ func (l Listing) Parameters(me string) url.Values {
 	return q
 }
 
-// before returns the parameters of the rows that come before the record of a page.
+// before returns the arguments for the rows before the record in Near.
 func (l Listing) before(me string) url.Values {
 	q := l.Parameters(me)
 	q.Set("limit", strconv.Itoa(ahead))
@@ -240,7 +239,7 @@ func (l Listing) before(me string) url.Values {
 	return q
 }
 
-// Filters returns the parameters that a count takes, too.
+// Filters returns the arguments that the operations list and count have in common.
 func (l Listing) Filters(me string) url.Values {
 	if l.Q != "" {
 		return url.Values{"q": {l.Q}}
@@ -263,7 +262,7 @@ func (l Listing) Filters(me string) url.Values {
 	return q
 }
 
-// tasksOnly adds the filters of a tab of tasks.
+// tasksOnly adds the filters for the tab of the task list.
 func (l Listing) tasksOnly(q url.Values, me string) {
 	q.Set("status", "open")
 	if l.Tab == DoneTab {
@@ -277,8 +276,8 @@ func (l Listing) tasksOnly(q url.Values, me string) {
 	}
 }
 
-// Newer returns the page before this one, or false at the beginning. The API leads
-// there from the cursor of this page: see the parameter back.
+// Newer returns the listing of the previous page. It returns false on the first page. The API pages
+// backwards from a cursor: see the parameter back.
 func (l List) Newer() (Listing, bool) {
 	if l.around != "" {
 		return l.Listing.From(l.previous, true), l.previous != ""
@@ -289,7 +288,7 @@ func (l List) Newer() (Listing, bool) {
 	return l.Listing.From(l.Listing.Cursor, true), l.Listing.Cursor != ""
 }
 
-// Older returns the page after this one, or false at the end.
+// Older returns the listing of the next page. It returns false on the last page.
 func (l List) Older() (Listing, bool) {
 	if l.Listing.Back {
 		return l.Listing.From(l.Listing.Cursor, false), true
@@ -297,23 +296,23 @@ func (l List) Older() (Listing, bool) {
 	return l.Listing.From(l.next, false), l.next != ""
 }
 
-// List is a list of records as a page shows it.
+// List is one page of a list of records.
 type List struct {
 	Family  *Family
 	Listing Listing
 	Rows    []shell.Values
 	Count   CountAnswer
 	next    string
-	// around is the id of the record that the page is around, or empty. previous is then
-	// the cursor of the page before it.
+	// around is the id of the record around which the page is. It may be empty. previous is the
+	// cursor of the page before this one, if around is set.
 	around, previous string
-	// Names are the names of the records and people that the rows refer to.
+	// Names maps the ids of the records and people to which rows refer to their names.
 	Names map[string]string
-	// unfound are the filters whose text fits none or several.
+	// unfound has the filters whose text does not match exactly one record.
 	unfound []string
 }
 
-// List reads a page of a family, with the names that it shows.
+// List reads a page of a list, with the names that it shows.
 func (f *Family) List(v *shell.Request, l Listing) (List, error) {
 	out, err := f.unnamed(v, l)
 	if err != nil {
@@ -322,7 +321,7 @@ func (f *Family) List(v *shell.Request, l Listing) (List, error) {
 	return out, f.Resolve(v, out.Names, out.referring()...)
 }
 
-// unnamed reads a page of a family without names.
+// unnamed reads a page of a list without names.
 func (f *Family) unnamed(v *shell.Request, l Listing) (List, error) {
 	out := List{Family: f, Listing: l, around: l.Near, Names: map[string]string{}}
 	var page, before listAnswer
@@ -355,21 +354,22 @@ func (f *Family) unnamed(v *shell.Request, l Listing) (List, error) {
 	return out, nil
 }
 
-// referring are the records of a list, and its filters, which refer to others too.
+// referring returns the rows and one more record, whose members are the ids in the filters. Resolve
+// then finds names for all of them.
 func (l List) referring() []shell.Values {
 	by := l.Listing
 	return append(l.Rows[:len(l.Rows):len(l.Rows)], shell.Values{"companyId": by.Company, "ownerId": by.Owner, by.aboutFilter(): by.About})
 }
 
-// has reports whether the page has a record.
+// has reports whether the page contains the record with this id.
 func (l List) has(id string) bool {
 	return slices.ContainsFunc(l.Rows, func(r shell.Values) bool { return r["id"] == id })
 }
 
-// Links makes the addresses of the records of a list, which end alike.
+// Links makes the addresses of the records of a list.
 type Links struct{ path, lead, keep string }
 
-// Links returns the addresses of the records of the list.
+// Links returns the maker of the records' addresses.
 func (l List) Links() Links {
 	lead, keep := l.Listing, l.Listing
 	if l.Listing.Q == "" {
@@ -381,21 +381,21 @@ func (l List) Links() Links {
 	return Links{"/" + l.Family.Name + "/", lead.suffix(), keep.suffix()}
 }
 
-// LeadTo returns the address of a record of the list, which is opened with the list around
-// it. Hits keep their page.
+// LeadTo returns the address of a record, beside the page of the list around the record. For search
+// results the address has the current page.
 func (l Links) LeadTo(id string) string { return l.path + id + l.lead }
 
-// KeepTo is LeadTo for a script, which opens the record beside the list as it is.
+// KeepTo returns the address of a record for a script, beside the current page of the list.
 func (l Links) KeepTo(id string) string { return l.path + id + l.keep }
 
-// Resolve adds the names of the records and people that records refer to. A record
-// that the person does not see has no name.
+// Resolve adds the names of the records and people to which records refer. It leaves out records
+// that the person may not see.
 func (f *Family) Resolve(v *shell.Request, names map[string]string, records ...shell.Values) error {
 	people, others := f.references(records)
 	return v.Named(people, others, names)
 }
 
-// references returns the ids of the people and of the other records that records refer to.
+// references returns the ids of the people and of the other records to which records refer.
 func (f *Family) references(records []shell.Values) (people, others []string) {
 	for _, r := range records {
 		for _, m := range f.Fields {
@@ -411,14 +411,14 @@ func (f *Family) references(records []shell.Values) (people, others []string) {
 	return people, others
 }
 
-// The tabs of the list of tasks. The empty one has the open tasks of the person.
+// These are the tabs of the task list. MineTab has the person's own open tasks.
 const (
 	MineTab = ""
 	AllTab  = "all"
 	DoneTab = "done"
 )
 
-// WithParameter returns an address with a parameter.
+// WithParameter returns an address with a query parameter set to a value.
 func WithParameter(path, name, value string) string {
 	u, err := url.Parse(path)
 	if err != nil {
@@ -430,14 +430,14 @@ func WithParameter(path, name, value string) string {
 	return u.String()
 }
 
-// kinds are the kinds of files that a list is narrowed to.
+// kinds are the options of the filter for kinds of files.
 var kinds = []shell.Option{
 	shell.NewOption("pdf", "PDF"), shell.NewOption("text", "Texts"), shell.NewOption("sheet", "Spreadsheets"),
 	shell.NewOption("slides", "Presentations"), shell.NewOption("email", "Emails"), shell.NewOption("image", "Pictures"),
 	shell.NewOption("other", "Others"),
 }
 
-// kindName returns the name of a kind.
+// kindName returns the label of a kind of files. It is empty for an unknown kind.
 func kindName(kind string) i18n.Text {
 	for _, o := range kinds {
 		if o.Value == kind {
@@ -447,16 +447,16 @@ func kindName(kind string) i18n.Text {
 	return ""
 }
 
-// aboutLabel is the word for what a task or a document is about.
+// aboutLabel returns the label for the contact, company or task to which a record refers.
 func aboutLabel(v *shell.Request) string { return v.Words.Say("About") }
 
-// filterInForce is a filter of a list in words, and the list without it.
+// filterInForce is the text of an active filter, and the listing without the filter.
 type filterInForce struct {
 	text    string
 	without Listing
 }
 
-// narrowings are the filters of a list that are in force.
+// narrowings returns the active filters of a list.
 func (l List) narrowings(v *shell.Request) []filterInForce {
 	var list []filterInForce
 	add := func(text string, clear func(*Listing)) {
@@ -482,7 +482,7 @@ func (l List) narrowings(v *shell.Request) []filterInForce {
 	return list
 }
 
-// filterCombo is the field of a filter that finds a record or a person.
+// filterCombo returns the combobox of a filter by a record or a person. id is the current value.
 func (l List) filterCombo(v *shell.Request, name, to, label, id string) ui.Combo {
 	return ui.Combo{
 		Field: ui.Field{Name: name, ID: "filter-" + name, Label: label, Value: id, Autocomplete: "off"},
@@ -490,7 +490,7 @@ func (l List) filterCombo(v *shell.Request, name, to, label, id string) ui.Combo
 	}
 }
 
-// kindField is the choice of a kind of files.
+// kindField returns the select for a kind of files.
 func (l List) kindField(v *shell.Request) ui.Field {
 	f := ui.Field{Name: "kind", ID: "filter-kind", Label: v.Words.Say("Kind"), Value: l.Listing.Kind, Options: []ui.Option{{Text: v.Words.Say("all")}}}
 	for _, o := range kinds {
@@ -499,7 +499,7 @@ func (l List) kindField(v *shell.Request) ui.Field {
 	return f
 }
 
-// TagField is a field for one tag, which finds those in use.
+// TagField returns a combobox for one tag, which suggests existing tags.
 func (f *Family) TagField(name, id, label, value string) ui.Combo {
 	return ui.Combo{
 		Field: ui.Field{Name: name, ID: id, Label: label, Autocomplete: "off"}, Text: value,
@@ -507,7 +507,8 @@ func (f *Family) TagField(name, id, label, value string) ui.Combo {
 	}
 }
 
-// ShowList serves the list of a family: typed filters are found, and draw answers with the list.
+// ShowList returns the handler of a family's list. It resolves typed filters to ids, and then draw
+// renders the list.
 func ShowList(f *Family, draw func(*shell.Request, List) shell.View) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		asked := f.ListingOf(v.URL.Query())
@@ -517,7 +518,7 @@ func ShowList(f *Family, draw func(*shell.Request, List) shell.View) func(*shell
 		}
 		list, err := f.List(v, l)
 		switch {
-		case fault.Is(err, fault.CursorMismatch): // an address of yesterday: the list begins anew
+		case fault.Is(err, fault.CursorMismatch): // the cursor has expired
 			return v.SeeOther(l.From("", false).At("/" + f.Name))
 		case err != nil:
 			return v.Failed(err)
@@ -530,9 +531,8 @@ func ShowList(f *Family, draw func(*shell.Request, List) shell.View) func(*shell
 	}
 }
 
-// narrowed finds the records that typed filters mean: without a script a filter
-// arrives as a text. unfound are the filters whose text fits nothing or several
-// records.
+// narrowed replaces the typed texts of filters by ids. Without scripts, a browser sends the text of
+// a filter. unfound has the filters whose text does not match exactly one record.
 func narrowed(v *shell.Request, l Listing) (out Listing, unfound []string, err error) {
 	for _, x := range []struct {
 		name, to, label string

@@ -13,7 +13,7 @@ import (
 	"kartei/web/ui"
 )
 
-// ListFilters is the form above a list, and the filters in force.
+// ListFilters is the form above a list, and the active filters below it.
 func ListFilters(v *shell.Request, l List) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -313,7 +313,7 @@ func ListFilters(v *shell.Request, l List) templ.Component {
 	})
 }
 
-// FiltersInForce are the filters of a list, each with the list without it.
+// FiltersInForce shows the active filters of a list, each with a link that removes it.
 func FiltersInForce(v *shell.Request, l List) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -415,7 +415,7 @@ func FiltersInForce(v *shell.Request, l List) templ.Component {
 	})
 }
 
-// FiltersLifted says that a search is not narrowed.
+// FiltersLifted says that a search ignores filters.
 func FiltersLifted(v *shell.Request, l Listing) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

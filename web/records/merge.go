@@ -10,28 +10,28 @@ import (
 // conflict is a member that two people changed to different values.
 type conflict struct {
 	Name string
-	// Base is the value that both saw. Theirs is stored. Mine was typed.
+	// Base is the value that both people saw. Theirs is the stored value. Mine is the typed value.
 	Base, Theirs, Mine string
 }
 
 // mergeResult is the result of merge.
 type mergeResult struct {
-	// Values are the record's values after the merge, for the members of the form. A
-	// member in conflict has the stored value.
+	// Values are the merged values of the form's members. A member in conflict has the stored
+	// value.
 	Values shell.Values
-	// Mine and Theirs are the members that only one side changed.
+	// Mine and Theirs are the members that only one of the two people changed.
 	Mine, Theirs []string
-	// Conflicts need the decision of a person.
+	// Conflicts are the members for which a person must choose a value.
 	Conflicts []conflict
 }
 
-// merge combines the values that a person typed with the values that somebody else
-// stored meanwhile. base has the values that the person saw. mine has the values of the
-// form when it was sent. theirs has the values of the record now.
+// merge combines the values that a person typed with the values that another person stored
+// meanwhile. base has the values that the person saw, mine the values of the submitted form, and
+// theirs the stored values.
 //
-// A member that one side changed is taken over. So is one that both changed to the
-// same value. Every other difference is a conflict: no typed value is lost or
-// written unseen.
+// If only one of the two people changed a member, or if both typed the same value, merge takes the
+// changed value. All other differences are conflicts. No typed value is lost, and no stored value
+// is overwritten unseen.
 func merge(base, mine, theirs shell.Values) mergeResult {
 	m := mergeResult{Values: shell.Values{}}
 	for _, name := range slices.Sorted(maps.Keys(mine)) {

@@ -10,8 +10,7 @@ import (
 	"kartei/web/shell"
 )
 
-// TestMergeLosesNothing has two people edit a record from the same page. It
-// compares the merge with what each of them typed.
+// TestMergeLosesNothing checks for random edits by two people that merge loses no change.
 func TestMergeLosesNothing(t *testing.T) {
 	names := []string{"lastName", "mobile", "address.city", "tags"}
 	text := rapid.SampledFrom([]string{"", "a", "b", "c"})

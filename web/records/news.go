@@ -9,8 +9,8 @@ import (
 	"kartei/web/shell"
 )
 
-// showNews says what was changed in a record while a form of it is open. It leaves
-// the form as it is.
+// showNews serves a note about changes of a record since a form was opened. The form stays as it
+// is. Without changes, the response is 204.
 func showNews(v *shell.Request) shell.View {
 	id := v.PathValue("id")
 	f := FamilyOfID(id)
@@ -38,7 +38,7 @@ func showNews(v *shell.Request) shell.View {
 	return shell.HTML{Body: newsView(v, f, id, list, names)}
 }
 
-// newsOf says who changed which members, in one sentence.
+// newsOf returns a sentence that says who changed which members.
 func newsOf(v *shell.Request, f *Family, list []record.Change, names map[string]string) string {
 	who, members := list[0].Principal, []string{}
 	for _, c := range list {

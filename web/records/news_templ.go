@@ -14,7 +14,7 @@ import (
 	"kartei/web/ui"
 )
 
-// newsView is the line above a form about what somebody else has just changed.
+// newsView is the note above a form about a change by another person.
 func newsView(v *shell.Request, f *Family, id string, list []record.Change, names map[string]string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

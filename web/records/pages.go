@@ -11,17 +11,17 @@ import (
 	"kartei/web/shell"
 )
 
-// The operations of pages about records of any family.
+// These are the operations of the pages about records of any family.
 var (
-	// ListOps find the names that a list shows.
+	// ListOps resolve the names in a list.
 	ListOps = op.List{principal.ResolveNames, lookup.Titles}
-	// RecordOps are for the page of a record.
+	// RecordOps are the operations of the page of a record.
 	RecordOps = ListOps.And(op.List{record.History, task.List, document.List})
-	// FormOps are for forms, in which references are typed.
+	// FormOps are the operations of forms, in which people type references.
 	FormOps = ListOps.And(op.List{lookup.Find, principal.FindNames})
 )
 
-// Pages are the pages of this package.
+// Pages has the pages of this package.
 var Pages = []shell.Page{
 	shell.Inside("GET", "/news/{id}", op.List{record.History, principal.ResolveNames}, showNews),
 }

@@ -19,47 +19,47 @@ import (
 	"kartei/web/shell"
 )
 
-// Page is the content of the page of a record.
+// Page is the data of a record's page.
 type Page struct {
 	Family *Family
 	Record shell.Values
-	// Names are the names of what the record refers to, by id.
+	// Names maps the ids to which the record refers to their names.
 	Names map[string]string
-	// referring are the records that refer to this one, by the families in Referrers. They
-	// are nil if the person may not read the family.
+	// referring has the records that refer to this one, for each family in Referrers. An entry is
+	// nil if the person may not read the family.
 	referring [][]shell.Values
 	History   []record.Change
-	// MoreHistory says that the history is longer.
+	// MoreHistory says that there are older changes.
 	MoreHistory bool
-	// List is the list that the record was opened from.
+	// List is the list from which the record was opened.
 	List List
 	// MayWrite says that the person may change the record.
 	MayWrite bool
-	// file is the file of a document, else nil.
+	// file is the file of a document, and otherwise nil.
 	file File
-	// Edit is the form of the member that is edited in place, or nil.
+	// Edit is the form that edits a member on this page, or nil.
 	Edit *Form
-	// Editing is the name of that member.
+	// Editing is the name of the member, or of the group of members, that Edit edits.
 	Editing string
 }
 
-// File is the file of a record, as its page shows it.
+// File is the part of a record's page about its file.
 type File interface {
-	// Read reads what is shown of a file of a media type.
+	// Read loads the data for View. contentType is the media type of the file.
 	Read(v *shell.Request, contentType string) error
-	// View draws the file.
+	// View renders the file.
 	View(v *shell.Request) templ.Component
 	// Finds reports whether the person searches within the file.
 	Finds() bool
 }
 
-// Show serves the page of a record. draw draws it. file returns the file of a record, and is
-// nil for a family without files.
+// Show returns the handler of a record's page. draw renders the page. file returns the file of a
+// record. It is nil for a family without files.
 func Show(f *Family, draw func(*shell.Request, Page) templ.Component, file func(v *shell.Request, id string) File) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View { return drawRecord(v, f, draw, file) }
 }
 
-// drawRecord draws the page of a record.
+// drawRecord loads the data of a record's page and renders the page.
 func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) templ.Component, file func(v *shell.Request, id string) File) shell.View {
 	id := v.PathValue("id")
 	record, err := Get(v, f, id)
@@ -115,20 +115,22 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 	return out
 }
 
-// refusedKey is the key of a refused form in the context of the page that shows it in
-// place.
+// refusedKey is the context key of a refused form, for the page that shows the form again.
 type refusedKey struct{}
 
-// placeField names the member, or the group of members, that a form edits in place.
+// placeField is the form field with the name of the member, or of the group of members, that the
+// form edits on the record's page.
 const placeField = "place"
 
-// historyShown is the number of changes that the page of a record shows at first.
+// historyShown is the number of changes that a record's page shows at first.
 const historyShown = 10
 
-// maxHistory is more than a history has: the server keeps some 200 changes.
+// maxHistory is a limit above the number of changes that are stored for a record, which is about
+// 200.
 const maxHistory = 1000
 
-// readHistory returns the last changes of a record, or all, and whether there are more.
+// readHistory returns the newest changes of a record, and whether there are more. It returns all
+// changes if the query has history=all.
 func readHistory(v *shell.Request, id string) ([]record.Change, bool, error) {
 	limit := historyShown
 	if v.URL.Query().Get("history") == "all" {
@@ -138,7 +140,8 @@ func readHistory(v *shell.Request, id string) ([]record.Change, bool, error) {
 	return found.Data, found.HasMore, err
 }
 
-// people returns the ids of those who made changes, or the keys of changes, and the grants.
+// people returns the ids to resolve for a history. These are the authors of changes, the creators
+// of keys that were used, and the grants that were used.
 func people(history []record.Change) []string {
 	var ids []string
 	for _, c := range history {
@@ -158,17 +161,17 @@ func (f *Family) Has(name string) bool {
 	return slices.Contains(f.Names(), name) && !f.Field(name).Unasked
 }
 
-// referringShown is how many records a page names that refer to its own.
+// referringShown is the maximum number of referring records of each family on a record's page.
 const referringShown = 10
 
-// allAbout returns the address of the list of all records of the family that name a
-// record by a member.
+// allAbout returns the address of the list of all records of the family whose member refers to a
+// record. id is the id of that record.
 func (f *Family) allAbout(member, id string) string {
 	l := f.ListingOf(url.Values{"tab": {AllTab}, "about": {id}, member: {id}})
 	return l.At("/" + f.Name)
 }
 
-// referring returns the first records of a family that name a record.
+// referring returns the first records of a family whose member refers to a record.
 func referring(v *shell.Request, f *Family, member, id string) ([]shell.Values, error) {
 	q := url.Values{member: {id}, "sort": {f.Sorts[0].Value}, "limit": {strconv.Itoa(referringShown)}}
 	if f.completable {
@@ -178,48 +181,47 @@ func referring(v *shell.Request, f *Family, member, id string) ([]shell.Values, 
 	return page.Records, err
 }
 
-// Form is a form as it is drawn: for a new record, for a change, or for a
-// decision between two changes.
+// Form is the data of a form: for a new record, for a change, or for the choice between two
+// conflicting changes.
 type Form struct {
 	Family *Family
-	// id is empty for a new record.
+	// id is the id of the record. It is empty for a new record.
 	id string
-	// Was has the values that the person saw, and typed the values of the fields.
+	// Was has the values that the person saw. Typed has the values of the fields.
 	Was, Typed shell.Values
 	revision   int64
 	Names      map[string]string
 	Token      string
-	// problem is why the form was not stored, and wrong the messages by field.
+	// problem is the reason why the form was not stored, or nil. Wrong has the messages by field.
 	problem *fault.Fault
 	Wrong   map[string]string
-	// unclear are the texts of references that fit none or several.
+	// unclear has the typed references that do not match exactly one record, by field.
 	unclear map[string]unclear
-	// conflicts need a decision. theirs are the members that only the other person
-	// changed.
+	// conflicts are the members for which the person must choose a value. theirs are the members
+	// that only the other person changed.
 	conflicts []conflict
 	theirs    []string
-	// by says who stored the other change, and at when.
+	// by is the name of the person who stored the other change, and at is the time of that change.
 	by string
 	at time.Time
 	// gone says that the record was deleted while the form was open.
 	gone bool
-	// similar are records that may be the same as a new one. made is the id of the
-	// record that was stored just before it.
+	// similar are possible duplicates of a new record. made is the id of the record that was
+	// created just before.
 	similar []lookup.Like
 	made    string
-	// stopped says that the form was not stored because of similar, which the person
-	// had not seen.
+	// stopped says that the form was not stored because the person had not seen similar.
 	stopped bool
 }
 
-// unsent reports whether the form was sent and holds what is not stored: nobody leaves
-// it by accident.
+// unsent reports whether a submitted form has input that is not stored. The browser then warns
+// before the person leaves the page.
 func (f *Form) unsent() bool {
 	return f.problem != nil || len(f.conflicts) > 0 || f.gone || f.stopped
 }
 
-// asked returns the fields of the form besides those that need a decision. The first
-// one of a part has its heading.
+// asked returns the fields of the form without those in conflict. The first field of each part has
+// the heading of the part.
 func (f *Form) asked(v *shell.Request) (list []Field) {
 	var part i18n.Text
 	for _, m := range f.Family.Fields {
@@ -235,8 +237,8 @@ func (f *Form) asked(v *shell.Request) (list []Field) {
 	return list
 }
 
-// ShowForm serves the form of a new record, filled from the address, or of a
-// change.
+// ShowForm returns the handler of the form for a new record or for a change. The form of a new
+// record is prefilled from the query.
 func ShowForm(f *Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		form := Form{Family: f, id: v.PathValue("id"), Typed: shell.Values{}, Token: v.Mint(), Names: map[string]string{}}
@@ -262,7 +264,7 @@ func ShowForm(f *Family) func(*shell.Request) shell.View {
 	}
 }
 
-// drawForm draws a form.
+// drawForm returns the page of a form.
 func drawForm(v *shell.Request, form Form, status int) shell.View {
 	named := []shell.Values{form.Typed}
 	for _, c := range form.conflicts {
@@ -282,7 +284,7 @@ func drawForm(v *shell.Request, form Form, status int) shell.View {
 	return v.OK(title, form.Family.Name, formView(v, form)).WithStatus(status)
 }
 
-// CreateRecord stores a new record.
+// CreateRecord returns the handler that stores a new record.
 func CreateRecord(f *Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		typed := typedValues(v, f)
@@ -314,7 +316,7 @@ func CreateRecord(f *Family) func(*shell.Request) shell.View {
 	}
 }
 
-// SaveRecord stores the form of a change, or a single field of it.
+// SaveRecord returns the handler that stores the form of a change, or a single field.
 func SaveRecord(f *Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")
@@ -363,11 +365,10 @@ func SaveRecord(f *Family) func(*shell.Request) shell.View {
 
 var nameNeeded = i18n.Text("Last name, first name or email: one of them is required.")
 
-// refusedForm draws a form again, with everything that was typed, and says why it
-// was not stored.
+// refusedForm returns the page of a refused form, with all typed values and the reason.
 func refusedForm(v *shell.Request, form Form, f *fault.Fault) shell.View {
 	if v.Scripted() && len(f.Fields) == 0 && f.Code != fault.IdempotencyPayloadMismatch || f.Code == fault.Unauthenticated || f.Code == fault.Internal {
-		return v.Failed(f) // the form stays where it is, or can be sent again as it is
+		return v.Failed(f) // the form is still in the browser, or can be sent again unchanged
 	}
 	v.RetryAfter(f.Wait())
 	form.problem, form.Wrong = f, wrongs(v, form, f)
@@ -381,13 +382,13 @@ func refusedForm(v *shell.Request, form Form, f *fault.Fault) shell.View {
 		}
 		form.complete(record)
 	}
-	if f.Code == fault.IdempotencyPayloadMismatch { // sent once, then changed and sent again
+	if f.Code == fault.IdempotencyPayloadMismatch { // the form was already sent, and then changed
 		form.Token = v.Mint()
 	}
 	return drawForm(v, form, f.Code.Status())
 }
 
-// wrongs returns the messages beside the fields of a form.
+// wrongs returns the error messages by field of a form.
 func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
 	texts := shell.FieldTexts(f, v.Words.Language)
 	for _, m := range form.Family.Fields {
@@ -404,7 +405,7 @@ func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
 		}
 	}
 	nameless := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
-	if slices.ContainsFunc(f.Fields, nameless) { // the API says it of each member that would do
+	if slices.ContainsFunc(f.Fields, nameless) { // the API reports each of the members that would be enough
 		for _, name := range []string{"firstName", "email"} {
 			if form.Typed[name] == "" {
 				delete(texts, name)
@@ -415,25 +416,24 @@ func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
 	return texts
 }
 
-// refusedInPlace shows the page of the record, with the form in its place as it was
-// typed, and why it was refused.
+// refusedInPlace returns the record's page with the refused form in place of the value.
 func refusedInPlace(v *shell.Request, form Form, place string) shell.View {
 	return v.Instead(v.Here("edit", place), refusedKey{}, form)
 }
 
-// complete adds the members that were not typed, as they are stored: a form of one
-// member becomes one of all, which must not clear the others.
+// complete adds the members that were not typed, with their stored values. A form of one member
+// becomes a form of all members, which must not clear the others.
 func (f *Form) complete(record shell.Values) {
 	for _, name := range f.Family.Names() {
 		if _, typed := f.Typed[name]; !typed {
 			f.Typed[name], f.Was[name] = record[name], record[name]
 		}
 	}
-	f.Was["displayName"] = record["displayName"] // which the heading shows
+	f.Was["displayName"] = record["displayName"] // the heading shows it
 }
 
-// decided returns the values that were typed. In a form with conflicts, a field
-// pick.NAME says whose value holds: theirs, mine or another one.
+// decided returns the typed values. In a form with conflicts, the field pick.NAME says which value
+// to take: theirs, mine or other.
 func decided(v *shell.Request, f *Family) (shell.Values, map[string]unclear, error) {
 	typed := typedValues(v, f)
 	unclear, err := refer(v, f, typed)
@@ -448,7 +448,7 @@ func decided(v *shell.Request, f *Family) (shell.Values, map[string]unclear, err
 	return typed, unclear, err
 }
 
-// typedValues returns the values of a form as the API takes them.
+// typedValues returns the values of the submitted form in the form that the API accepts.
 func typedValues(v *shell.Request, f *Family) shell.Values {
 	typed := v.Sent.Members(f.Names())
 	for name, value := range typed {
@@ -457,7 +457,7 @@ func typedValues(v *shell.Request, f *Family) shell.Values {
 	return typed
 }
 
-// Back returns the page to which a form leads back, or another one.
+// Back returns the path in the form's BackField. If the form has none, it returns otherwise.
 func Back(v *shell.Request, otherwise string) string {
 	if path := v.Sent.Get(shell.BackField); path != "" {
 		return shell.Local(path)
@@ -465,12 +465,12 @@ func Back(v *shell.Request, otherwise string) string {
 	return otherwise
 }
 
-// DeleteRecord erases a record. The dialog before it said that this is final.
+// DeleteRecord returns the handler that erases a record. The person has confirmed this in a dialog.
 func DeleteRecord(f *Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		a := v.Send(f.Acts.remove, shell.Arguments{ID: v.PathValue("id"), Match: max(v.Sent.Revision, 1), Once: v.Sent.Token})
 		switch {
-		case a.Is(fault.NotFound): // somebody else was quicker
+		case a.Is(fault.NotFound): // another person has deleted the record
 			return v.Done("/"+f.Name, &shell.Toast{Bad: true, Text: v.Words.Say("This entry does not exist any more.")})
 		case a.Is(fault.PreconditionFailed):
 			return v.Done("/"+f.Name+"/"+v.PathValue("id"), &shell.Toast{Bad: true, Text: v.Words.Say(
@@ -482,7 +482,7 @@ func DeleteRecord(f *Family) func(*shell.Request) shell.View {
 	}
 }
 
-// Names returns the names of the members that a form may have.
+// Names returns the names of all fields of the family.
 func (f *Family) Names() []string {
 	names := make([]string, len(f.Fields))
 	for i, m := range f.Fields {
@@ -491,7 +491,7 @@ func (f *Family) Names() []string {
 	return names
 }
 
-// Field returns the description of a member.
+// Field returns the field of a member. For an unknown member, the label is the name.
 func (f *Family) Field(name string) Field {
 	for _, m := range f.Fields {
 		if m.Name == name {
@@ -501,8 +501,8 @@ func (f *Family) Field(name string) Field {
 	return Field{Name: name, Label: i18n.Format("%s", name)}
 }
 
-// changeNote says which members a form changed, and what somebody else changed
-// meanwhile.
+// changeNote returns the note after a change. The note says which members were changed, also by
+// another person meanwhile, and offers to undo the change.
 func changeNote(v *shell.Request, f *Family, id string, s saveResult) *shell.Toast {
 	if len(s.Changed) == 0 && len(s.Theirs) == 0 {
 		return nil
@@ -526,7 +526,7 @@ func changeNote(v *shell.Request, f *Family, id string, s saveResult) *shell.Toa
 	return &t
 }
 
-// changedToo says what somebody else changed at the same time.
+// changedToo returns a sentence that says what another person changed at the same time.
 func (s saveResult) changedToo(v *shell.Request, f *Family) string {
 	who := cmp.Or(s.By, v.Words.Say("Somebody else"))
 	if several(v, who) {
@@ -535,8 +535,8 @@ func (s saveResult) changedToo(v *shell.Request, f *Family) string {
 	return v.Words.Say("%s changed at the same time: %s.", who, Labels(v, f, s.Theirs))
 }
 
-// notUndone says that somebody has changed the same members since. Their values stay,
-// and the history shows them.
+// notUndone returns the response to an undo that came too late: another person has changed the same
+// members since. Their values stay. The note has a link to the history.
 func notUndone(v *shell.Request, f *Family, id string, m *mergeResult) shell.View {
 	var names []string
 	for _, c := range m.Conflicts {
@@ -549,7 +549,7 @@ func notUndone(v *shell.Request, f *Family, id string, m *mergeResult) shell.Vie
 		Log:  v.Words.Say("Not undone: changed since.")})
 }
 
-// Get reads a record.
+// Get reads the record with this id.
 func Get(v *shell.Request, f *Family, id string) (shell.Values, error) {
 	a := v.Send(f.Acts.get, shell.Arguments{ID: id})
 	if err := a.Err(); err != nil {
@@ -558,7 +558,7 @@ func Get(v *shell.Request, f *Family, id string) (shell.Values, error) {
 	return shell.Flatten(a.Body)
 }
 
-// dropText says to what files belong that are dropped on a page.
+// dropText returns the text that says to which record files belong that are dropped on the page.
 func dropText(v *shell.Request, f *Family, record shell.Values) string {
 	if record == nil || !f.takesDocuments() {
 		return v.Words.Say("File as documents")
@@ -567,19 +567,21 @@ func dropText(v *shell.Request, f *Family, record shell.Values) string {
 	return v.Words.Say("File with “%s”", name)
 }
 
-// At returns the address of a page of the record, with the list that it was opened
-// from.
+// At returns the address of the record, or of a page below it, with the listing in the query. page
+// is the end of the path.
 func (p Page) At(page string) string {
 	return p.List.Listing.At("/" + p.Family.Name + "/" + p.Record["id"] + page)
 }
 
-// Path returns the address of a page of the record.
+// Path returns the address of the record, or of a page below it, without a query. page is the end
+// of the path.
 func (p Page) Path(v *shell.Request, page string) templ.SafeURL {
 	return v.Look().To("/" + p.Family.Name + "/" + p.Record["id"] + page)
 }
 
-// door says by which door a change came, unless it came by a page. Kartei itself hands
-// over the entries of who leaves, and makes the sample office.
+// door returns a text that says by which interface a change was made. It is empty for a change by a
+// page. Changes by Kartei itself are the hand-over of records when a person leaves, and the sample
+// office.
 func door(w i18n.Words, c record.Change) string {
 	switch c.Door {
 	case "web":
@@ -597,8 +599,9 @@ func door(w i18n.Words, c record.Change) string {
 	return w.Say("by the operator")
 }
 
-// credentialOf names the key or the application of a change. Who made a key, and so has seen
-// its secret, is said unless that is who the change is by.
+// credentialOf returns a text with the API key or the application of a change. It also says who
+// created the key, and so has seen its secret, if this is another person than the author of the
+// change.
 func credentialOf(v *shell.Request, c record.Change, names map[string]string) string {
 	switch {
 	case c.Key != nil:
@@ -613,7 +616,8 @@ func credentialOf(v *shell.Request, c record.Change, names map[string]string) st
 	return ""
 }
 
-// textFact says how much of a file's text was read, if that is not all of it.
+// textFact returns a text that says how much of a file's text was extracted. It is empty if all
+// text was extracted.
 func textFact(v *shell.Request, record shell.Values) string {
 	status, reason := record["textStatus"], record["textReason"]
 	say := v.Words.Say
@@ -631,7 +635,7 @@ func textFact(v *shell.Request, record shell.Values) string {
 	return ""
 }
 
-// MissingText says why text of a file is missing.
+// MissingText returns a sentence that says why text of a file is missing.
 func MissingText(v *shell.Request, reason string) string {
 	say := v.Words.Say
 	switch reason {

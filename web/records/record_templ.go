@@ -17,8 +17,8 @@ import (
 	"kartei/web/ui"
 )
 
-// NewButton leads to the form of a new record. Its name has the word that its sign
-// stands for.
+// NewButton is a link to the form of a new record. Its accessible name contains the word "New",
+// which the plus icon replaces.
 func NewButton(v *shell.Request, f *Family, query, variant string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -113,8 +113,7 @@ func NewButton(v *shell.Request, f *Family, query, variant string) templ.Compone
 	})
 }
 
-// Table is a table of tasks or documents. here is the id of the record that is
-// open.
+// Table is a table of tasks or documents. here is the id of the open record.
 func Table(v *shell.Request, l List, here string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -143,7 +142,7 @@ func Table(v *shell.Request, l List, here string) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(l.Family.Many))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 24, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 23, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -208,7 +207,7 @@ func Table(v *shell.Request, l List, here string) templ.Component {
 			var templ_7745c5c3_Var11 templ.SafeURL
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinURLErrs(v.Look().To(to.LeadTo(r["id"])))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 39, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 38, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -221,7 +220,7 @@ func Table(v *shell.Request, l List, here string) templ.Component {
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(SortName(l.Family, r))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 39, Col: 87}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 38, Col: 87}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -248,7 +247,7 @@ func Table(v *shell.Request, l List, here string) templ.Component {
 	})
 }
 
-// cells are the cells of a row besides the name.
+// cells has the cells of a row after the name.
 func cells(v *shell.Request, l List, r shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -277,7 +276,7 @@ func cells(v *shell.Request, l List, r shell.Values) templ.Component {
 		var templ_7745c5c3_Var14 string
 		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", l.Names[r["contactId"]], l.Names[r["companyId"]], l.Names[r["documentId"]], l.Names[r["taskId"]]))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 49, Col: 143}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 48, Col: 143}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -295,7 +294,7 @@ func cells(v *shell.Request, l List, r shell.Values) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(sizeText(v.Words, r["size"]))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 51, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 50, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -321,7 +320,7 @@ func cells(v *shell.Request, l List, r shell.Values) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(l.Names[r["assigneeId"]])
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 54, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 53, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -440,7 +439,7 @@ func EmptyList(v *shell.Request, l List) templ.Component {
 	})
 }
 
-// When is how long a time is past.
+// When shows how long ago a time was.
 func When(v *shell.Request, at string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -472,7 +471,7 @@ func When(v *shell.Request, at string) templ.Component {
 	})
 }
 
-// SkipList is a link past the list that stands before a record.
+// SkipList is a link that skips the list before a record.
 func SkipList(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -501,7 +500,7 @@ func SkipList(v *shell.Request) templ.Component {
 		var templ_7745c5c3_Var22 string
 		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Skip to the entry"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 93, Col: 64}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 92, Col: 64}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 		if templ_7745c5c3_Err != nil {
@@ -515,8 +514,8 @@ func SkipList(v *shell.Request) templ.Component {
 	})
 }
 
-// AbsentNote says that the list beside a record does not have it, and leads to the list
-// that does.
+// AbsentNote says that the list beside a record does not contain the record, and has a link to the
+// whole list.
 func AbsentNote(v *shell.Request, p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -546,7 +545,7 @@ func AbsentNote(v *shell.Request, p Page) templ.Component {
 			var templ_7745c5c3_Var24 string
 			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(note)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 101, Col: 9}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 100, Col: 9}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {
@@ -559,7 +558,7 @@ func AbsentNote(v *shell.Request, p Page) templ.Component {
 			var templ_7745c5c3_Var25 templ.SafeURL
 			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinURLErrs(v.Look().To(p.whole(v)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 102, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 101, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {
@@ -572,7 +571,7 @@ func AbsentNote(v *shell.Request, p Page) templ.Component {
 			var templ_7745c5c3_Var26 string
 			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Show it in the whole list"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 102, Col: 81}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 101, Col: 81}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
@@ -587,7 +586,7 @@ func AbsentNote(v *shell.Request, p Page) templ.Component {
 	})
 }
 
-// PageView is the page of a record, beside the list that it was opened from.
+// PageView is the page of a record, beside the list from which it was opened.
 func PageView(v *shell.Request, p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -642,7 +641,7 @@ func PageView(v *shell.Request, p Page) templ.Component {
 		var templ_7745c5c3_Var30 string
 		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(p.List.title(v))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 114, Col: 22}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 113, Col: 22}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 		if templ_7745c5c3_Err != nil {
@@ -655,7 +654,7 @@ func PageView(v *shell.Request, p Page) templ.Component {
 		var templ_7745c5c3_Var31 string
 		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(CountText(v.Words, p.List.Count))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 115, Col: 58}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 114, Col: 58}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {
@@ -748,7 +747,7 @@ func PageView(v *shell.Request, p Page) templ.Component {
 				var templ_7745c5c3_Var33 templ.SafeURL
 				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinURLErrs(v.Look().To("/" + p.Family.Name + "/" + p.Record["id"] + "/edit"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 137, Col: 95}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 136, Col: 95}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 				if templ_7745c5c3_Err != nil {
@@ -769,7 +768,7 @@ func PageView(v *shell.Request, p Page) templ.Component {
 				var templ_7745c5c3_Var34 string
 				templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Edit"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 139, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 138, Col: 33}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 				if templ_7745c5c3_Err != nil {
@@ -856,7 +855,7 @@ func PageView(v *shell.Request, p Page) templ.Component {
 	})
 }
 
-// PrivateMark is the lock at the title of a private record.
+// PrivateMark is the lock icon at the title of a private record.
 func PrivateMark(v *shell.Request, record shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -886,7 +885,7 @@ func PrivateMark(v *shell.Request, record shell.Values) templ.Component {
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Private: only the owner and admins see this entry."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 168, Col: 97}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 167, Col: 97}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {
@@ -907,7 +906,7 @@ func PrivateMark(v *shell.Request, record shell.Values) templ.Component {
 			var templ_7745c5c3_Var38 string
 			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("private"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 170, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 169, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 			if templ_7745c5c3_Err != nil {
@@ -922,7 +921,8 @@ func PrivateMark(v *shell.Request, record shell.Values) templ.Component {
 	})
 }
 
-// reopening is the form that opens a completed task again, and leads back.
+// reopening is the form that reopens a completed task. back is the path of the page to show
+// afterwards.
 func reopening(v *shell.Request, id, back string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -989,7 +989,7 @@ func reopening(v *shell.Request, id, back string) templ.Component {
 	})
 }
 
-// completion is the form that marks a task as done, and leads back.
+// completion is the form that completes a task. back is the path of the page to show afterwards.
 func completion(v *shell.Request, id, back string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1056,7 +1056,7 @@ func completion(v *shell.Request, id, back string) templ.Component {
 	})
 }
 
-// recordMenu has the further actions on a record.
+// recordMenu is the menu with further actions on a record.
 func recordMenu(v *shell.Request, p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1114,7 +1114,7 @@ func recordMenu(v *shell.Request, p Page) templ.Component {
 	})
 }
 
-// facts are the members of a record that have a value.
+// facts is the list of a record's members with a value.
 func facts(v *shell.Request, p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1270,7 +1270,7 @@ func facts(v *shell.Request, p Page) templ.Component {
 	})
 }
 
-// editable is a value with the link that edits it.
+// editable is a value with a link to edit it.
 func editable(v *shell.Request, p Page, m Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1384,8 +1384,8 @@ func editable(v *shell.Request, p Page, m Field) templ.Component {
 	})
 }
 
-// SavedMark stands for two seconds beside a value that was just stored. The note says
-// it to screen readers.
+// SavedMark is shown for two seconds beside a value that was just stored. Screen readers read the
+// note instead.
 func SavedMark(v *shell.Request, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1434,7 +1434,7 @@ func SavedMark(v *shell.Request, name string) templ.Component {
 	})
 }
 
-// Placed are the hidden fields of a form in the place of a value.
+// Placed has the hidden fields of a form that replaces a value on the record's page.
 func Placed(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1472,7 +1472,7 @@ func Placed(p Page) templ.Component {
 	})
 }
 
-// editInPlace is the form of one member, in the place of its value.
+// editInPlace is the form of one member, which replaces the value.
 func editInPlace(v *shell.Request, p Page, m Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1581,7 +1581,7 @@ func editInPlace(v *shell.Request, p Page, m Field) templ.Component {
 	})
 }
 
-// Value is one member of a record.
+// Value shows the value of one member.
 func Value(v *shell.Request, p Page, m Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1802,7 +1802,7 @@ func Value(v *shell.Request, p Page, m Field) templ.Component {
 	})
 }
 
-// Related are the records that refer to this one.
+// Related lists the records that refer to this one.
 func Related(v *shell.Request, p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2011,7 +2011,7 @@ func addTo(v *shell.Request, f *Family, member, id string) templ.Component {
 	})
 }
 
-// deletion is the dialog that erases the record. It says what is lost.
+// deletion is the dialog that confirms the deletion of the record and says what is lost.
 func deletion(v *shell.Request, p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2126,7 +2126,7 @@ func deletion(v *shell.Request, p Page) templ.Component {
 	})
 }
 
-// formView is the form of a record.
+// formView is the page with the form of a record.
 func formView(v *shell.Request, f Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2467,8 +2467,8 @@ func formNotice(v *shell.Request, f Form) templ.Component {
 	})
 }
 
-// atOnce has the focus, so that a person who has scrolled to the button of a form sees
-// why nothing was stored.
+// atOnce has the focus. A person who has scrolled down to the button then sees why nothing was
+// stored.
 func atOnce() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2506,7 +2506,7 @@ func atOnce() templ.Component {
 	})
 }
 
-// decision asks whose value of a member holds.
+// decision asks which value of a member in conflict to take.
 func decision(v *shell.Request, f Form, c conflict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2917,7 +2917,7 @@ func decision(v *shell.Request, f Form, c conflict) templ.Component {
 	})
 }
 
-// Control is the field in which a member is typed.
+// Control is the input field of a member.
 func Control(v *shell.Request, f Form, m Field, focus bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2970,8 +2970,8 @@ func Control(v *shell.Request, f Form, m Field, focus bool) templ.Component {
 	})
 }
 
-// DropTarget lets a script take files that are dropped on the page. They are about
-// the record of the page, if it has one.
+// DropTarget lets a script accept files that are dropped on the page. If the page has a record, the
+// new documents refer to it.
 func DropTarget(v *shell.Request, f *Family, record shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3039,8 +3039,8 @@ func DropTarget(v *shell.Request, f *Family, record shell.Values) templ.Componen
 	})
 }
 
-// FileButton leads to the form of a new document. With a script it opens the choice of
-// files, as the key u does.
+// FileButton is a link to the form of a new document. With scripts, the link and the key u open the
+// file picker.
 func FileButton(v *shell.Request, query, variant string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3137,7 +3137,7 @@ func FileButton(v *shell.Request, query, variant string) templ.Component {
 	})
 }
 
-// emptyDocuments stands in the place of an empty list: the form of the first document.
+// emptyDocuments replaces an empty list of documents by an upload form.
 func emptyDocuments(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3218,7 +3218,8 @@ func emptyDocuments(v *shell.Request) templ.Component {
 	})
 }
 
-// DropZone is the file field, drawn large. A script lets it take dropped files too.
+// DropZone is a large file field. A script lets it accept dropped files too. why is an error
+// message, or empty.
 func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3255,7 +3256,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 		var templ_7745c5c3_Var142 string
 		templ_7745c5c3_Var142, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Choose a file"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 524, Col: 71}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 525, Col: 71}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var142))
 		if templ_7745c5c3_Err != nil {
@@ -3268,7 +3269,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 		var templ_7745c5c3_Var143 string
 		templ_7745c5c3_Var143, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" or drop it here"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 524, Col: 130}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 525, Col: 130}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var143))
 		if templ_7745c5c3_Err != nil {
@@ -3281,7 +3282,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 		var templ_7745c5c3_Var144 string
 		templ_7745c5c3_Var144, templ_7745c5c3_Err = templ.JoinStringErrs(t.accept())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 529, Col: 22}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 530, Col: 22}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var144))
 		if templ_7745c5c3_Err != nil {
@@ -3294,7 +3295,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 		var templ_7745c5c3_Var145 string
 		templ_7745c5c3_Var145, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" ", shell.ErrorOf(why), "f-file-hint"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 531, Col: 74}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 532, Col: 74}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var145))
 		if templ_7745c5c3_Err != nil {
@@ -3330,7 +3331,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 			var templ_7745c5c3_Var146 string
 			templ_7745c5c3_Var146, templ_7745c5c3_Err = templ.JoinStringErrs(why)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 539, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 540, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var146))
 			if templ_7745c5c3_Err != nil {
@@ -3348,7 +3349,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 		var templ_7745c5c3_Var147 string
 		templ_7745c5c3_Var147, templ_7745c5c3_Err = templ.JoinStringErrs(strings.Join(t.Words(v.Words.Language), ", "))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 542, Col: 82}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 543, Col: 82}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var147))
 		if templ_7745c5c3_Err != nil {
@@ -3361,7 +3362,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 		var templ_7745c5c3_Var148 string
 		templ_7745c5c3_Var148, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("At most "))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 542, Col: 114}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 543, Col: 114}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var148))
 		if templ_7745c5c3_Err != nil {
@@ -3370,7 +3371,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 		var templ_7745c5c3_Var149 string
 		templ_7745c5c3_Var149, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Bytes(t.MaxSize))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 542, Col: 142}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 543, Col: 142}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var149))
 		if templ_7745c5c3_Err != nil {
@@ -3384,7 +3385,7 @@ func DropZone(v *shell.Request, t Terms, why string) templ.Component {
 	})
 }
 
-// fileFacts are the facts about the file of a document.
+// fileFacts shows the facts about the file of a document.
 func fileFacts(v *shell.Request, record shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3421,7 +3422,7 @@ func fileFacts(v *shell.Request, record shell.Values) templ.Component {
 			var templ_7745c5c3_Var152 string
 			templ_7745c5c3_Var152, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(shell.KindOf(record["contentType"]).Word))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 549, Col: 57}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 550, Col: 57}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var152))
 			if templ_7745c5c3_Err != nil {
@@ -3434,7 +3435,7 @@ func fileFacts(v *shell.Request, record shell.Values) templ.Component {
 			var templ_7745c5c3_Var153 string
 			templ_7745c5c3_Var153, templ_7745c5c3_Err = templ.JoinStringErrs(sizeText(v.Words, record["size"]))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 549, Col: 96}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 550, Col: 96}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var153))
 			if templ_7745c5c3_Err != nil {
@@ -3466,7 +3467,7 @@ func fileFacts(v *shell.Request, record shell.Values) templ.Component {
 				var templ_7745c5c3_Var155 string
 				templ_7745c5c3_Var155, templ_7745c5c3_Err = templ.JoinStringErrs(said)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 553, Col: 28}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 554, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var155))
 				if templ_7745c5c3_Err != nil {
@@ -3511,7 +3512,7 @@ func fileFacts(v *shell.Request, record shell.Values) templ.Component {
 	})
 }
 
-// Rounds is the round button of a task: it completes the task, or opens it again.
+// Rounds is the round button that completes a task or reopens it.
 func Rounds(v *shell.Request, t shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

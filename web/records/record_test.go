@@ -10,7 +10,7 @@ import (
 	"kartei/web/shell"
 )
 
-// TestMail has one recipient, whatever stands before the @.
+// TestMail checks that a mailto URI has one recipient, whatever text is before the @.
 func TestMail(t *testing.T) {
 	for address, want := range map[string]templ.SafeURL{
 		"ida+neu@kanzlei.example":           "mailto:ida+neu@kanzlei.example",
@@ -25,7 +25,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// TestCompleted completes what people write for a web address, and nothing else.
+// TestCompleted checks that https:// is added only to web addresses without a scheme.
 func TestCompleted(t *testing.T) {
 	for typed, want := range map[string]string{
 		"www.kanzlei-huber.de": "https://www.kanzlei-huber.de", "huber.de:8443/team?a=b:c": "https://huber.de:8443/team?a=b:c", "huber.de#team": "https://huber.de#team",
@@ -38,7 +38,7 @@ func TestCompleted(t *testing.T) {
 	}
 }
 
-// TestDoors says by whom a change was made that is not of a page.
+// TestDoors checks the text that says by which interface a change was made.
 func TestDoors(t *testing.T) {
 	for c, want := range map[[2]string][2]string{
 		{"web", "updated"}: {"", ""}, {"rest", "updated"}: {"über die API", "through the API"}, {"mcp", "updated"}: {"über einen Assistenten", "through an assistant"},
@@ -53,8 +53,8 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestCredentialsOfChanges says by which key or application a change was made, and by whom
-// the key was made if that is somebody else.
+// TestCredentialsOfChanges checks the text with the key or the application of a change. The text
+// says who created the key if this is another person.
 func TestCredentialsOfChanges(t *testing.T) {
 	key := func(madeBy string) *record.ChangeKey {
 		return &record.ChangeKey{Environment: "live", KidShort: "ab12cd34", MadeBy: madeBy}

@@ -17,8 +17,9 @@ import (
 	"kartei/web/ui"
 )
 
-// The fields that travel with the id of a reference: its text, the text as it was
-// drawn, and the answer to a text that fits several.
+// These are the suffixes of the fields beside the id of a reference. TextSuffix is for the text,
+// ShownSuffix for the text when the page was rendered, and PickSuffix for the choice among several
+// matches.
 const (
 	TextSuffix  = "-text"
 	ShownSuffix = "-shown"
@@ -26,26 +27,27 @@ const (
 )
 
 // maxChoices is the maximum number of choices for a text. MaxSought is the maximum length of the
-// text in characters, as in the operations that search.
+// text in characters. The search operations have the same limit.
 const (
 	maxChoices = 8
 	MaxSought  = 200
 )
 
-// anything stands for all families that a document can be about.
+// anything stands for all families to which a document can refer.
 const anything = "anything"
 
-// SearchResult is the result of a search for a text in a family, or among people.
+// SearchResult is the result of a search in a family or among people.
 type SearchResult struct {
 	Choices []ui.Choice
-	// Exact are the choices whose whole name is the text.
+	// Exact has the choices whose whole name is the text.
 	Exact []ui.Choice
-	// loose says that some choices have the text outside their names. Then none is
-	// taken without a question.
+	// loose says that some choices contain the text outside their names. Then even a single choice
+	// is not taken unless it is exact.
 	loose bool
 }
 
-// Only returns the choice that a text can only mean.
+// Only returns the choice that the text must mean: the only exact choice, or else the only choice.
+// It returns false if there is no such choice.
 func (s SearchResult) Only() (ui.Choice, bool) {
 	switch {
 	case len(s.Exact) == 1:
@@ -56,7 +58,7 @@ func (s SearchResult) Only() (ui.Choice, bool) {
 	return ui.Choice{}, false
 }
 
-// Seek finds a text in a family, or among people.
+// Seek searches a family or people for a text. to is the family or "people".
 func Seek(v *shell.Request, to, text string) (SearchResult, error) {
 	switch {
 	case utf8.RuneCountInString(text) > MaxSought:
@@ -69,7 +71,7 @@ func Seek(v *shell.Request, to, text string) (SearchResult, error) {
 	var s SearchResult
 	hits, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: Letters[to] + text, Limit: maxChoices})
 	for _, h := range hitsOf(hits) {
-		if to == anything && h.Object == Documents.Object { // nothing is about a document
+		if to == anything && h.Object == Documents.Object { // no record refers to a document here
 			continue
 		}
 		c := ui.Choice{Value: h.ID, Text: h.Title, Marks: MarksOf(h.Marks), Icon: IconOf(h.Object)}
@@ -86,7 +88,8 @@ func Seek(v *shell.Request, to, text string) (SearchResult, error) {
 // ownWords are the words for oneself, in both languages.
 var ownWords = []string{"ich", "mich", "mir", "me", "myself"}
 
-// SeekPeople finds active people and service accounts by name. Oneself comes first.
+// SeekPeople searches active people and service accounts by name. For an empty text, the caller
+// comes first.
 func SeekPeople(v *shell.Request, text string) (s SearchResult, err error) {
 	me := v.Session.Principal
 	self := ui.Choice{Value: me.ID, Text: me.Name, Note: v.Words.Say("me"), Icon: "user"}
@@ -113,8 +116,8 @@ func SeekPeople(v *shell.Request, text string) (s SearchResult, err error) {
 	return s, err
 }
 
-// refer replaces the typed texts of references by the ids that they mean. A text that
-// fits none or several is a fault of its field, and stays as it was typed.
+// refer replaces the typed texts of references in typed by ids. If a text does not match exactly
+// one record, it returns a fault for the field, and the text.
 func refer(v *shell.Request, f *Family, typed shell.Values) (map[string]unclear, error) {
 	var wrong []fault.Field
 	unclears := map[string]unclear{}
@@ -137,9 +140,8 @@ func refer(v *shell.Request, f *Family, typed shell.Values) (map[string]unclear,
 	return unclears, fault.Invalid(wrong...)
 }
 
-// Referred returns the id that the fields of a reference mean, or what is unclear
-// about their text. An id counts as long as its text is the one that was drawn, or
-// that a script has chosen.
+// Referred returns the id that the fields of a reference mean, or the unclear text. The sent id
+// counts only if the text is the one that was rendered or that a script has set.
 func Referred(v *shell.Request, m Field, sent url.Values) (string, *unclear, error) {
 	get := func(suffix string) string { return shell.Normal(sent.Get(m.Name + suffix)) }
 	text := get(TextSuffix)
@@ -147,10 +149,10 @@ func Referred(v *shell.Request, m Field, sent url.Values) (string, *unclear, err
 	case same && text != "" && cmp.Or(get(PickSuffix), get("")) == anew && mayMake(v, m):
 		id, err := makeCompany(v, m, text)
 		return id, nil, err
-	case same && get(PickSuffix) == anew, same && get("") == anew: // the right was lost meanwhile
+	case same && get(PickSuffix) == anew, same && get("") == anew: // the person has lost the right meanwhile
 	case same && get(PickSuffix) != "":
 		return get(PickSuffix), nil, nil
-	case same && get("") != "": // a record that the person does not see has no text
+	case same && get("") != "": // a record that the person may not see has no text
 		return get(""), nil, nil
 	case text == "":
 		return "", nil, nil
@@ -169,22 +171,23 @@ func Referred(v *shell.Request, m Field, sent url.Values) (string, *unclear, err
 	return "", u, nil
 }
 
-// anew is the value of a reference to a record that the form creates, with the text as its
-// name. Scripts know it, too.
+// anew is the value of a reference to a new record, whose name is the text. The scripts use the
+// same value.
 const anew = "+"
 
-// mayMake reports whether a form creates the record that a reference names: the company of
-// a contact, if the person may write companies.
+// mayMake reports whether the form may create the record to which a reference refers. Only the
+// company of a contact can be created, by people who may write companies.
 func mayMake(v *shell.Request, m Field) bool {
 	return m.creates && v.Session.May(Companies.Write)
 }
 
-// makeCompany creates a company with a name, and returns its id. A form that is sent twice
-// creates it once, and another name is another company. For a private contact it is private.
+// makeCompany creates a company with a name, and returns its id. If the form is sent twice, the
+// company is created once. Another name makes another company. The company of a private contact is
+// private.
 func makeCompany(v *shell.Request, m Field, name string) (string, error) {
 	once := fmt.Sprintf("%s%s%x", v.Sent.Token, anew, sha256.Sum256([]byte(name)))
 	body := map[string]any{"name": name}
-	if isPrivate(v) { // the name says whom a private contact works for
+	if isPrivate(v) { // the name shows for whom a private contact works
 		body["visibility"] = "private"
 	}
 	a := v.Send(Companies.Acts.create, shell.Arguments{Body: body, Once: once})
@@ -200,8 +203,9 @@ func makeCompany(v *shell.Request, m Field, name string) (string, error) {
 	return record["id"], err
 }
 
-// isPrivate reports whether the contact of a form is private. A form of a single member does
-// not say it; a contact that cannot be read counts as private.
+// isPrivate reports whether the contact of a form is private. A form of a single member does not
+// contain the visibility, so isPrivate reads the contact. If that fails, the contact counts as
+// private.
 func isPrivate(v *shell.Request) bool {
 	id := v.PathValue("id")
 	if v.Sent.Has("visibility") || id == "" {
@@ -211,15 +215,16 @@ func isPrivate(v *shell.Request) bool {
 	return err != nil || contact["visibility"] == "private"
 }
 
-// unclear is the text of a reference that fits none or several.
+// unclear is the text of a reference that does not match exactly one record.
 type unclear struct {
 	Text    string
 	Choices []ui.Choice
-	// Anew offers to create a record with the text as its name.
+	// Anew is the label of the choice that creates a record with the text as its name. It may be
+	// empty.
 	Anew string
 }
 
-// offers are the choices below the field: the records that the text fits, and a new one.
+// offers returns the choices below the field: the matching records, and the new record.
 func (u unclear) offers() []ui.Choice {
 	if u.Anew == "" {
 		return u.Choices
@@ -227,7 +232,8 @@ func (u unclear) offers() []ui.Choice {
 	return append(u.Choices[:len(u.Choices):len(u.Choices)], ui.Choice{Value: anew, Text: u.Anew, Icon: "plus"})
 }
 
-// Why says why a text names no single record, with some of the records that it fits.
+// Why returns an error message that says why the text does not name a single record. It names up to
+// three of the matching records.
 func (u unclear) Why() i18n.Text {
 	switch {
 	case len(u.Choices) > 0:

@@ -12,8 +12,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestReferencesAreTyped fills references by their texts, as a browser without script
-// sends them. No text is lost unseen.
+// TestReferencesAreTyped checks references that are sent as text, as by a browser without scripts.
+// The page reports each text that it cannot resolve.
 func TestReferencesAreTyped(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -27,7 +27,7 @@ func TestReferencesAreTyped(t *testing.T) {
 			b.Get("/contacts/new").Send("/contacts/new", "firstName", "Brigitte", "lastName", "Müller", "phone", number).Want(303)
 		}
 
-		// One hit is the value, also if it is a person; nothing and an empty text clear.
+		// A single match is taken, also for a person. An empty text clears the reference.
 		task := b.Get("/tasks/new").Want(200).Send("/tasks/new", "title", "Rückruf", "companyId-text", "rheinb", "assigneeId-text", "oeztuerk").Want(303).Location
 		b.Get(task).Want(200, "Rheinbau GmbH", "Jan Öztürk")
 		b.Get(task+"/edit").Want(200).Send(task, "title", "Rückruf heute").Want(303)
@@ -37,13 +37,14 @@ func TestReferencesAreTyped(t *testing.T) {
 			t.Error("a reference whose text was emptied is still there")
 		}
 
-		// A text that names nobody stays in its field, with all other typed texts.
+		// A text without a match stays in its field. All other typed texts stay too.
 		b.Get("/tasks/new").Send("/tasks/new", "title", "Frist", "contactId-text", "Niemand").
 			Want(422, `value="Niemand"`, `value="Frist"`, "wurde nicht gefunden", `aria-invalid="true"`).
 			Send("/tasks/new", "contactId-text", "").Want(303)
 		b.Get(task+"?edit=contactId").Send(task, "contactId-text", strings.Repeat("x", 201)).Want(422, "nicht gefunden")
 
-		// Several are offered. Without a choice it is asked again.
+		// For several matches, the form offers choices. Without a choice, the form is refused
+		// again.
 		asked := b.Get("/tasks/new").Send("/tasks/new", "title", "Termin", "contactId-text", "Brigitte Müller").Want(422, "nicht eindeutig", "0221 1111", "0221 2222")
 		asked.Send("/tasks/new").Want(422, "nicht eindeutig")
 		second := pagetest.Between(asked.Body, `name="contactId-pick" value="`, `"`)
@@ -52,10 +53,10 @@ func TestReferencesAreTyped(t *testing.T) {
 		}
 		picked := asked.Send("/tasks/new", "contactId-pick", second[1]).Want(303).Location
 		b.Get(picked).Want(200, "/contacts/"+second[1])
-		// Another text outweighs a choice among the former ones.
+		// A changed text overrides a choice among the former matches.
 		asked.Send("/tasks/new", "contactId-pick", second[1], "contactId-text", "Niemand").Want(422, "wurde nicht gefunden")
 
-		// A hidden record keeps its reference though its text is empty.
+		// The reference to a hidden record stays, although its text is empty.
 		other := pagetest.Open(t, o, access.Member)
 		other.Cookie = o.Session(o.As(access.Member).Principal)
 		secret := strings.TrimPrefix(other.Get("/contacts/new").Send("/contacts/new", "lastName", "Geheim", "visibility", "private").Want(303).Location, "/contacts/")
@@ -65,7 +66,8 @@ func TestReferencesAreTyped(t *testing.T) {
 	})
 }
 
-// TestChoicesOfPeople offers people while one types: oneself first.
+// TestChoicesOfPeople checks the people who are offered while a person types. The person comes
+// first.
 func TestChoicesOfPeople(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

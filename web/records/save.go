@@ -10,28 +10,28 @@ import (
 	"kartei/web/shell"
 )
 
-// attempts bounds how often a form is merged and sent again, because somebody else
-// stored the record in between.
+// attempts is the maximum number of times that a form is merged and sent, if other people change
+// the record in between.
 const attempts = 3
 
-// saveResult is the outcome of storing a form.
+// saveResult is the result of Save.
 type saveResult struct {
 	// Record is the record as it is stored now.
 	Record shell.Values
 	// Changed are the members that this form changed. Before has their former values.
 	Changed []string
 	Before  shell.Values
-	// Theirs are the members that somebody else changed since the form was drawn.
+	// Theirs are the members that other people changed after the form was rendered.
 	Theirs []string
-	// By says who that was.
+	// By is the names of these people.
 	By string
-	// Merge is set if a person must decide. Nothing was stored then.
+	// Merge is set if there are conflicts. Then nothing was stored.
 	Merge *mergeResult
 }
 
-// Save stores the typed values. was has the values that the person saw at a revision.
-// A form without a revision is of the first one. If the record has another revision
-// by now, both changes are merged by member (see merge).
+// Save stores the typed values. was has the values that the person saw at a revision. A form
+// without a revision counts as revision 1. If the record has another revision by now, Save merges
+// both changes: see merge.
 func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revision int64) (saveResult, error) {
 	var out saveResult
 	for attempt := range attempts {
@@ -46,7 +46,7 @@ func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revis
 		case a.Is(fault.PreconditionFailed):
 		case a.Fault != nil:
 			return out, a.Fault
-		case a.Status == http.StatusNoContent: // the person may write, but not read
+		case a.Status == http.StatusNoContent: // the person may write the record but not read it
 			return out, nil
 		default:
 			var err error
@@ -73,8 +73,8 @@ func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revis
 
 var busyRecord = i18n.Text("This entry is being changed by several people. Please send the form again.")
 
-// attemptKey returns the idempotency key of an attempt. Another attempt has another
-// content, and so another key.
+// attemptKey returns the idempotency key of an attempt. Each attempt has its own key, because its
+// content differs.
 func attemptKey(token string, attempt int) string {
 	if attempt == 0 {
 		return token

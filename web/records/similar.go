@@ -11,10 +11,11 @@ import (
 	"kartei/web/shell"
 )
 
-// seenField has the ids of similar records that the person was shown.
+// seenField is the form field with the ids of possible duplicates that the person saw.
 const seenField = "seen"
 
-// findSimilar returns the records with the name, a number or the address of a new entry.
+// findSimilar returns records with the same email address or number as a new entry, or with a
+// similar name.
 func findSimilar(v *shell.Request, f *Family, typed shell.Values) ([]lookup.Like, error) {
 	short := func(name string) string {
 		if len([]rune(typed[name])) > 254 {
@@ -33,7 +34,7 @@ func findSimilar(v *shell.Request, f *Family, typed shell.Values) ([]lookup.Like
 	return found.Data, err
 }
 
-// likeness says what two records have in common.
+// likeness returns a text that says what two records have in common.
 func likeness(v *shell.Request, l lookup.Like) string {
 	words := map[lookup.Likeness]string{
 		lookup.ByEmail: v.Words.Say("same email address"), lookup.ByNumber: v.Words.Say("same number"),
@@ -46,8 +47,8 @@ func likeness(v *shell.Request, l lookup.Like) string {
 	return v.Words.List(list)
 }
 
-// ShowSimilar answers a form while somebody types, with the records that may be the
-// same.
+// ShowSimilar returns the handler that a form calls while a person types. The response lists
+// possible duplicates.
 func ShowSimilar(f *Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		likes, err := findSimilar(v, f, typedValues(v, f))
@@ -58,10 +59,10 @@ func ShowSimilar(f *Family) func(*shell.Request) shell.View {
 	}
 }
 
-// unseen reports whether a record is surely the same as a new one and was not shown
-// to the person. An email address is one person's. A number may be an office's,
-// so it counts only together with the name. Records that came after the form was
-// drawn do not count: the form may have been sent twice.
+// unseen reports whether a record is almost certainly the same as the new one, and was not shown to
+// the person. The same email address is enough. A number may belong to an office, so it counts only
+// together with the name. Records that were created after the form do not count: the form may have
+// been sent twice.
 func unseen(v *shell.Request, likes []lookup.Like) bool {
 	seen, drawn := strings.Fields(v.Sent.Get(seenField)), shell.TokenTimeOf(v.Sent.Token)
 	return slices.ContainsFunc(likes, func(l lookup.Like) bool {
@@ -70,8 +71,7 @@ func unseen(v *shell.Request, likes []lookup.Like) bool {
 	})
 }
 
-// seenIDs are the ids of similar records, for the field that says that they were
-// shown.
+// seenIDs returns the ids of possible duplicates, separated by spaces, for the field seenField.
 func seenIDs(likes []lookup.Like) string {
 	var ids []string
 	for _, l := range likes {
@@ -80,11 +80,11 @@ func seenIDs(likes []lookup.Like) string {
 	return strings.Join(ids, " ")
 }
 
-// changedBy names the people who changed one of the members after a revision. at is
-// the time of the last such change.
+// changedBy returns the names of the people who changed one of the members after the revision
+// since. at is the time of the newest of these changes.
 func changedBy(v *shell.Request, id string, since int64, members []string) (who string, at time.Time) {
 	found, err := shell.Ask(v, record.History, record.HistoryInput{ID: id, Limit: 50})
-	if err != nil { // the merge stands without a name, too
+	if err != nil { // the merge does not need the name
 		return "", at
 	}
 	var ids []string

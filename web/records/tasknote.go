@@ -6,10 +6,11 @@ import (
 	"kartei/web/shell"
 )
 
-// TaskNote says how a task is after a change, and offers to undo its completion.
+// TaskNote returns the note after a change of a task. The note offers to undo the completion. back
+// is the path of the page to show after the undo.
 func TaskNote(v *shell.Request, task shell.Values, back string) *shell.Toast {
 	title := task["title"]
-	if title == "" { // somebody who may write, but not read
+	if title == "" { // a person who may write tasks but not read them
 		return &shell.Toast{Text: v.Words.Say("Saved.")}
 	}
 	if task["status"] == "completed" {

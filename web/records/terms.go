@@ -11,16 +11,16 @@ import (
 	"kartei/web/shell"
 )
 
-// Terms say which files are taken.
+// Terms says which files can be uploaded.
 type Terms struct{ upload.Terms }
 
-// ReadTerms asks which files are taken.
+// ReadTerms reads which files can be uploaded.
 func ReadTerms(v *shell.Request) (Terms, error) {
 	t, err := shell.Ask(v, upload.GetTerms, struct{}{})
 	return Terms{t}, err
 }
 
-// accept is the list of extensions for a file field.
+// accept returns the value of the accept attribute of a file field: a list of extensions.
 func (t Terms) accept() string {
 	var list []string
 	for _, k := range t.Kinds {
@@ -32,9 +32,8 @@ func (t Terms) accept() string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// TypeOf returns the type of a file by its extension. The browser's own answer
-// depends on the programs of its machine. It counts only if the extension says
-// nothing.
+// TypeOf returns the media type of a file by its extension. said is the browser's own answer, which
+// depends on the programs on the person's machine. It counts only if the extension is unknown.
 func (t Terms) TypeOf(name, said string) string {
 	ending := strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 	for _, k := range t.Kinds {
@@ -50,7 +49,7 @@ func (t Terms) TypeOf(name, said string) string {
 	return cmp.Or(said, "application/octet-stream")
 }
 
-// Words names the kinds of files that are taken, each once.
+// Words returns the distinct names of the kinds of files that can be uploaded.
 func (t Terms) Words(in i18n.Language) []string {
 	var list []string
 	for _, k := range t.Kinds {

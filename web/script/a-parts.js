@@ -1,16 +1,17 @@
-// The behaviour of the parts of pages. Each part works without a script too.
+// The behaviour of common components of pages. Each component also works without scripts.
 "use strict";
 
-// A page that came in answer to another address is kept under its own.
+// If the server has answered with another page than the requested one, data-address has the address
+// of that page. It replaces the requested address in the history.
 if (document.documentElement.dataset.address) { history.replaceState(null, "", document.documentElement.dataset.address); }
 
 (function () {
-  // say returns a text with values in the places of its %s. The server has put the reader's
-  // language in the place of the English one.
+  // say returns a text with values for its %s. Before sending this script, the server translates
+  // the texts in calls of say.
   const say = (text, ...values) => values.reduce((said, value) => said.replace("%s", () => value), text);
 
-  // A browser offers the clipboard only to pages from TLS or from this machine.
-  // On other pages the text is selected and copied by the old command.
+  // copy copies a text to the clipboard. Browsers provide navigator.clipboard only over TLS or on
+  // localhost. Otherwise copy uses the deprecated command "copy" on a selected text.
   async function copy(text) {
     if (navigator.clipboard) { return navigator.clipboard.writeText(text); }
     const field = document.createElement("textarea");
@@ -23,8 +24,8 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
     if (!copied) { throw new Error("not copied"); }
   }
 
-  // toast says something that no fragment says. The same text again replaces the former
-  // toast.
+  // toast shows a short message that does not come from the server. A toast with the same text is
+  // replaced.
   function toast(text) {
     const box = document.createElement("div"), line = document.createElement("p");
     for (const old of [...document.querySelectorAll("#toasts .toast")]) { if (old.textContent === text) { old.remove(); } }
@@ -38,8 +39,8 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
     copy(text).then(() => toast(say("Copied")), () => toast(say("Not copied")));
   }
 
-  // speak announces a text to screen readers only. While a modal dialog is open, they
-  // read nothing outside of it.
+  // speak announces a text to screen readers. While a modal dialog is open, they read nothing
+  // outside the dialog.
   const status = document.createElement("div");
   status.className = "unseen";
   status.setAttribute("role", "status");
@@ -51,8 +52,8 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
   }
   window.kartei = { say, copy: copyAndSay, toast, speak };
 
-  // dress adds the buttons that copy code. Other controls that need a script are in the
-  // page from the start (.scripted): inserted later, they would move it.
+  // dress adds copy buttons to code blocks. Other controls that need scripts are in the page from
+  // the start (.scripted), because inserting them later would shift the layout.
   function dress(root) {
     for (const block of root.querySelectorAll(".code:not(:has(.copy))")) {
       const button = document.createElement("button");
@@ -76,7 +77,7 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
       field.type = shown ? "password" : "text";
       eye.setAttribute("aria-pressed", String(!shown));
     }
-    // Browsers without commands of buttons get those that the parts use.
+    // Browsers without the Invoker Commands API get the two commands that pages use.
     const command = on("[commandfor]");
     if (command && !("commandForElement" in HTMLButtonElement.prototype)) {
       const dialog = document.getElementById(command.getAttribute("commandfor"));
@@ -84,13 +85,13 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
     }
   });
 
-  // A menu that asks for something begins in its field.
+  // When a menu with a text field opens, the field gets the focus.
   document.addEventListener("toggle", function (event) {
     if (event.newState === "open" && event.target.matches(".menu")) { event.target.querySelector(".menu-fields input:not([type=hidden])")?.focus(); }
   }, true);
 
-  // In a menu the arrow keys move the focus, as in menus of the system. Within a field
-  // they are the field's.
+  // In a menu, the arrow keys move the focus. In a text field within the menu, they move the
+  // cursor.
   document.addEventListener("keydown", function (event) {
     const menu = event.target.closest && event.target.closest(".menu");
     const opener = event.target.matches && event.target.matches("[popovertarget]");
@@ -111,9 +112,9 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
   document.addEventListener("htmx:after:swap", () => dress(document));
 })();
 
-// htmx listens to the history only a moment after the page has loaded. If a person
-// goes back twice, fast, the second step may fall into that moment: the address
-// changes, and the page stays. So the page is loaded anew.
+// htmx handles popstate only shortly after the page has loaded. If a person goes back twice
+// quickly, the second step may come before that: the address changes, but not the page. Then the
+// page is reloaded.
 (function () {
   const shown = location.pathname + location.search;
   const again = () => { if (location.pathname + location.search !== shown) { location.reload(); } };

@@ -1,6 +1,6 @@
-// Whose answer it is. Every answer of the web application carries a header. A proxy,
-// a captive portal or a full server answers without it: nothing of that is shown in a
-// page, since it would take the place of what a person has typed.
+// Each response of the web application has the header Kartei-Answer. A response without it comes
+// from a proxy, a captive portal or an overloaded server. Such a response is not shown in the page,
+// since it would replace what a person has typed.
 "use strict";
 
 (function () {
@@ -8,7 +8,7 @@
   Object.assign(window.kartei, {
     isOurs: (headers) => headers.has(header),
     isOursXHR: (xhr) => xhr.getResponseHeader(header) !== null,
-    // isBarred reports whether a foreign answer will be the same if the request is sent again.
+    // isBarred reports whether a foreign response with this status would be the same after a retry.
     isBarred: (status) => status >= 400 && status < 500 && ![408, 425, 429].includes(status),
   });
 })();

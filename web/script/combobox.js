@@ -1,12 +1,12 @@
-// Fields that search while a person types (ARIA 1.2: combobox with a listbox). The
-// server answers each question with options, and this script moves through them. The
-// event kartei:ask makes htmx send a question and give up the former one.
+// Comboboxes that search while a person types (ARIA 1.2: combobox with a listbox). The server
+// returns options for each query, and this script moves through the options. The event kartei:ask
+// makes htmx send a query and abort the former one.
 "use strict";
 
 (function () {
   const say = window.kartei.say;
   const rest = 80, spokenAfter = 500; // ms after the last key
-  const state = new WeakMap(); // field -> whether an answer is due, whether Enter waits for it, whether the arrows have moved
+  const state = new WeakMap(); // field -> whether a response is pending, whether Enter waits for it, whether an arrow key was pressed
   const of = (field) => state.get(field) || state.set(field, { timer: 0, asking: false, enter: false, moved: false }).get(field);
   const isField = (e) => e && e.matches && e.matches('[role="combobox"]');
   const listOf = (field) => document.getElementById(field.getAttribute("aria-controls"));
@@ -15,11 +15,11 @@
   const hits = (field) => options(field).filter((o) => !("extra" in o.dataset));
   const active = (field) => document.getElementById(field.getAttribute("aria-activedescendant") || "");
   const isSearch = (field) => field.type === "search";
-  const stays = (field) => !!field.closest("dialog"); // a list that is open as long as its dialog
-  const asked = new WeakMap(); // a request of htmx -> its question
+  const stays = (field) => !!field.closest("dialog"); // reports whether the list stays open as long as its dialog
+  const asked = new WeakMap(); // htmx request -> its query
 
-  // counted says how many options there are. An empty field and the palette have
-  // suggestions: a command is no hit.
+  // counted returns the number of options as a text. For an empty field and in the palette, they
+  // are called suggestions and not results.
   function counted(field) {
     if (stays(field) || isSearch(field) && field.value.trim() === "") {
       const n = options(field).length;
@@ -34,7 +34,8 @@
     speaking = setTimeout(() => window.kartei.speak(field.getAttribute("aria-expanded") === "true" ? counted(field) : "", field.closest("dialog")), spokenAfter);
   }
 
-  // Somebody may type before htmx is ready: the question is put again until it is sent.
+  // ask sends a query. A person may type before htmx is ready, so ask repeats the event until htmx
+  // has sent the query.
   function ask(field) {
     const s = of(field);
     s.asking = true;
@@ -62,7 +63,8 @@
     option.scrollIntoView({ block: "nearest" });
   }
 
-  // open shows the list. Enter takes the best hit at once; an empty field has none.
+  // open shows the list and marks the best result, which Enter opens at once. For an empty search
+  // field, nothing is marked.
   function open(field) {
     const list = listOf(field), nothing = field.value.trim() === "" && !stays(field);
     list.hidden = false;
@@ -77,11 +79,11 @@
     speak(field);
   }
 
-  // record matches the page of a record.
+  // record matches the path of a record's page.
   const record = /^(\/sandbox)?\/(contacts|companies|tasks|documents)\/[a-z]{3}_\w+$/;
 
-  // choose takes an option: it goes to its page, or becomes the field's value. The
-  // value "+" asks the server to make what the text says.
+  // choose opens the page of an option, or sets the value of the field. The value "+" makes the
+  // server create a record with the text as its name.
   function choose(field, option, beside) {
     const { href, press } = option.dataset;
     if (href && beside) {
@@ -110,8 +112,8 @@
     }
   }
 
-  // A text that differs from the chosen one has no value: the server looks for it. The
-  // field of tags has no chosen text.
+  // shownOf returns the field with the chosen text. If the typed text differs, there is no value,
+  // and the server searches for the text. The field for tags has no chosen text.
   const shownOf = (field) => field.closest("[data-combo]").querySelector('input[name$="-shown"]');
 
   function typed(field) {
@@ -129,7 +131,7 @@
 
   document.addEventListener("input", (e) => { if (isField(e.target)) { typed(e.target); } });
 
-  // The question is the text alone, whatever the field's name is.
+  // The query contains only the text, as "q", whatever the name of the field is.
   document.addEventListener("htmx:config:request", function (event) {
     const { ctx } = event.detail, field = ctx.sourceElement;
     if (!isField(field)) { return; }
@@ -139,8 +141,8 @@
     clearTimeout(of(field).again);
   });
 
-  // Only the answer to the present text of the field is shown. If this is another
-  // one, the right one is on its way.
+  // isLate reports whether a response is for a former text of the field. Such a response is not
+  // shown, as another one will follow.
   const isLate = (ctx) => asked.get(ctx) !== ctx.sourceElement.value.trim();
   document.addEventListener("htmx:before:swap", function (event) {
     const { ctx } = event.detail;
@@ -157,13 +159,14 @@
     entered(field);
   });
 
-  // entered does what Enter waited for, once all of the list is there.
+  // entered does what the Enter key waited for, once the whole list is loaded.
   function entered(field) {
     if (of(field).enter && !of(field).asking) { enter(field); }
   }
 
-  // A refusal, a sign-in page or a lost connection is no list of hits. The field says
-  // so, and Enter asks the page of the search, which can say more.
+  // fail shows in the list that the search failed. This happens after an error, a sign-in page or a
+  // lost connection. If Enter was pressed, the search form is submitted, since its page can say
+  // more.
   function fail(field, ctx) {
     if (isLate(ctx)) { return; }
     const s = of(field), line = document.createElement("div"), again = s.enter && isSearch(field);
@@ -192,7 +195,7 @@
     if (ctx && isField(ctx.sourceElement)) { fail(ctx.sourceElement, ctx); }
   });
 
-  // The palette may not have its commands yet: Enter waits for them too.
+  // isComplete reports whether the palette has loaded its commands. Enter waits for them.
   const isComplete = (field) => field.id !== "command" || listOf(field).querySelector("[data-press]") !== null;
   function enter(field) {
     const option = active(field);
@@ -228,18 +231,18 @@
       event.preventDefault();
       move(field, key);
     } else if (key === "Enter" && (opened || s.asking) && (field.value.trim() !== "" || stays(field))) {
-      // The answer to the last key may still be on its way: Enter waits for it.
+      // The response for the last key may still be pending. Then Enter waits for the response.
       event.preventDefault();
       if (s.asking && !(stays(field) && active(field))) { s.enter = true; } else { enter(field); }
     } else if (key === "Enter" && opened && active(field)) {
       event.preventDefault();
       choose(field, active(field));
     } else if (key === "Enter" && field.closest(".menu-fields")) {
-      // The form has several menus, and its first button may be that of another one.
+      // The form has several menus, so its first button may belong to another menu.
       event.preventDefault();
       field.closest(".menu-fields").querySelector('button[type="submit"]').click();
     } else if (key === "Escape" && !stays(field) && (opened || isSearch(field))) {
-      // The first one closes the list, the next one leaves the field of the search.
+      // The first Escape closes the list, and the next one removes the focus from the search field.
       event.preventDefault();
       event.stopPropagation();
       if (opened || s.asking) { close(field); } else { field.blur(); }
@@ -251,8 +254,8 @@
     }
   });
 
-  // A press on an option leaves the focus in the field. With Ctrl or the middle
-  // button a hit opens in a tab of its own, as a link does.
+  // A click on an option keeps the focus in the field. With Ctrl or the middle button, a result
+  // opens in a new tab, as a link does.
   const optionAt = (event) => event.target.closest('[role="listbox"] [role="option"]:not([aria-disabled])');
   document.addEventListener("mousedown", (e) => { if (e.target.closest('[role="listbox"]')) { e.preventDefault(); } });
   for (const kind of ["click", "auxclick"]) {

@@ -1,5 +1,5 @@
-// Entries of the address book: dialogs that are loaded, printing, forms in place
-// that are saved by leaving them, and lists that show a record beside them.
+// Entries of the address book: dialogs that are loaded, printing, forms that replace a value, and
+// lists with a record beside them.
 "use strict";
 
 (function () {
@@ -9,7 +9,7 @@
       dialog.showModal();
     }
   };
-  // A form that came in the place of a value takes the focus.
+  // focus moves the focus to the first field of a form that has replaced a value.
   function focus(form) {
     const field = form.querySelector("input:not([type=hidden]), select, textarea");
     if (form.contains(document.activeElement) || !field) { return; }
@@ -17,8 +17,8 @@
     if (field.setSelectionRange && field.type !== "date") { field.setSelectionRange(field.value.length, field.value.length); }
   }
   open(document);
-  // The focus stays where a person works: on the record that was opened from a list, and
-  // on the link that edits a value whose form has gone.
+  // After a swap, the focus moves to the title of the record that was opened from a list. If the
+  // form of a value has disappeared, the focus moves to the edit link of the value.
   let value = "";
   const work = (event) => { value = event.target.closest('[id^="fact-"]')?.id || ""; };
   document.addEventListener("submit", work);
@@ -46,7 +46,7 @@
     if (event.target.closest("[data-print]")) { print(); }
   });
 
-  // The record that a list shows as open is in sight, whatever opened it.
+  // reveal scrolls the row of the open record into view.
   let shown = "";
   function reveal() {
     const row = document.querySelector(".split .here"), path = row && row.querySelector("[data-row]").pathname;
@@ -56,32 +56,33 @@
   reveal();
   document.addEventListener("htmx:after:swap", reveal);
 
-  // Below this width a record stands alone, so its page is loaded as a whole.
+  // Below this width, a record is not shown beside its list. Then its page is loaded as a whole.
   const beside = matchMedia("(min-width: 68.75rem)");
   document.addEventListener("click", function (event) {
     if (!beside.matches && event.target.closest("[data-row]")) { event.stopPropagation(); }
   }, true);
 
-  // A filtered list announces its title, which has the number of its entries.
+  // After a change of the filters, screen readers announce the title of the list with its number of
+  // entries.
   document.addEventListener("htmx:after:swap", function (event) {
     const title = document.querySelector("main h1");
     if (event.detail.ctx.sourceElement.matches("form[data-filters]") && title) { window.kartei.speak(title.innerText.replace(/\s+/g, " ")); }
   });
 
-  // A filter that changes is applied at once.
+  // A changed filter is applied at once.
   document.addEventListener("change", function (event) {
     const form = event.target.closest("form[data-filters]");
     if (form && !event.target.matches('[type="search"]')) { form.requestSubmit(); }
   });
 
-  // The number of chosen records, and the box that chooses all of them.
+  // chosen returns the checkboxes of the rows.
   const chosen = () => [...document.querySelectorAll("tbody input.pick")];
-  let last = null; // the box that was chosen last
+  let last = null; // the checkbox that was clicked last
   function count() {
     const said = document.querySelector("[data-picked]"), all = document.querySelector("thead input.pick");
     if (!said) { return; }
     const boxes = chosen(), n = boxes.filter((box) => box.checked).length;
-    // The whole list is chosen as long as the whole page is.
+    // The whole list can be selected only while the whole page is selected.
     const whole = document.querySelector("[data-whole]");
     if (whole && n < boxes.length) { whole.checked = false; }
     said.textContent = whole && whole.checked ? whole.dataset.whole : n + " " + said.dataset.picked;
@@ -107,8 +108,7 @@
     if (event.target.closest("thead") || event.target.matches("[data-whole]:checked")) { for (const box of chosen()) { box.checked = event.target.checked; } }
     count();
   });
-  // With Shift all records from the last chosen one to this one are chosen, or none of
-  // them. A press with Shift selects no text.
+  // A click with Shift sets all checkboxes from the last one to this one. It must not select text.
   document.addEventListener("mousedown", (event) => { if (event.shiftKey && event.target.matches("tbody input.pick")) { event.preventDefault(); } });
   document.addEventListener("click", function (event) {
     const box = event.target.closest("tbody input.pick");
@@ -125,17 +125,17 @@
     dress();
   });
 
-  // Whoever acts keeps the focus if the answer takes away what had it: it goes to the same
-  // control, to the record that was chosen last, or to the title. A field that searches
-  // loses it only if a hit is opened.
-  const acting = new WeakMap(); // a request of htmx -> what had the focus
+  // If a response removes the focused element, the focus moves to the same control in the new
+  // content. If there is none, it moves to the checkbox that was clicked last, or to the title. A
+  // search field loses the focus only when a result is opened.
+  const acting = new WeakMap(); // htmx request -> the element that had the focus
   document.addEventListener("htmx:before:request", function (event) {
     const { ctx } = event.detail, at = document.activeElement, source = ctx.sourceElement;
     if (at !== document.body && source.contains && !source.matches('[role="combobox"]') && (source.contains(at) || at.contains(source) || source.form === at.form && at.form)) { acting.set(ctx, at); }
   });
   document.addEventListener("htmx:after:swap", function (event) {
     const at = acting.get(event.detail.ctx), now = document.activeElement;
-    if (!at || now !== document.body && now.checkVisibility()) { return; } // a hidden control loses it with the next frame
+    if (!at || now !== document.body && now.checkVisibility()) { return; } // a hidden control loses the focus only in the next frame
     const same = at.isConnected ? at : document.getElementById(at.id || "none"), title = document.querySelector("main h1");
     const to = [same, last, title].find((e) => e && e.isConnected && e.checkVisibility());
     if (!to) { return; }
@@ -143,7 +143,7 @@
     to.focus({ preventScroll: true });
   });
 
-  // Nobody leaves the page of a form by accident while something typed is not sent.
+  // The browser warns before a person leaves a form with unsent input.
   document.addEventListener("input", function (event) {
     const form = event.target.closest("form[data-save]");
     if (form) { form.dataset.started = ""; }
@@ -153,7 +153,7 @@
   document.addEventListener("click", (event) => { if (event.target.closest("form[data-save] .acts a")) { sent(event.target.closest("form")); } });
   window.addEventListener("beforeunload", (event) => { if (document.querySelector("form[data-started]")) { event.preventDefault(); } });
 
-  // Leaving a form of one field saves it, unless it is unchanged.
+  // A form with a single field is saved when the field loses the focus, unless nothing has changed.
   const typed = (form) => [...new FormData(form)].map(String).join("\n");
   document.addEventListener("focusin", function (event) {
     const form = event.target.closest("form[data-leaving]");

@@ -1,7 +1,6 @@
-// Faults while a page is used, handled the same way everywhere. A form stays as it is
-// until the server has taken it. It is sent again with the same token, so nothing
-// happens twice. Everything here needs htmx: without a script, the server answers
-// with pages instead.
+// Errors while a page is used, handled in the same way everywhere. A form stays as it is until the
+// server has accepted it. A retry sends the same token, so the change happens only once. All of
+// this needs htmx. Without scripts, the server responds with pages instead.
 "use strict";
 
 (function () {
@@ -10,9 +9,9 @@
   const faults = () => document.getElementById("faults");
   const isForm = (element) => element.matches && element.matches("form");
 
-  // --- Forms. htmx also sends forms without its attributes, because only a script
-  // can keep a page whose form was refused. The browser itself sends some: forms that
-  // sign in or out, and files.
+  // --- Forms. htmx also sends forms without htmx attributes, because only a script can keep the
+  // page when the form is refused. Some forms are still sent by the browser itself: those for
+  // signing in and out, and those with files.
   const native = '[hx-post], [data-native], [target], [enctype^="multipart"]';
   document.addEventListener("submit", function (event) {
     if (!("held" in event.target.dataset)) { return; }
@@ -20,10 +19,11 @@
     event.stopImmediatePropagation();
   }, true);
 
-  // whole is the answer as the content of the page.
+  // whole has the htmx options for a response that replaces the content of the page.
   const whole = { target: "#main", select: "#main", swap: "outerHTML", selectOOB: ".side:outerMorph:.side,#bell:outerMorph:#bell", whole: true };
-  // A page of another organization than the session's leads back there, and goes on.
-  let refused = null; // the request that was refused for that, a person's rather than the page's own
+  // If a page belongs to another organization than the session, a form in the message switches
+  // back. Then the refused request is sent again.
+  let refused = null; // the refused request, preferably one that a person has started
   document.addEventListener("submit", function (event) {
     const form = event.target;
     if (event.defaultPrevented || !form.matches(".faults form[data-home]")) { return; }
@@ -39,9 +39,9 @@
     htmx.ajax("POST", action, { source: form, event, ...(over ? { target: "#over-body", select: "#main > *", swap: "innerHTML" } : whole) });
   });
 
-  // visit shows the page of a record in the place of this one, faster than the browser
-  // loads it. The browser does it if a form would be lost, or if the page does not
-  // come: it asks, or says why.
+  // visit shows the page of a record without a full page load, which is faster. If a form with
+  // input would be lost, or if the request fails, the browser loads the page itself. It then asks
+  // the person, or shows the error.
   const here = () => location.pathname + location.search;
   window.kartei.visit = function (address) {
     const from = here(), waits = () => lost.some((l) => l.ctx.visit);
@@ -53,7 +53,7 @@
     }
   };
 
-  // A line above the page shows that the next page is on its way, if it takes longer.
+  // A line above the page shows that the next page is loading, if this takes longer than soon.
   const soon = 500; // milliseconds
   let coming;
   const isComing = (is) => page.toggleAttribute("data-coming", is);
@@ -71,7 +71,7 @@
   document.addEventListener("htmx:after:request", came);
   document.addEventListener("htmx:error", came);
 
-  // hold keeps a form from being sent. Its fields stay as they are.
+  // hold prevents that a form is sent. Its fields keep their values.
   const buttons = (form) => [...form.querySelectorAll('button:not([type="button"])')];
   function hold(form, fully) {
     form.dataset.held = "";
@@ -84,7 +84,7 @@
     for (const b of buttons(form)) { b.removeAttribute("aria-disabled"); }
   }
 
-  // --- Messages above the page, or within the dialog that asked, each at most once.
+  // --- Messages above the page, or within the open dialog. Each is shown at most once.
   function show(name, box = faults()) {
     const shown = box && box.querySelector(`[data-fault="${name}"]`);
     if (!box || shown) { return shown; }
@@ -97,7 +97,7 @@
     for (const old of document.querySelectorAll(`.faults [data-fault="${name}"]`)) { old.remove(); }
   }
 
-  // --- Waiting: a countdown holds the forms that it is about.
+  // --- Countdowns. While a countdown runs, its forms cannot be sent.
   const ends = new WeakMap();
   const left = (n) => n === 1 ? say("%s second", n) : n < 120 ? say("%s seconds", n) : say("%s minutes", Math.ceil(n / 60));
   function count() {
@@ -123,7 +123,7 @@
   setInterval(count, 200);
   count();
 
-  // --- Sending again. The sent body is kept, so that it is the same to the letter.
+  // --- Retries. The request body is stored, so that a retry sends exactly the same body.
   document.addEventListener("htmx:before:request", function (event) {
     const ctx = event.detail.ctx;
     ctx.asked = { target: ctx.target, select: ctx.select, swap: ctx.swap, push: ctx.push, replace: ctx.replace, selectOOB: ctx.selectOOB, whole: ctx.whole, visit: ctx.visit };
@@ -137,11 +137,11 @@
     return htmx.ajax(ctx.request.method, ctx.request.action, { source, event: ctx.sourceEvent, tries: ctx.tries, ...ctx.asked, ...fetched });
   }
 
-  // asks reports whether a person waits for the answer: after a press, and not while
-  // typing.
+  // asks reports whether a person waits for the response. This is the case after a click or a
+  // submit, but not while the person types.
   const asks = (ctx) => ["submit", "click"].includes(ctx.sourceEvent && ctx.sourceEvent.type);
 
-  // --- The dialog over the page: signing in again, and confirming the sign-in.
+  // --- The dialog over the page, for signing in again or confirming the sign-in.
   let over, waiting;
   function openOver(ctx) {
     if (!over || !over.isConnected) {
@@ -160,8 +160,8 @@
     return over.querySelector("#over-body");
   }
 
-  // signedIn goes on after a sign-in over the page. If somebody else has signed in,
-  // the page does not go on: the server says what happened to its form.
+  // signedIn continues after a sign-in in the dialog. If another person has signed in, the form is
+  // submitted by the browser, and the server says what happened to the form.
   function signedIn(me) {
     const ctx = waiting;
     waiting = refused = null;
@@ -182,7 +182,7 @@
   }
   window.kartei.signIn = () => ask("/signin?over=1");
 
-  // confirm asks the person to confirm the sign-in, and says whether that was done.
+  // confirm asks the person to confirm the sign-in. It returns a promise of whether this was done.
   window.kartei.confirm = () => new Promise(function (done) {
     const yes = () => done(true);
     document.addEventListener("kartei:signed-in", yes, { once: true });
@@ -193,7 +193,7 @@
     ask("/confirm");
   });
 
-  // --- Answers.
+  // --- Responses.
   document.addEventListener("htmx:after:request", function (event) {
     const ctx = event.detail.ctx, { status, headers, raw } = ctx.response, source = ctx.sourceElement;
     back(ctx);
@@ -210,7 +210,7 @@
         return;
       }
       ctx.target = openOver(ctx);
-      if (status === 401 && ctx.target.querySelector('[action^="/signin"]')) { // it asks already, and keeps what was typed
+      if (status === 401 && ctx.target.querySelector('[action^="/signin"]')) { // the dialog already asks, and keeps what was typed
         event.preventDefault();
         return;
       }
@@ -230,7 +230,7 @@
     if (!ctx.whole) { return; }
     if (!(headers.get("Content-Type") || "").startsWith("text/html")) {
       event.preventDefault();
-      sendItself(source, ctx.sourceEvent && ctx.sourceEvent.submitter); // a file: the same token, so it happens once
+      sendItself(source, ctx.sourceEvent && ctx.sourceEvent.submitter); // a file: the token is the same, so the change happens only once
     } else if (raw.redirected && otherFrame(ctx.text)) {
       event.preventDefault();
       location.assign(raw.url);
@@ -239,7 +239,7 @@
     }
   });
 
-  // sendItself lets the browser send a form, as the button that was pressed does.
+  // sendItself lets the browser submit a form, with the values of the clicked button.
   function sendItself(form, by) {
     const own = form.getAttribute("action"), field = document.createElement("input");
     field.type = "hidden";
@@ -254,7 +254,8 @@
     field.remove();
   }
 
-  // room is where a message stands: within the dialog that asked, if there is one.
+  // room returns the element for messages: in the dialog that contains the source, or else in the
+  // page.
   function room(source) {
     const dialog = source.closest("dialog[open]");
     if (!dialog) { return faults(); }
@@ -267,30 +268,30 @@
     return box;
   }
 
-  // otherFrame reports whether an answer is a page whose frame differs: another
-  // theme, language or person, or no frame at all.
+  // otherFrame reports whether the response is a page with another frame: another theme, language
+  // or person, or no frame at all.
   function otherFrame(text) {
     const tag = /<html[^>]*>/.exec(text), names = ["lang", "data-theme", "data-density", "data-keys", "data-root", "data-me"];
     const has = (name) => { const found = new RegExp(` ${name}(?:="([^"]*)")?[ >]`).exec(tag[0]); return found ? found[1] || "" : null; };
     return !tag || names.some((name) => has(name) !== page.getAttribute(name));
   }
 
-  // A second step back races with the reload of the first. If it comes after the answer
-  // and before this script, the page of the first step stands under the address of the
-  // second, and htmx has missed the event.
+  // If a person goes back twice, the second step races with the reload for the first. If the second
+  // step comes after the response and before this script, htmx has missed the event. The page of
+  // the first step is then shown at the address of the second, and must be reloaded.
   const loaded = performance.getEntriesByType("navigation")[0];
   if (loaded && loaded.type === "reload" && loaded.redirectCount === 0) {
     const asked = new URL(loaded.name);
     if (asked.pathname + asked.search !== location.pathname + location.search) { location.reload(); }
   }
 
-  // A new page begins at its top. Its title takes the focus, so a screen reader reads it.
+  // A new page starts at the top. Its title gets the focus, so that a screen reader reads it.
   document.addEventListener("htmx:after:swap", function (event) {
     const ctx = event.detail.ctx, main = document.getElementById("main");
     count();
     if (!navigator.onLine) { show("offline"); }
     if (!ctx.whole || ctx.hx && ctx.hx.retarget) { return; }
-    const another = ctx.request.method === "POST" && ctx.response.raw.ok; // an answer to a form, such as a secret
+    const another = ctx.request.method === "POST" && ctx.response.raw.ok; // the response to a form, such as a secret
     if (ctx.hx.pushurl || ctx.response.raw.redirected || another) { scrollTo(0, 0); }
     if (main.contains(document.activeElement)) { return; }
     const title = main.querySelector("h1") || main;
@@ -298,11 +299,11 @@
     title.focus({ preventScroll: true });
   });
 
-  // --- The connection. Without an answer of the server nobody knows whether a change was
+  // --- The connection. Without a response from the server, it is unknown whether a change was
   // stored.
   let lost = [];
   const pauses = [1, 2, 4, 8, 15, 30]; // seconds
-  const unsure = ["lost", "away", "unread", "offline"]; // messages while something is not answered
+  const unsure = ["lost", "away", "unread", "offline"]; // messages that are shown while a response is missing
   const isWrite = (ctx) => ctx.request.method === "POST";
   const formOf = (ctx) => isWrite(ctx) ? isForm(ctx.sourceElement) ? ctx.sourceElement : ctx.sourceElement.form : null;
   const waits = (ctx) => asks(ctx) || ctx.visit;
@@ -321,13 +322,13 @@
     for (const other of unsure) { if (other !== message) { hide(other); } }
     show(message, room(ctx.sourceElement));
   }
-  // keep makes the browser ask before the page is left.
+  // keep makes the browser warn before the person leaves the page.
   function keep(form) {
     if (form && form.matches("[data-save]")) { form.dataset.started = ""; }
   }
 
-  // An answer of somebody between is not shown. It is as if none had come, unless it
-  // would be the same again.
+  // A foreign response is not shown. It is treated like a lost connection, unless a retry would get
+  // the same response.
   document.addEventListener("htmx:before:response", function (event) {
     const ctx = event.detail.ctx, { status, headers } = ctx.response;
     if (window.kartei.isOurs(headers)) { return; }
@@ -350,7 +351,7 @@
       again(l.ctx);
     }
   }
-  // back ends the messages about a lost connection, since an answer came.
+  // back removes the messages about a lost connection after a response has arrived.
   function back(ctx) {
     if (!ctx.tries) { return; }
     const form = formOf(ctx);
@@ -371,6 +372,6 @@
     if (event.target.closest("[data-again]")) { resend(); }
     if (event.target.closest("[data-sign-in]")) { window.kartei.signIn(); }
     const link = event.target.closest(".over a[href]");
-    if (link) { link.target = "_blank"; } // the typed text stays
+    if (link) { link.target = "_blank"; } // the page with the typed text stays open
   });
 })();

@@ -1,5 +1,5 @@
-// A link with a secret has it as its fragment, which browsers do not send. It moves
-// into the form, and out of the address and the history.
+// A link with a secret has the secret in its fragment, which browsers do not send to the server.
+// This script moves the secret into the form and removes it from the address and the history.
 (() => {
   const field = document.querySelector("[data-fragment] input");
   if (field && location.hash.length > 1) {

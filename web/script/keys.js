@@ -1,13 +1,13 @@
-// Commands by key and in the palette. The page has the list of them: see
-// look/commands.go. Single keys work only if no field has the focus and no other key
-// is down. The person can switch them off (WCAG 2.1.4). A key presses a link or a
-// button of the page, so it does nothing that the page does not offer.
+// Keyboard shortcuts and the command palette. The page contains the list of commands: see
+// web/ui/commands.go. Shortcuts without modifier keys work only if no field has the focus. The person
+// can switch them off (WCAG 2.1.4). A shortcut clicks a link or a button of the page, so it can do
+// nothing that the page does not offer.
 "use strict";
 
 (function () {
   const { copy, say, toast } = window.kartei;
   const page = document.documentElement, singles = "keys" in page.dataset, mac = /Mac|iP/.test(navigator.platform);
-  const patience = 900; // ms between the two keys of a chord
+  const patience = 900; // ms between the two keys of a sequence
   const palette = document.getElementById("palette"), sheet = document.getElementById("help");
   const shortcuts = palette ? JSON.parse(palette.dataset.shortcuts) : {};
   const byKeys = {}, beginnings = new Set();
@@ -21,8 +21,8 @@
   const lineOf = (id) => commands && commands.querySelector(`[data-press="${id}"]`);
   const seen = (element) => element.checkVisibility();
 
-  // own is the control that the page has for a key: of the row that has the focus, or
-  // of the page itself. A key never acts on a row that nobody chose.
+  // own returns the control with this key: in the row with the focus, or else outside the rows. A
+  // key never acts on a row without the focus.
   function own(key) {
     const row = (palette && palette.open ? before : document.activeElement).closest("tr, li"), named = `[data-key="${CSS.escape(key)}"]`;
     const inRow = row && row.querySelector(key === "x" ? named + ", input.pick" : named);
@@ -30,7 +30,7 @@
   }
 
   const rows = () => [...document.querySelectorAll("main [data-row]")].filter(seen);
-  // step returns the next row: in a list the row to focus, beside a record the next
+  // step returns the next row. In a list, this is the row to focus. Beside a record, it is the next
   // record of the list.
   function step(by) {
     const all = [...document.querySelectorAll("main [data-row]")], here = all.findIndex((row) => row.closest(".here"));
@@ -40,7 +40,7 @@
   }
   const go = (row) => (row.closest("tr, li").parentNode.querySelector(".here") ? row.click() : row.focus());
 
-  // The element of this page that stands for a command, if there is one.
+  // targets maps a command to the element of this page on which it acts.
   const targets = {
     find: () => document.getElementById("find"),
     quick: () => document.getElementById("f-line"),
@@ -60,7 +60,7 @@
   };
   const target = (id) => (id in targets ? targets[id]() : shortcuts[id] && own(shortcuts[id].keys[0]));
 
-  // The way a command acts on its element. The others press it.
+  // acts maps a command to what it does with its element. All other commands click the element.
   const acts = {
     find(field) {
       field.focus();
@@ -83,7 +83,7 @@
     light: paint,
   };
 
-  // paint chooses the colours, and comes back to this page.
+  // paint stores a colour theme and returns to this page.
   function paint(button) {
     button.form.elements.back.value = (location.pathname + location.search).slice(page.dataset.root.length) || "/";
     button.form.requestSubmit(button);
@@ -92,7 +92,7 @@
   function run(id) {
     const line = lineOf(id), href = line ? line.dataset.href : shortcuts[id] && shortcuts[id].href;
     if (href) {
-      // On a record, the link beside its section knows what the new one is about.
+      // On the page of a record, a link in a section has the reference to the record in its query.
       const about = document.querySelector(`main .section-head a[href^="${CSS.escape(href)}?"]`);
       if (about) { about.click(); } else { location.assign(href); }
       return true;
@@ -105,8 +105,8 @@
   }
   window.kartei.press = run;
 
-  // Screen readers say a key with what it presses. They have no word for two keys one
-  // after the other, so those stand in the help only.
+  // announce lets screen readers say the shortcut of a control. aria-keyshortcuts cannot express a
+  // sequence of two keys, so sequences are only in the help.
   function announce() {
     for (const [id, { keys: [keys] }] of Object.entries(shortcuts)) {
       const on = !keys.includes(" ") && !["next", "previous"].includes(id) && (singles || keys.includes("+")) && target(id);
@@ -117,8 +117,8 @@
     }
   }
 
-  // The palette has the commands that this page has. While a person types, it shows
-  // the commands with all words; the server adds records.
+  // narrow hides commands that this page does not have. While a person types, it also hides
+  // commands that do not contain all typed words. The server adds records.
   const folded = (text) => text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "").replace(/ß/g, "ss");
   function narrow() {
     const field = document.getElementById("command"), words = folded(field.value).split(/\s+/).filter(Boolean);
@@ -132,8 +132,8 @@
     arrange();
     window.kartei.point(field, best);
   }
-  // Hits stand before the commands that lead elsewhere. The offer to create what was not
-  // found stands behind the commands that were.
+  // arrange places the search results after the first group of commands. If there are only offers,
+  // such as a new record, they come after all commands.
   function arrange() {
     const hits = document.getElementById("command-hits"), field = document.getElementById("command");
     const some = [...commands.querySelectorAll("[data-press]")].some((line) => !line.hidden);
@@ -141,9 +141,9 @@
     const next = last ? null : commands.querySelectorAll("[role=group]:has([data-press])")[1] || null;
     if (hits.nextElementSibling !== next) { commands.insertBefore(hits, next); }
   }
-  let before = document.body; // what had the focus before the palette
-  // Somebody may press the key before htmx is ready: the list is asked for again until
-  // that is sent.
+  let before = document.body; // the element that had the focus before the palette opened
+  // load requests the list of commands. A person may press the key before htmx is ready, so load
+  // repeats the event until htmx has sent the request.
   let sent = false;
   function load() {
     if (sent || !palette.open) { return; }
@@ -164,7 +164,7 @@
   function openSheet() {
     sheet.showModal();
     const content = document.getElementById("help-sheet");
-    if (!content.childElementCount) { content.dispatchEvent(new CustomEvent("kartei:ask")); } // again after a lost connection
+    if (!content.childElementCount) { content.dispatchEvent(new CustomEvent("kartei:ask")); } // repeated after a lost connection
   }
 
   let first = "", timer = 0;
@@ -181,7 +181,8 @@
     return chord !== "";
   }
 
-  // A field of a dialog that has just closed does not count.
+  // inField reports whether a key was pressed in a visible text field. A field in a dialog that has
+  // just closed does not count.
   const inField = function (event) {
     const field = event.target.closest('input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]');
     return field && seen(field);
@@ -203,7 +204,7 @@
     } else if (control && !event.altKey && event.key === "Enter" && form && form.method === "post" && !isErasure(form)) {
       form.requestSubmit((event.shiftKey && form.querySelector('button[name="next"]')) || undefined);
       taken = true;
-    } else if (event.key === "Escape" && palette && palette.open) { // a browser would only empty the field
+    } else if (event.key === "Escape" && palette && palette.open) { // by default, the browser would only clear the field
       palette.close();
       taken = true;
     } else if (event.key === "Escape" && !modified && !covered()) {
@@ -224,7 +225,7 @@
     announce();
     document.addEventListener("htmx:after:swap", announce);
     document.addEventListener("htmx:config:request", ({ detail }) => { sent = sent || detail.ctx.sourceElement === commands; });
-    // Of another page other commands are to be had. Hits leave the choice where it is.
+    // Another page has other commands. New search results do not change the selected command.
     document.addEventListener("htmx:after:swap", function ({ detail }) {
       const { target } = detail.ctx;
       if (palette.open) { (target.id === "command-hits" ? arrange : narrow)(); }

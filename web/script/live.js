@@ -1,7 +1,8 @@
-// Pages that follow what others change. One tab of the browser has the stream: Web
-// Locks elect it, and it tells the others. The stream names families only. So a page
-// that shows one of them asks for its own content, and changes only what differs.
-// A form that is open is never replaced: a line above it says who changed what.
+// Pages that refresh when other people change records. One tab of the browser has the stream of
+// events. Web Locks select this tab, and it forwards the events to the other tabs. An event
+// contains only the names of families. If a page shows one of them, it loads its own content and
+// replaces only what differs. An open form is never replaced: a note above the form says who
+// changed what.
 "use strict";
 
 (function () {
@@ -29,11 +30,11 @@
     });
     source.addEventListener("message", (event) => tell(event.data));
     source.addEventListener("error", function () {
-      if (source.readyState !== EventSource.CLOSED) { // the browser itself comes again
+      if (source.readyState !== EventSource.CLOSED) { // the browser reconnects by itself
         gap = true;
         return;
       }
-      if (!gap) { tell(everything); } // a page that is refused says why
+      if (!gap) { tell(everything); } // if the session has ended, the refreshed page says why
       gap = true;
       retry = setTimeout(connect, pause * (1 + Math.random()));
       pause = Math.min(2 * pause, slowest);
@@ -41,7 +42,7 @@
   }
   navigator.locks.request(name, { ifAvailable: true }, function (lock) {
     if (lock) { return lead(); }
-    navigator.locks.request(name, function () { // the former leader and its stream are gone
+    navigator.locks.request(name, function () { // the tab that had the stream is closed
       gap = true;
       return lead();
     });
@@ -67,13 +68,13 @@
     if (!timer) { timer = setTimeout(look, wait); }
   }
   document.addEventListener("visibilitychange", () => { if (due) { plan(0); } });
-  // A file that is being checked and read goes on without a change of a record.
+  // The processing of an upload changes no record, so the page polls.
   setInterval(() => { if (main().querySelector("[data-underway]")) { heard(everything); } }, underway);
 
   function look() {
     timer = 0;
     if (!due || document.hidden || document.querySelector(".faults [data-home]")) { return; }
-    if (!main().dataset.live) { // an answer to a form has taken the place of what was to be shown anew
+    if (!main().dataset.live) { // the response to a form has replaced the content that was due for a refresh
       due = false;
       return;
     }
@@ -88,7 +89,7 @@
     }
   }
 
-  // busy reports whether a person is just about to do something: nothing may move.
+  // busy reports whether a person is using the page, so that nothing may move.
   function busy() {
     const field = "input, textarea, select", within = main(), chosen = getSelection();
     return document.querySelector("dialog[open], #main :popover-open, #main .htmx-request, #main [data-held]") ||
@@ -112,11 +113,11 @@
   document.addEventListener("htmx:before:response", function (event) {
     const ctx = event.detail.ctx, status = ctx.response.status;
     if (!ctx.live) { return; }
-    if (status === 429 || status >= 500 || !window.kartei.isOurs(ctx.response.headers)) { // nobody asked for it: it comes later
+    if (status === 429 || status >= 500 || !window.kartei.isOurs(ctx.response.headers)) { // no person waits for it, so it is repeated later
       event.preventDefault();
       due = true;
       plan(1000 * (ctx.response.headers.get("Retry-After") || 30));
-    } else if (ctx.live !== location.pathname + location.search || !ctx.news && (busy() || !main().dataset.live)) { // the person went on meanwhile
+    } else if (ctx.live !== location.pathname + location.search || !ctx.news && (busy() || !main().dataset.live)) { // the person has meanwhile opened another page or started to use this one
       event.preventDefault();
       due = true;
       plan(apart);
@@ -126,7 +127,7 @@
     }
   });
 
-  // --- Differences are marked for a moment.
+  // --- Changed elements are marked for a moment.
   const words = (element) => {
     const copy = element.cloneNode(true);
     for (const t of copy.querySelectorAll("time")) { t.textContent = t.dateTime; }
@@ -153,7 +154,7 @@
     document.dispatchEvent(new CustomEvent("kartei:refreshed"));
   });
 
-  // --- News for a person who has a form open.
+  // --- Notes for a person with an open form.
   function news(form) {
     const id = /(con|cmp|tsk|doc)_[^/?]+/.exec(form.getAttribute("action")), revision = form.querySelector('[name="revision"]');
     if (!id || !revision) { return; }

@@ -1,8 +1,8 @@
-// Notes say what a change did, and offer to undo it. They arrive in the content of a
-// page, so they work without a script too. This script moves them to the corner. They
-// leave after 10 s, but not while the pointer or the focus is in one. The tab keeps a
-// log of them, which the page of the bell shows. The log outlives the page, so it
-// names no contents: data-log has the text that it keeps.
+// Notes say what a change did, and offer to undo it. They are part of the page's content, so they
+// also work without scripts. This script moves them to the corner. They disappear after 10 s, but
+// not while they contain the pointer or the focus. The tab keeps a log of notes, which the page of
+// notifications shows. The log is kept after the page, so it must not contain data from records:
+// data-log has the text for the log.
 "use strict";
 
 (function () {
@@ -33,7 +33,7 @@
     list();
   }
 
-  // list fills the page of the bell.
+  // list shows the log on the page of notifications.
   function list() {
     const section = document.querySelector("[data-notes]"), all = read();
     if (!section || all.length === 0) { return; }

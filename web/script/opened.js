@@ -1,6 +1,6 @@
-// An opened record is noted in the person's own list of recent ones. A GET changes
-// nothing, so this script sends a form. It does so only for a visible page: a browser
-// may prepare a page, or keep it in the background.
+// This script stores that a person has opened a record, for the person's list of recent records. A
+// GET request must change nothing, so the script sends a POST. It does so only for a visible page:
+// a browser may prerender a page, or keep it in the background.
 "use strict";
 
 (function () {
@@ -11,7 +11,7 @@
     last = shown.dataset.opened;
     fetch((document.documentElement.dataset.root || "") + "/opened", {
       method: "POST", keepalive: true, body: new URLSearchParams({ "form-token": shown.dataset.token, id: last }),
-    }).catch(() => {}); // a list without this record is no fault that a person needs to know
+    }).catch(() => {}); // an error does not matter to the person
   }
   note();
   for (const kind of ["visibilitychange", "htmx:after:swap"]) { document.addEventListener(kind, note); }

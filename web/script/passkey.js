@@ -1,12 +1,12 @@
-// Passkeys. A button gets the options from the server, asks the browser for a
-// passkey, and sends the form around it with the answer. The field for the address
-// offers passkeys too, if the browser can (conditional mediation).
+// Passkeys. A button fetches the options from the server, asks the browser for a passkey, and
+// submits the form with the response. The field for the email address also offers passkeys, if the
+// browser supports this (conditional mediation).
 "use strict";
 
 (function () {
   const { say, toast, isOurs } = window.kartei;
   const able = window.PublicKeyCredential && PublicKeyCredential.parseRequestOptionsFromJSON;
-  const renew = 9 * 60 * 1000; // a question is good for ten minutes
+  const renew = 9 * 60 * 1000; // a challenge is valid for ten minutes
   let listening = null;
 
   async function options(button, form) {
@@ -24,7 +24,7 @@
   function fill(form, ticket, credential) {
     form.elements["passkey-ticket"].value = ticket;
     form.elements["passkey-response"].value = JSON.stringify(credential.toJSON());
-    form.noValidate = true; // a password beside it may stay empty
+    form.noValidate = true; // a password field in the form may be empty
     form.requestSubmit();
   }
 
@@ -59,7 +59,8 @@
     use(button).catch((error) => toast(explain(error))).finally(() => { button.disabled = false; });
   });
 
-  // The list of the address field: it asks for nothing until the person chooses.
+  // listen offers passkeys in the list of the address field. Nothing is shown until the person uses
+  // the field.
   async function listen() {
     const field = document.querySelector('input[autocomplete~="webauthn"]'), button = document.querySelector('form[action="/signin/passkey"] [data-passkey]');
     if (!field || !button || !able || !PublicKeyCredential.isConditionalMediationAvailable || !(await PublicKeyCredential.isConditionalMediationAvailable())) { return; }

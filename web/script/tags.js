@@ -1,4 +1,4 @@
-// Tags: a typed or chosen text becomes a box before the field.
+// Tags: a typed or chosen text becomes a checkbox before the field.
 "use strict";
 
 (function () {
@@ -35,14 +35,14 @@
     }
   });
 
-  // While a new entry is typed, entries that may be the same are shown beside it.
+  // While a person types a new entry, possible duplicates are loaded beside the form.
   const rest = 300; // ms after the last key
   let timer = 0;
   document.addEventListener("input", function (event) {
     if (!event.target.closest("form[data-similar]") || !event.target.matches('[name="firstName"], [name="lastName"], [name="name"], [name="email"], [name="mobile"], [name="phone"]')) { return; }
     clearTimeout(timer);
     timer = setTimeout(function () {
-      const box = document.getElementById("similar"); // the form may have been sent meanwhile
+      const box = document.getElementById("similar"); // the form may have been sent meanwhile, and the box removed
       if (box) { box.dispatchEvent(new CustomEvent("kartei:ask")); }
     }, rest);
   });

@@ -1,9 +1,9 @@
-// The list of tasks. Once a task is completed, the focus is on the one that takes its
-// place. Once the quick line has made a task, it is empty, and keeps the focus.
+// The list of tasks. When a task is completed, the focus moves to the next task. When a task was
+// created from the line above the list, the line is cleared and keeps the focus.
 "use strict";
 
-// A due date is typed in words, or chosen from the calendar of the browser, which
-// writes it into the same field.
+// A due date is typed in words, or chosen from the browser's date picker, which writes into the
+// same field.
 (function () {
   const german = document.documentElement.lang === "de";
   document.addEventListener("click", function (event) {
@@ -36,16 +36,16 @@
   });
   document.addEventListener("htmx:after:swap", function (event) {
     const source = event.detail.ctx.sourceElement;
-    if (!source || !source.closest || event.detail.ctx.hx?.retarget) { return; } // a message leaves everything
-    if (source.closest(".toast")) { source.closest(".toast").remove(); } // taken back
-    if (at >= 0 && (source === round || !round.isConnected)) { // htmx names the target instead of a source that is gone
+    if (!source || !source.closest || event.detail.ctx.hx?.retarget) { return; } // an error message leaves everything as it is
+    if (source.closest(".toast")) { source.closest(".toast").remove(); } // the change was undone
+    if (at >= 0 && (source === round || !round.isConnected)) { // if the source was removed, htmx reports the target instead
       const all = rows();
       (all[Math.min(at, all.length - 1)] || document.getElementById("main")).focus();
       at = -1;
     }
     const line = document.getElementById("f-line");
     if (source.matches("[data-quick]") && line) {
-      line.value = line.defaultValue; // empty, or what was refused
+      line.value = line.defaultValue; // empty, or the refused text
       line.focus();
     }
   });

@@ -1,6 +1,6 @@
-// Files are sent from the page: dropped on it, chosen, or by the key u. Three go at
-// once. A lost connection is tried again, and nothing is made twice: each file has a
-// number of its own in the token of the page.
+// Uploads. Files are dropped on the page, or chosen by a button or the key u. Three are sent at the
+// same time. After a lost connection, an upload is tried again. No document is created twice: each
+// file has its own number, which is part of its idempotency keys.
 "use strict";
 
 (function () {
@@ -109,8 +109,8 @@
     i.says.replaceChildren(...(text ? [make("span", "", text)] : []), ...more);
   }
 
-  // Broken is a lost connection or a busy instance: another try helps. text is what the
-  // server says about itself.
+  // Broken is an error after which a retry may help: a lost connection or a busy instance. wait is
+  // in seconds. text is the server's own message, if there is one.
   class Broken extends Error { constructor(wait, text) { super("broken"); this.wait = wait; this.text = text; } }
   class Refused extends Error {}
   class SignIn extends Error {}
@@ -121,7 +121,7 @@
     if (status >= 400) { throw new Refused(text.startsWith("<") ? say("The file was not accepted.") : text); }
     return text;
   }
-  // stopped judges an answer of somebody between, or none, of status 0.
+  // stopped throws the error for a foreign response, or for a missing response with status 0.
   function stopped(status) {
     if (status === 413) { throw new Refused(say("The file is larger than the proxy before Kartei lets through.")); }
     const text = say("Kartei cannot be reached at the moment.");
@@ -149,8 +149,8 @@
     });
   }
 
-  // run sends a file. A repeated step has no effect, since each step has the
-  // idempotency key of the file.
+  // run uploads a file and creates the document. Repeating a step has no effect, since each step
+  // has an idempotency key.
   async function run(i) {
     i.state = "sending";
     tell(i, "");
@@ -208,7 +208,7 @@
   }
   window.addEventListener("focus", again);
 
-  // watch shows the operation in the words of the server until it ends.
+  // watch shows the progress of the operation, as text from the server, until the operation ends.
   async function watch(i) {
     for (const pause of function* () { yield* [.3, .7, 1, 2, 3]; while (true) { yield 5; } }()) {
       await sleep(pause);
@@ -223,7 +223,7 @@
       return;
     }
   }
-  // refresh shows the new documents in a list that is open, unless somebody types.
+  // refresh reloads the list of documents to show the new ones, unless a person is typing.
   function refresh() {
     const config = target();
     if (config && "refresh" in config.dataset && !document.querySelector("main form:focus-within, main form.inline")) {
@@ -231,7 +231,7 @@
     }
   }
 
-  // The ways in.
+  // --- The ways to add files.
   function aboutOf(config) {
     const fields = {};
     for (const name of ["contactId", "companyId", "taskId"]) {

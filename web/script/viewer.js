@@ -1,11 +1,12 @@
-// The pages of a document below each other, each loaded when it comes near. The
-// server draws one page with its hits; the others have their room from the start,
-// so nothing moves. n and p go from hit to hit.
+// The viewer shows the pages of a document one below the other. Each page is loaded when it comes
+// close to the visible area. The server renders one page with its matches. The other pages have
+// placeholders of the same size from the start, so nothing moves. The keys n and p go from match to
+// match.
 "use strict";
 
 (function () {
   const { say, toast } = window.kartei;
-  const most = 2000; // pages that get their room; the rest is a link away
+  const most = 2000; // maximum number of pages with placeholders; in longer documents, links lead to the other pages
   const svg = "http://www.w3.org/2000/svg";
 
   function room(box, n) {
@@ -21,8 +22,8 @@
     return sheet;
   }
 
-  // centre scrolls a place into the middle of what is in sight of its box. The page
-  // around the box stays: a document opens with its name in sight.
+  // centre scrolls an element into the middle of the visible part of its box. The page around the
+  // box does not scroll, so that the name of the document stays visible.
   function centre(box, place) {
     const from = place.getBoundingClientRect(), to = box.getBoundingClientRect();
     const seen = Math.min(to.bottom, innerHeight) - to.top, height = seen > 100 ? seen : to.height;
@@ -37,8 +38,7 @@
     let at = Number(box.dataset.page), hit = Number(box.dataset.hit);
     const sheetOf = (n) => box.querySelector(`[data-page="${n}"]`);
 
-    // watch loads the picture of a page again if it fails, since the server may be
-    // busy.
+    // watch loads the image of a page again if this fails, since the server may be busy.
     function watch(sheet) {
       const img = sheet.querySelector("img");
       let tries = 0;
@@ -50,8 +50,8 @@
         setTimeout(() => { const from = img.src; img.srcset = ""; img.src = ""; img.src = from; }, Math.min(2000 * tries, 10000));
       });
     }
-    // load loads a page that is not there yet. Callers that ask for the same page
-    // share one request.
+    // load loads a page that still has a placeholder. Parallel calls for the same page share one
+    // request.
     const asked = new Map();
     function load(n) {
       if (!sheetOf(n) || !sheetOf(n).matches(".waiting")) { return Promise.resolve(); }
@@ -90,11 +90,12 @@
       if (here.dataset.again) { here.classList.add("waiting"); setTimeout(() => load(at), 1000 * Number(here.dataset.again)); }
     }
 
-    // leaf scrolls a page to the top of the box, without moving the page around it.
+    // leaf scrolls the top of a page to the top of the box. The page around the box does not
+    // scroll.
     function leaf(sheet) { box.scrollTop += sheet.getBoundingClientRect().top - box.getBoundingClientRect().top - 12; }
 
-    // show scrolls a place into the middle. Who steps to a hit looks at the box, which on a
-    // telephone may lie below the window.
+    // show scrolls a match into the middle of the box. It also scrolls the box into view, since the
+    // box may be outside the window on a phone.
     function show(place) {
       box.scrollIntoView({ block: "nearest" });
       centre(box, place);
@@ -109,14 +110,14 @@
       if (counter) { counter.textContent = (before + hit).toLocaleString(document.documentElement.lang); }
       return true;
     }
-    // Whoever searched the document looks at its pages, unless the browser gives the
-    // focus to something else in the first frame (autofocus). The focus moves no page.
+    // After a search in the document, the box gets the focus, unless the browser has focused
+    // another element in the first frame (autofocus). This does not scroll the page.
     if (box.dataset.found) { requestAnimationFrame(() => { if (document.activeElement === document.body) { box.focus({ preventScroll: true }); } }); }
-    // The scroll to the hit waits for the next frame. Chromium counts a scroll in the
-    // frame that inserts the other pages as a layout shift.
+    // The scroll to the match waits for the next frame. Chromium counts a scroll in the frame that
+    // inserts the other pages as a layout shift.
     if (hit) { requestAnimationFrame(() => requestAnimationFrame(() => mark())); }
 
-    // step goes to the next hit, or to the one before; after the last comes the first.
+    // step goes to the next match, or to the previous one. The first match follows the last.
     async function step(by) {
       const index = found.findIndex(([n]) => n === current.page);
       let [page, hits] = found[index] || [0, 0], next = current.hit + by;
@@ -135,7 +136,7 @@
       mark(show);
     }
     let current = { page: at, hit }, turn = Promise.resolve();
-    // A page that was busy comes later: its hit is marked then.
+    // If a page was busy, its match is marked when the page arrives.
     document.addEventListener("htmx:after:swap", () => { if (hit && box.isConnected && !box.querySelector(".now")) { mark(); } });
     bar.addEventListener("click", function (event) {
       const link = event.target.closest("[data-step], [data-leaf]");
@@ -149,8 +150,8 @@
         if (to) { leaf(to); }
       }
     });
-    // A print has all pages, so they are loaded first, one after the other. A page that
-    // is busy is asked for again.
+    // printAll loads all pages in sequence and then prints. If a page is busy, it is requested
+    // again.
     const paper = bar.querySelector("[data-print-sheets]");
     async function printAll() {
       paper.disabled = true;
@@ -170,7 +171,7 @@
     box.setAttribute("aria-label", say("Pages, scroll with the arrow keys"));
   }
 
-  // openText shows the hit of a text, unless the address leads to one.
+  // openText scrolls to the match in a text, unless the address has a fragment.
   function openText(box) {
     const place = box.querySelector("mark.now");
     if (box.dataset.open || !place || location.hash) { return; }

@@ -8,8 +8,8 @@ import (
 	"kartei/web/ui"
 )
 
-// showChoices answers a field that finds while one types, with the records of a
-// family or with people.
+// showChoices serves the options of a combobox: the records of a family, or the people, that match
+// the typed text.
 func showChoices(v *shell.Request) shell.View {
 	text, create := strings.TrimSpace(v.URL.Query().Get("q")), ""
 	s, err := records.Seek(v, v.PathValue("of"), text)

@@ -1,4 +1,4 @@
-// Package search owns the page of hits, and what is shown while somebody types.
+// Package search owns the page of search results, and the suggestions while a person types.
 package search
 
 import (
@@ -9,7 +9,7 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages has the pages of this package.
 var Pages = []shell.Page{
 	shell.Inside("GET", "/search", op.List{lookup.Find, lookup.Recent}, showSearch),
 	shell.Inside("GET", "/search/text/{id}", op.List{document.GetText}, showWords),

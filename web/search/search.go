@@ -20,29 +20,29 @@ import (
 	"kartei/web/ui"
 )
 
-// The hits of a family: below the field, on the page of all families, and on the
-// page of one.
+// These are the maximum numbers of results in a family: below the search field, on the page of all
+// families, and on the page of one family.
 const (
 	hitsBelow = 5
 	hitsOfAll = 8
 	hitsOfOne = 50
 )
 
-// searchPage is the content of the page of a search.
+// searchPage is the data of the page of search results.
 type searchPage struct {
-	// q is the text in the field.
+	// q is the text in the search field.
 	q string
 	lookup.FindOutput
-	// in is the family whose tab is open, or nil.
+	// in is the family of the selected tab, or nil for all families.
 	in *records.Family
-	// counts has the groups of all families, with their counts.
+	// counts has the groups of all families, with the numbers of results.
 	counts []lookup.Group
-	// forgets says that the person does not want a list of what they opened.
+	// forgets says that the person has switched off the list of recently opened records.
 	forgets bool
 }
 
-// showSearch serves the hits of all families. An empty field shows what the person
-// opened lately.
+// showSearch serves the search results of all families. For an empty text it shows recently opened
+// records.
 func showSearch(v *shell.Request) shell.View {
 	q := strings.TrimSpace(v.URL.Query().Get("q"))
 	switch {
@@ -57,7 +57,7 @@ func showSearch(v *shell.Request) shell.View {
 	}
 	p, err := findAll(v, q, records.FamilyOf(v.URL.Query().Get("in")))
 	switch {
-	case fault.Is(err, fault.ValidationFailed): // a text that is too long names nothing
+	case fault.Is(err, fault.ValidationFailed): // a text that is too long has no results
 		p = searchPage{q: q}
 	case err != nil:
 		return v.Failed(err)
@@ -67,7 +67,8 @@ func showSearch(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Search: %s", q), "", searchView(v, p))
 }
 
-// findAll finds a text in all families, and more of it in the one whose tab is open.
+// findAll searches all families for a text. For the family of the selected tab it returns more
+// results.
 func findAll(v *shell.Request, q string, in *records.Family) (searchPage, error) {
 	p := searchPage{q: q}
 	find := func(q string, limit int, counts bool) (lookup.FindOutput, error) {
@@ -80,7 +81,7 @@ func findAll(v *shell.Request, q string, in *records.Family) (searchPage, error)
 	p.FindOutput, p.counts, p.in = all, all.Groups, records.FamilyOf(all.Family)
 	if p.in == nil {
 		p.in = in
-	} else if p.counts, err = countsOf(v, all, find); err != nil { // the text itself names a family
+	} else if p.counts, err = countsOf(v, all, find); err != nil { // the text itself selects a family by its prefix
 		return p, err
 	}
 	if p.in != nil && all.Thing == nil {
@@ -89,17 +90,16 @@ func findAll(v *shell.Request, q string, in *records.Family) (searchPage, error)
 	return p, err
 }
 
-// countsOf returns the groups of all families for a search whose text names one of
-// them.
+// countsOf returns the groups of all families if the text of the search selects one family.
 func countsOf(v *shell.Request, f lookup.FindOutput, find func(string, int, bool) (lookup.FindOutput, error)) ([]lookup.Group, error) {
 	wide, err := find(f.Q, 1, true)
 	return wide.Groups, err
 }
 
-// paletteList is the list of hits in the palette.
+// paletteList is the element id of the list of results in the command palette.
 const paletteList = "command-hits"
 
-// suggest serves the lines below the field or in the palette.
+// suggest serves the suggestions below the search field or in the command palette.
 func suggest(v *shell.Request, q string, inPalette bool) shell.View {
 	list, limit := "find-list", 8
 	if inPalette {
@@ -119,7 +119,7 @@ func suggest(v *shell.Request, q string, inPalette bool) shell.View {
 	return shell.HTML{Body: suggestions(v, list, q, f)}
 }
 
-// findRecent returns what the person opened lately, as hits without a search.
+// findRecent returns the records that the person opened recently, in the form of search results.
 func findRecent(v *shell.Request, limit int) (lookup.FindOutput, error) {
 	if !v.Session.Remembers() {
 		return lookup.FindOutput{}, nil
@@ -131,8 +131,8 @@ func findRecent(v *shell.Request, limit int) (lookup.FindOutput, error) {
 	return lookup.FindOutput{Groups: []lookup.Group{{Hits: r.Data}}}, nil
 }
 
-// noteOpened serves the script of a page that shows a record: it notes that the
-// person has opened it. See docs/decisions/0044.
+// noteOpened stores that the person has opened a record. The script of the record's page calls it.
+// See docs/decisions/0044.
 func noteOpened(v *shell.Request) shell.View {
 	if !v.Session.Remembers() {
 		return shell.Status(204)
@@ -143,15 +143,16 @@ func noteOpened(v *shell.Request) shell.View {
 	return shell.Status(204)
 }
 
-// optionGroup is a heading with choices below the field. first is the number of
-// choices above it.
+// optionGroup is a heading with choices below the search field. first is the number of choices
+// before this group.
 type optionGroup struct {
 	heading string
 	first   int
 	choices []ui.Choice
 }
 
-// optionsOf are the hits below the field, by family. Enter opens the best one.
+// optionsOf returns the search results as choices, grouped by family. The Enter key opens the best
+// one.
 func optionsOf(v *shell.Request, q string, f lookup.FindOutput) []optionGroup {
 	var groups []optionGroup
 	n := 0
@@ -176,7 +177,7 @@ func optionsOf(v *shell.Request, q string, f lookup.FindOutput) []optionGroup {
 	return groups
 }
 
-// extras are the choices below the hits: all of them, or a new record.
+// extras returns the choices after the search results: a link to all results, or a new record.
 func extras(v *shell.Request, q string, f lookup.FindOutput) []ui.Choice {
 	var list []ui.Choice
 	if slices.ContainsFunc(f.Groups, func(g lookup.Group) bool { return g.More }) {
@@ -188,15 +189,15 @@ func extras(v *shell.Request, q string, f lookup.FindOutput) []ui.Choice {
 	return list
 }
 
-// excerptBefore and excerptAfter are the maximum numbers of bytes that an
-// excerpt shows before and after its first mark.
+// excerptBefore and excerptAfter are the maximum numbers of bytes that an excerpt shows before and
+// after its first mark.
 const (
 	excerptBefore = 60
 	excerptAfter  = 160
 )
 
-// showWords serves the sentence of a document that was found by its text. Reading a
-// document takes a moment, so the page of hits does not wait for it.
+// showWords serves an excerpt of a document with the matching words. Reading the text of a document
+// takes a moment, so the page of results loads each excerpt separately.
 func showWords(v *shell.Request) shell.View {
 	t, err := shell.Ask(v, document.GetText, document.TextInput{ID: v.PathValue("id"), Query: v.URL.Query().Get("q")})
 	if err != nil {
@@ -205,8 +206,8 @@ func showWords(v *shell.Request) shell.View {
 	return shell.HTML{Body: wordsView(v, excerptOf(t))}
 }
 
-// excerptOf cuts a text to the surroundings of its first mark, at spaces. It is empty
-// without a mark.
+// excerptOf cuts a text to the surroundings of its first mark, at white space. It returns an empty
+// text if there is no mark.
 func excerptOf(e document.DocumentText) document.DocumentText {
 	if len(e.Marks) == 0 {
 		return document.DocumentText{}
@@ -235,16 +236,16 @@ func excerptOf(e document.DocumentText) document.DocumentText {
 	return out
 }
 
-// showAny leads from any id to its page.
+// showAny redirects to the page of the id in the path.
 func showAny(v *shell.Request) shell.View { return goTo(v, v.PathValue("id")) }
 
-// goTo redirects to the page of an id.
+// goTo redirects to the page of an id. If the id has no page, it redirects to a search for the id.
 func goTo(v *shell.Request, id string) shell.View {
 	if path := v.PathOf(id); path != "" {
 		return v.SeeOther(path)
 	}
 	switch kind, _, _ := strings.Cut(id, "_"); kind {
-	case "gra", "cli": // in the list of applications
+	case "gra", "cli": // the list of applications has an anchor for each
 		return v.SeeOther(shell.ApplicationsPath + "#" + url.PathEscape(id))
 	case "dlv":
 		if path := attemptPath(v, id); path != "" {
@@ -254,8 +255,8 @@ func goTo(v *shell.Request, id string) shell.View {
 	return v.SeeOther(searchFor(id))
 }
 
-// attemptPath returns the place of a delivery in the log of its endpoint, empty if the
-// person does not see it.
+// attemptPath returns the address of a delivery in the log of its webhook endpoint. It is empty if
+// the person may not see the delivery.
 func attemptPath(v *shell.Request, id string) string {
 	for _, sandbox := range []bool{false, true} {
 		f, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: id, Limit: 1}, shell.InSandbox(sandbox))
@@ -266,8 +267,8 @@ func attemptPath(v *shell.Request, id string) string {
 	return ""
 }
 
-// pageOf returns the address of the page of a hit. If the text of a document matched, the page
-// marks the words of the search.
+// pageOf returns the address of the page of a search result. If the text of a document matched, the
+// page marks the words of the search.
 func pageOf(v *shell.Request, h lookup.Hit, q string) templ.SafeURL {
 	path := shell.PathOf(h.ID)
 	if h.InText {
@@ -276,10 +277,10 @@ func pageOf(v *shell.Request, h lookup.Hit, q string) templ.SafeURL {
 	return v.Look().To(path)
 }
 
-// searchFor returns the path of a search.
+// searchFor returns the path of a search for a text.
 func searchFor(q string) string { return "/search?" + url.Values{"q": {q}}.Encode() }
 
-// searchTitle returns the heading of the hits.
+// searchTitle returns the heading of the page.
 func searchTitle(v *shell.Request, p searchPage) string {
 	if p.q == "" {
 		return v.Words.Say("Recently opened")
@@ -287,7 +288,8 @@ func searchTitle(v *shell.Request, p searchPage) string {
 	return v.Words.Say("Hits for “%s”", p.q)
 }
 
-// tabs are the families that the person may read, with the number of hits of each.
+// tabs returns the tabs of the families that the person may read, with the number of results in
+// each.
 func (p searchPage) tabs(v *shell.Request) []ui.Tab {
 	tab := func(name string, f *records.Family) ui.Tab {
 		address := url.Values{"q": {cmp.Or(p.Q, p.q)}}
@@ -313,7 +315,7 @@ func (p searchPage) tabs(v *shell.Request) []ui.Tab {
 	return tabs
 }
 
-// groupTitle returns the heading of the hits of a family.
+// groupTitle returns the heading of a family's results.
 func groupTitle(v *shell.Request, g lookup.Group) string {
 	if f := records.FamilyOf(g.Family); f != nil {
 		return v.Words.Say(f.Many)
@@ -321,7 +323,8 @@ func groupTitle(v *shell.Request, g lookup.Group) string {
 	return v.Words.Say("Recently opened")
 }
 
-// thingKind returns what a thing is, in words.
+// thingKind returns the name of a thing's kind. A thing is an object with an id that is not a
+// record.
 func thingKind(v *shell.Request, t *lookup.Thing) string {
 	switch t.Object {
 	case "request":
@@ -342,19 +345,19 @@ func thingKind(v *shell.Request, t *lookup.Thing) string {
 	return v.Words.Say("Person")
 }
 
-// isElsewhere reports whether a thing is a call that was made in the other environment.
+// isElsewhere reports whether a thing belongs to the other environment, live or sandbox.
 func isElsewhere(v *shell.Request, t *lookup.Thing) bool {
 	return t.OrganizationID != "" && t.OrganizationID != v.Session.Organization.ID
 }
 
-// offer is a new record that is made from a searched text.
+// offer is a link to the form of a new record, which is prefilled with the text of a search.
 type offer struct{ href, text string }
 
-// anID is a text of the form of an id.
+// anID matches a text in the format of an id.
 var anID = regexp.MustCompile(`^[a-z]{3}_[0-9a-z]{20,}$`)
 
-// newFrom offers a new record, if nothing was found and the person may create it: a
-// contact, or one of the family that the text names.
+// newFrom offers a new record if nothing was found and the person may create it. The record is a
+// contact, or a record of the family that the text selects by its prefix.
 func newFrom(v *shell.Request, q string, f lookup.FindOutput) (offer, bool) {
 	text := cmp.Or(f.Q, q)
 	if q == "" || text == "" || len(f.Groups) > 0 || f.Thing != nil || anID.MatchString(text) || utf8.RuneCountInString(text) > 200 {
@@ -374,8 +377,8 @@ func newFrom(v *shell.Request, q string, f lookup.FindOutput) (offer, bool) {
 	return o, true
 }
 
-// NewContact returns the form of a new contact with a text as its number, its
-// address, or its name.
+// NewContact returns the address of the form for a new contact. The form is prefilled with the text
+// as the email address, the telephone number or the name.
 func NewContact(text string) string {
 	q := url.Values{}
 	switch {
@@ -398,8 +401,7 @@ func NewContact(text string) string {
 	return "/contacts/new?" + q.Encode()
 }
 
-// splitName returns the first and the last name of "Anna von Berg" or of "von Berg,
-// Anna".
+// splitName splits a name such as "Anna von Berg" or "von Berg, Anna" into first and last name.
 func splitName(text string) (firstName, lastName string) {
 	if last, rest, comma := strings.Cut(text, ","); comma {
 		return strings.TrimSpace(rest), strings.TrimSpace(last)
@@ -407,7 +409,7 @@ func splitName(text string) (firstName, lastName string) {
 	words := strings.Fields(text)
 	at := len(words) - 1
 	for i := 1; i < len(words)-1; i++ {
-		if r, _ := utf8.DecodeRuneInString(words[i]); unicode.IsLower(r) { // von, van, de
+		if r, _ := utf8.DecodeRuneInString(words[i]); unicode.IsLower(r) { // for example von, van, de
 			at = i
 			break
 		}
@@ -418,7 +420,7 @@ func splitName(text string) (firstName, lastName string) {
 	return strings.Join(words[:at], " "), strings.Join(words[at:], " ")
 }
 
-// leads returns the address of the page of an id, or an empty text.
+// leads returns the address of the page of an id. It is empty if there is none.
 func leads(v *shell.Request, id string) (address templ.SafeURL) {
 	if path := v.PathOf(id); path != "" {
 		return v.Look().To(path)

@@ -20,7 +20,7 @@ import (
 	"kartei/web/ui"
 )
 
-// searchView has the hits of all families, or of one.
+// searchView shows the search results of all families, or of one.
 func searchView(v *shell.Request, p searchPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -110,7 +110,7 @@ func searchView(v *shell.Request, p searchPage) templ.Component {
 	})
 }
 
-// hitGroup has the hits of a family.
+// hitGroup shows the results in a family.
 func hitGroup(v *shell.Request, p searchPage, i int, g lookup.Group) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -265,7 +265,7 @@ func hitGroup(v *shell.Request, p searchPage, i int, g lookup.Group) templ.Compo
 	})
 }
 
-// HitLine is a hit with its facts.
+// HitLine shows a search result with its facts.
 func HitLine(v *shell.Request, h lookup.Hit, q string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -379,7 +379,7 @@ func HitLine(v *shell.Request, h lookup.Hit, q string) templ.Component {
 	})
 }
 
-// wordsView is the sentence of a document in which a word was found.
+// wordsView shows the excerpt of a document with the matching words.
 func wordsView(v *shell.Request, e document.DocumentText) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -466,7 +466,7 @@ func wordsView(v *shell.Request, e document.DocumentText) templ.Component {
 	})
 }
 
-// thingView is what an id names, if that is no record.
+// thingView shows an object with the searched id that is not a record.
 func thingView(v *shell.Request, t *lookup.Thing) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -730,7 +730,7 @@ func nothingFound(v *shell.Request, p searchPage) templ.Component {
 	})
 }
 
-// SearchRules say how to find something.
+// SearchRules explains how to search.
 func SearchRules(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -839,7 +839,8 @@ func Rule(name, text string) templ.Component {
 	})
 }
 
-// suggestions are the hits below the search field while somebody types.
+// suggestions shows the choices below the search field while a person types. list is the element id
+// of the list.
 func suggestions(v *shell.Request, list, q string, f lookup.FindOutput) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,8 +16,7 @@ import (
 	"kartei/test/pagetest"
 )
 
-// searchFor returns the address of a search in the sandbox, in which the records of
-// these tests are.
+// searchFor returns the address of a search in the sandbox, which has the records of these tests.
 func searchFor(q string, more ...string) string {
 	v := url.Values{"q": {q}}
 	for i := 0; i < len(more); i += 2 {
@@ -26,7 +25,7 @@ func searchFor(q string, more ...string) string {
 	return "/sandbox/search?" + v.Encode()
 }
 
-// TestSearchPage finds records of all families, in one family, and by an id.
+// TestSearchPage checks searches in all families, in one family, and by id.
 func TestSearchPage(t *testing.T) {
 	apitest.BySession.Except(t, "request log", "it finds a read")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -44,7 +43,7 @@ func TestSearchPage(t *testing.T) {
 		contact := create("contacts", map[string]any{"firstName": "Brigitte", "lastName": "Müller", "mobile": "0176 04069063", "companyId": company})
 		create("tasks", map[string]any{"title": "Rückruf Müller"})
 
-		// All families, marked by the folding of the search, each with its count.
+		// All families, each with its count. Marks cover spellings that the search treats as equal.
 		all := b.Get(searchFor("mueller")).Want(200, "<mark>Müller</mark>", "0176 04069063", "<mark>Müller</mark> Bau", "Rückruf <mark>Müller</mark>", `href="/sandbox/contacts/`+contact+`"`)
 		if counts := regexp.MustCompile(`(Kontakte|Firmen|Aufgaben|Dokumente)\s*<span class="note">([^<]*)`).FindAllStringSubmatch(all.Main(), -1); len(counts) != 4 ||
 			counts[0][2] != "10" || counts[1][2] != "1" || counts[2][2] != "1" || counts[3][2] != "0" {
@@ -53,7 +52,7 @@ func TestSearchPage(t *testing.T) {
 		if !strings.Contains(all.Main(), `href="/sandbox/contacts?q=mueller"`) {
 			t.Error("nothing leads to the list with all hits")
 		}
-		// One family, by its tab and by a letter in front: more hits, and the tabs stay.
+		// One family, by its tab and by a prefix: there are more results, and all tabs stay.
 		for _, address := range []string{searchFor("mueller", "in", "contacts"), searchFor("k: mueller"), searchFor("c:mueller")} {
 			one := b.Get(address).Want(200, "Brigitte")
 			if strings.Contains(one.Main(), "Rückruf") || strings.Count(one.Main(), "Noch einer") != 9 {
@@ -63,7 +62,7 @@ func TestSearchPage(t *testing.T) {
 				t.Errorf("%s has the tabs %s", address, one.Main())
 			}
 		}
-		// An id leads on, also out of a copied address.
+		// A search for an id opens its page, also for an id within an address.
 		b.Get(searchFor("https://kartei.example/contacts/"+contact, "open", "1")).Want(303)
 		b.Get(searchFor(contact)).Want(200, "Brigitte Müller")
 		if got := b.Get("/sandbox/go/" + contact); got.Location != "/sandbox/contacts/"+contact {
@@ -76,10 +75,10 @@ func TestSearchPage(t *testing.T) {
 		if err := o.Log.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		dbtest.Run(t, d, `update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request) // the office and ids have different clocks
+		dbtest.Run(t, d, `update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request) // the clock of the test and the time in the id differ
 		b.Get(searchFor(request)).Want(200, "contacts.get 404", request, "Aufruf der Schnittstelle")
 
-		// Nothing found: what was searched, and a new record of what was typed.
+		// Without results, the page says what was searched and offers a new record.
 		for q, want := range map[string]string{
 			"Anna von Berg":        "/contacts/new?firstName=Anna&lastName=von+Berg",
 			"Berg, Anna":           "/contacts/new?firstName=Anna&lastName=Berg",
@@ -101,7 +100,7 @@ func TestSearchPage(t *testing.T) {
 				t.Errorf("%s is offered as a new record", q)
 			}
 		}
-		// A viewer creates nothing.
+		// A viewer is not offered a new record.
 		b.Cookie = o.Session(o.As(access.Viewer).Principal)
 		if got := b.Get(searchFor("Zacharias")).Want(200); strings.Contains(got.Body, "/contacts/new") {
 			t.Error("a viewer is offered a new contact")
@@ -110,8 +109,8 @@ func TestSearchPage(t *testing.T) {
 	})
 }
 
-// TestSuggestions asks for the lines below the field: hits of all families with the
-// facts that a person on the telephone needs, and the one that Enter opens.
+// TestSuggestions checks the lines below the search field. They have the facts that a person on the
+// telephone needs, and mark the result that Enter opens.
 func TestSuggestions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -142,8 +141,8 @@ func TestSuggestions(t *testing.T) {
 	})
 }
 
-// TestOpenedLately notes what a person opens, for this person alone and until the
-// profile switches it off.
+// TestOpenedLately checks that the records which a person opens are stored only for this person,
+// and only until the profile switches this off.
 func TestOpenedLately(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -173,7 +172,7 @@ func TestOpenedLately(t *testing.T) {
 		}
 		b.Get("/search?q=&part=hits").Want(200, "Rheinbau", "Berg")
 
-		// It needs the token of a form, and what is none of the person's is not noted.
+		// The request needs a form token. An id of a record that the person may not see is refused.
 		b.Do("POST", "/opened", url.Values{"id": {strings.TrimPrefix(first, "/contacts/")}}).Want(422)
 		token := b.Get(first).Fields("/signout").Get("form-token")
 		b.Do("POST", "/opened", url.Values{"form-token": {token}, "id": {"con_01jb2z5k3xf0q8r9s7t6v5w4y3"}}).Want(404)
@@ -194,7 +193,7 @@ func TestOpenedLately(t *testing.T) {
 	})
 }
 
-// switchRecent switches the list of what the person opened, as the profile does.
+// switchRecent switches the list of recently opened records on or off, as the profile page does.
 func switchRecent(b *pagetest.Browser, o *apitest.Office, on bool) {
 	b.T.Helper()
 	by := api.Caller{Door: api.Web, Credential: api.Cookie(b.Cookie, false), Address: netip.MustParseAddr("192.0.2.1")}

@@ -7,12 +7,12 @@ import (
 	"kartei/kit/id"
 )
 
-// The addresses of pages that other pages lead to.
+// These constants are the paths of the pages to which other pages have links.
 const (
-	SettingsPath = "/settings" // lists the other pages below it
+	SettingsPath = "/settings" // has links to the other pages below it
 	ProfilePath  = "/settings/profile"
 	SecurityPath = "/settings/security"
-	// ActingPath is the page with all that acts for the account of the person.
+	// ActingPath is the path of the page that lists everything with access to the person's account.
 	ActingPath = SecurityPath + "/access"
 
 	KeysPath         = "/settings/interfaces/keys"
@@ -28,22 +28,22 @@ const (
 	OrganizationPath = "/settings/organization"
 	AuditPath        = "/settings/audit"
 
-	// ChangesPath is the list of changes of whole lists.
+	// ChangesPath is the path of the list of bulk changes.
 	ChangesPath = "/changes"
 
 	SignOutPath = "/signout"
-	// SwitchPath is where a person goes on in another organization.
+	// SwitchPath is the path that switches the session to another organization of the person.
 	SwitchPath = "/switch"
 )
 
-// SandboxPath begins the address of each page of the sandbox. So an address says which
-// environment it shows.
+// SandboxPath is the prefix of the path of each page in the sandbox. The path of a page thus shows
+// its environment.
 const SandboxPath = "/sandbox"
 
-// EventPath returns the address of the page of an event.
+// EventPath returns the path of the page of an event.
 func EventPath(id string) string { return EventsPath + "/" + id }
 
-// PrincipalAt is the address of the page of a person or of a service account.
+// PrincipalAt returns the path of the page of a person or of a service account. name is the id.
 func PrincipalAt(name string) string {
 	if id.Valid(id.ServiceAccount, name) {
 		return AccountsPath + "/" + name
@@ -51,7 +51,7 @@ func PrincipalAt(name string) string {
 	return PeoplePath + "/" + name
 }
 
-// OrganizationAt is the address of the page about the organization or its sandbox.
+// OrganizationAt returns the path of the page about the organization or about its sandbox.
 func OrganizationAt(sandbox bool) string {
 	if sandbox {
 		return OrganizationPath + "?of=sandbox"
@@ -59,7 +59,7 @@ func OrganizationAt(sandbox bool) string {
 	return OrganizationPath
 }
 
-// pathsByPrefix has the path of the pages for each prefix of an id.
+// pathsByPrefix maps the prefix of an id to the path of the pages for such ids.
 var pathsByPrefix = map[string]string{
 	id.Contact: "/contacts/", id.Company: "/companies/", id.Task: "/tasks/", id.Document: "/documents/",
 	id.Operation: "/operations/", id.Import: DataPath + "/",
@@ -67,11 +67,12 @@ var pathsByPrefix = map[string]string{
 	id.User: PeoplePath + "/", id.ServiceAccount: AccountsPath + "/",
 }
 
-// pathFor returns the path of the pages for the prefix of an id, with a slash at the end. It is
-// empty if the prefix has no pages.
+// pathFor returns the path of the pages for ids with the same prefix as name. It ends with a slash.
+// It is empty if ids with this prefix have no pages.
 func pathFor(name string) string { return pathsByPrefix[name[:strings.Index(name, "_")+1]] }
 
-// PathOf returns the path of the page of an id, or an empty text if there is none.
+// PathOf returns the path of the page about the object with this id. It is empty if ids of this
+// kind have no page.
 func PathOf(name string) string {
 	path := pathFor(name)
 	if path == "" {
@@ -80,8 +81,8 @@ func PathOf(name string) string {
 	return path + url.PathEscape(name)
 }
 
-// PathOf returns the path of the page of an id. It is empty if there is no such page, or if only
-// admins may open the page and the person is no admin.
+// PathOf returns the path of the page about the object with this id. It is empty if there is no
+// such page, or if only admins may open the page and the person is no admin.
 func (v *Request) PathOf(name string) string {
 	page := v.Site.PageAt(pathFor(name) + "{id}")
 	if page == nil || page.AdminsOnly() && !v.Session.Administers {

@@ -7,8 +7,8 @@ import (
 	"kartei/api/release"
 )
 
-// Curl returns the begin of a curl command that calls an operation with a key. The command has
-// the header Svc-Preview if the operation is a preview in the current version.
+// Curl returns the beginning of a curl command that calls an operation with an API key. The command
+// has the header Svc-Preview if the operation is in preview in the current version of the API.
 func Curl(operation string) string {
 	command := `curl -H "Authorization: Bearer $KEY"`
 	current := release.Names(release.Versions)[0]
@@ -20,5 +20,5 @@ func Curl(operation string) string {
 	return command
 }
 
-// Quoted returns a text as one word of a shell.
+// Quoted returns the text in single quotes, as one word of a POSIX shell.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -8,29 +8,32 @@ import (
 	"kartei/people/account"
 )
 
-// A page belongs to a person, and so to an organization. The tabs of a browser share one
-// session. If another tab switches it, this page is out of date: its forms must not store
-// in the other organization, and a part of that one must not stand in its frame. The
-// token of a form names the person, and so does a header of a script.
+// A page belongs to a person, and a person belongs to one organization. All tabs of a browser share
+// one session. If another tab switches the session to another organization, this page is out of
+// date. Its forms must not change data of the new organization, and fragments from the new
+// organization must not appear in this page. The token of each form contains the person, and so
+// does a header of each request by a script.
 
-// personHeader is the person of the page whose script asks.
+// personHeader is the request header in which a script sends the person's id from its page.
 const personHeader = "Kartei-Person"
 
-// elsewhereHeader tells a script that its page belongs to another organization.
+// elsewhereHeader is a response header that is set if the requesting page belongs to another person
+// than the session.
 const elsewhereHeader = "Kartei-Elsewhere"
 
-// home is the organization of a page that the session has left.
+// home is the person, with the organization, to whom a page belongs if the session has switched to
+// another person.
 type home struct {
 	account.Person
-	// Waiting is the form that waits for the way back, or nil.
+	// Waiting is the form to send again after the switch back to this person, or nil.
 	Waiting *Again
 }
 
-// misplaced returns the answer to a request of a page that does not belong to the
-// session, or to a form that is too old. It is nil for all others.
+// misplaced returns the response to a request from a page of another person, or to a form that is
+// too old. It returns nil for all other requests.
 func (v *Request) misplaced() View {
 	me := v.Session.Principal.ID
-	if v.Page.Path == SwitchPath || v.Page.Path == SignOutPath { // they are about the account
+	if v.Page.Path == SwitchPath || v.Page.Path == SignOutPath { // these two pages concern the account
 		if v.Sent == nil || v.ofAccount(v.Sent.Token) {
 			return nil
 		}
@@ -49,17 +52,19 @@ func (v *Request) misplaced() View {
 	return v.elsewhere(v.MadeIt(v.Sent.Token))
 }
 
-// ofAccount reports whether a token was made for a person of the caller's account.
+// ofAccount reports whether a token was minted for a person of the caller's account.
 func (v *Request) ofAccount(token string) bool {
 	return v.Site.Tokens.Valid(token, v.Session.Principal.ID) || v.MadeIt(token) != nil
 }
 
-// MadeIt returns the other person of the account for whom a token was made, or nil.
+// MadeIt returns the other person of the account for whom a form token was minted. It returns nil
+// if there is no such person.
 func (v *Request) MadeIt(token string) *account.Person {
 	return v.personOf(func(p account.Person) bool { return v.Site.Tokens.MadeFor(token, p.ID) })
 }
 
-// personOf returns the first other person of the account that fits, or nil.
+// personOf returns the first person of the account, other than the current one, for whom fits
+// returns true. It returns nil if there is no such person.
 func (v *Request) personOf(fits func(account.Person) bool) *account.Person {
 	i := slices.IndexFunc(v.Session.Persons, func(p account.Person) bool { return p.ID != v.Session.Principal.ID && fits(p) })
 	if i < 0 {
@@ -68,9 +73,9 @@ func (v *Request) personOf(fits func(account.Person) bool) *account.Person {
 	return &v.Session.Persons[i]
 }
 
-// elsewhere refuses a request of a page of another person. If the account has that
-// person, one click leads back, and what was typed waits for it. Nothing here has a token
-// with which the session could store it.
+// elsewhere refuses a request from a page of another person. If of is not nil, the response has a
+// button that switches back to this person and sends the form again. The response has no token with
+// which the current session could submit the form.
 func (v *Request) elsewhere(of *account.Person) View {
 	var waiting *Again
 	if v.Sent != nil {
@@ -88,10 +93,11 @@ func (v *Request) elsewhere(of *account.Person) View {
 	}
 }
 
-// ElsewherePage says where a form belongs, and where the session is.
+// ElsewherePage returns a page that names the organization of the form and the organization of the
+// session. waiting is the form that was not stored, or nil.
 func (v *Request) ElsewherePage(of *account.Person, waiting *Again) ProblemPage {
 	here := v.Session.Organization.Name
-	if here == "" { // a page for everyone
+	if here == "" { // a page that needs no session
 		here = v.Words.Say("nobody")
 	}
 	p := ProblemPage{Kept: waiting.typed(), Elsewhere: true}
@@ -109,7 +115,7 @@ func (v *Request) ElsewherePage(of *account.Person, waiting *Again) ProblemPage 
 	return p
 }
 
-// status is the HTTP status of a page that belongs elsewhere.
+// status returns the HTTP status of a page about a request from another person's page.
 func (p ProblemPage) status() int {
 	if p.Home != nil {
 		return http.StatusConflict
@@ -117,15 +123,16 @@ func (p ProblemPage) status() int {
 	return http.StatusUnprocessableEntity
 }
 
-// inQueue reports whether the script of files asks, which shows texts.
+// inQueue reports whether the request comes from the upload script, which shows plain texts.
 func (v *Request) inQueue() bool {
 	return v.Method == http.MethodPut || v.Sent != nil && v.Sent.Has("n")
 }
 
-// unseenFields are the fields that a person does not see.
+// unseenFields are the names of the form fields that a person does not see.
 var unseenFields = []string{RevisionField, BackField, undoField, TicketField, ResponseField, "part", "n", "next", "ticket", "methods", "principalId"}
 
-// typed returns what a person has typed into a form, a line for each value.
+// typed returns the values that a person typed into the form, one value a line. It is empty if the
+// form is nil.
 func (a *Again) typed() string {
 	if a == nil {
 		return ""

@@ -14,48 +14,50 @@ import (
 
 // Form is a submitted form.
 type Form struct {
-	// Token is the token of the form: see formTokens.
+	// Token is the form's token: see formTokens.
 	Token string
-	// Values are the other fields.
+	// Values has the other fields.
 	url.Values
-	// Was holds the values that the person saw, of the fields named was.NAME.
+	// Was has the values that the person saw, by the name of the field. The form sends them in
+	// fields named was.NAME.
 	Was Values
-	// Revision is the revision of the record that the person saw, or zero.
+	// Revision is the revision of the record that the person saw. It is zero if the form has none.
 	Revision int64
-	// File is the file of the form, or nil.
+	// File is the file in the form, or nil.
 	File *SentFile
 }
 
-// maxForm bounds the bytes of a form. The longest member of a record is a note of
-// 10,000 characters, which a form sends twice: as it was, and as it is.
+// maxForm is the maximum size of a form in bytes. The longest member of a record is a note of
+// 10,000 characters. A form sends the note twice: the former text and the new text.
 const maxForm = 512 << 10
 
-// The fields that every form may have.
+// These fields can be in every form.
 const (
-	// Not "form": a field of that name would hide the property form of its form, which
-	// htmx reads.
+	// TokenField contains the token of the form. Its name is not "form", because a field of that
+	// name would hide the property form of other fields, which htmx reads.
 	TokenField    = "form-token"
 	RevisionField = "revision"
 	WasPrefix     = "was."
-	// BackField is the page to show after the change.
+	// BackField contains the path of the page to show after the change.
 	BackField = "back"
 )
 
-// The fields of a form that waits for the sign-in. They travel through its pages.
+// These fields contain a form that waits until the person has signed in. Each page of the sign-in
+// sends them on to the next page.
 const (
 	resumeAction = "resume-action"
 	resumeToken  = "resume-token"
 	resumeField  = "resume."
 )
 
-// The fields in which a script answers with a passkey.
+// A script puts the response of a passkey into these fields.
 const (
 	TicketField   = "passkey-ticket"
 	ResponseField = "passkey-response"
 )
 
-// readForm reads the body of a POST. If files are taken, a form may have one at its
-// end, which is not read yet.
+// readForm reads the body of a POST request. If files is true, the form may end with a file. The
+// bytes of the file are not read yet. Its errors are of the type *fault.Fault.
 func readForm(w http.ResponseWriter, r *http.Request, files bool) (*Form, error) {
 	kind, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -88,16 +90,18 @@ func newForm(sent url.Values) *Form {
 	return f
 }
 
-// Text returns the text of a field: without white space around it, and with \n at
-// the end of lines.
+// Text returns the value of a field. The value has no white space around it, and its line breaks
+// are \n.
 func (f *Form) Text(name string) string { return Normal(f.Get(name)) }
 
-// Normal returns a text as the API stores it. Browsers send \r\n.
+// Normal returns a text in the form in which the API stores texts: trimmed, and with \n for the
+// \r\n of browsers.
 func Normal(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
-// Members returns the values of the named members that the form has.
+// Members returns the values of the named members. Members that the form does not have are left
+// out.
 func (f *Form) Members(names []string) Values {
 	v := Values{}
 	for _, name := range names {
@@ -108,18 +112,19 @@ func (f *Form) Members(names []string) Values {
 	return v
 }
 
-// Values are the members of a record as a form shows them: a path such as
-// address.city, and its text. A member that is null or not set is empty. Lists
-// have a line for each entry.
+// Values has the members of a record in the form in which a page shows them. The key is a path such
+// as address.city. The value is empty for null or a missing member. A list has one line for each
+// entry.
 type Values map[string]string
 
-// RevisionOf returns the revision of a record.
+// RevisionOf returns the revision of a record. It is zero if the record has none.
 func RevisionOf(record Values) int64 {
 	n, _ := strconv.ParseInt(cmp.Or(record["revision"], "0"), 10, 64)
 	return n
 }
 
-// Changed returns what was typed in a field, and keeps it. It is nil if the field is as it was.
+// Changed returns the value that the person typed into a field, and stores it in typed. It returns
+// nil if the value did not change.
 func (v *Request) Changed(typed Values, name string) *string {
 	if typed[name] = v.Sent.Text(name); typed[name] == v.Sent.Was[name] {
 		return nil

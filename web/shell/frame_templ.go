@@ -14,7 +14,7 @@ import (
 	"kartei/web/ui"
 )
 
-// AppPage is a page of the application.
+// AppPage is a page of the application, for people who are signed in.
 func AppPage(f ui.Frame, content templ.Component, note *Toast) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -183,7 +183,7 @@ func Hidden(name, value string) templ.Component {
 	})
 }
 
-// problemView is the content of a page about a refusal.
+// problemView is the content of a page about a refused or failed request.
 func problemView(v *Request, p ProblemPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -398,8 +398,8 @@ func problemView(v *Request, p ProblemPage) templ.Component {
 	})
 }
 
-// faultMessage is the message that a script shows about a refusal. The page below it
-// keeps its form.
+// faultMessage is the message about a refusal that a script shows above the current page. The form
+// on that page stays as it is.
 func faultMessage(v *Request, p ProblemPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -475,8 +475,8 @@ func faultMessage(v *Request, p ProblemPage) templ.Component {
 	})
 }
 
-// homeward leads back to the organization of a page. A script stays on the page, and
-// sends what waits.
+// homeward is a form that switches the session back to the person to whom the page belongs. On a
+// page, a script switches without leaving the page, and then sends the waiting form.
 func homeward(v *Request, to *home, waiting *Again) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -539,7 +539,7 @@ func homeward(v *Request, to *home, waiting *Again) templ.Component {
 	})
 }
 
-// Countdown says how long to wait. A script counts down and holds the form as long.
+// Countdown shows how long to wait. A script counts down and disables the form until then.
 func Countdown(v *Request, wait time.Duration) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -610,7 +610,7 @@ func Countdown(v *Request, wait time.Duration) templ.Component {
 	})
 }
 
-// RequestID names the call that failed, for people who look into it.
+// RequestID shows the id of the failed call. People quote the id when they ask for help.
 func RequestID(v *Request, id string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -659,7 +659,7 @@ func RequestID(v *Request, id string) templ.Component {
 	})
 }
 
-// dialogView is a dialog that a script opens as it arrives.
+// dialogView is a dialog. A script opens the dialog when the response arrives.
 func dialogView(v *Request, title string, content templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -731,7 +731,7 @@ func dialogView(v *Request, title string, content templ.Component) templ.Compone
 	})
 }
 
-// dialogPage is the same as a page, for browsers without a script.
+// dialogPage shows the content of a dialog as a page, for browsers without scripts.
 func dialogPage(title string, content templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -809,8 +809,7 @@ func EnvironmentBadge(environment string) templ.Component {
 	})
 }
 
-// factorBanner says that the organization requires a second factor, which the person
-// lacks.
+// factorBanner says that the organization requires a second factor, and that the person has none.
 func factorBanner(v *Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -879,8 +878,8 @@ func factorBanner(v *Request) templ.Component {
 	})
 }
 
-// Act is a button that changes something about the sign-in. of names what it changes,
-// for screen readers.
+// Act is a button in a form, which changes something about the sign-in. of is the name of the
+// object that it changes, for screen readers.
 func Act(v *Request, path, of, label, variant string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -909,7 +908,7 @@ func Act(v *Request, path, of, label, variant string) templ.Component {
 		var templ_7745c5c3_Var34 templ.SafeURL
 		templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(path))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shell/frame.templ`, Line: 155, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shell/frame.templ`, Line: 154, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 		if templ_7745c5c3_Err != nil {
@@ -948,7 +947,7 @@ func Act(v *Request, path, of, label, variant string) templ.Component {
 		var templ_7745c5c3_Var37 string
 		templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(label)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shell/frame.templ`, Line: 158, Col: 10}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shell/frame.templ`, Line: 157, Col: 10}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 		if templ_7745c5c3_Err != nil {
@@ -966,7 +965,7 @@ func Act(v *Request, path, of, label, variant string) templ.Component {
 			var templ_7745c5c3_Var38 string
 			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(": " + of)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `shell/frame.templ`, Line: 160, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `shell/frame.templ`, Line: 159, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 			if templ_7745c5c3_Err != nil {
@@ -985,8 +984,8 @@ func Act(v *Request, path, of, label, variant string) templ.Component {
 	})
 }
 
-// Resuming are the fields of a form that waits. They travel through the pages of a
-// sign-in.
+// Resuming has the hidden fields of a form that waits until the person has signed in. Each page of
+// the sign-in sends them on.
 func Resuming(form *Again) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -7,13 +7,13 @@ import (
 	"kartei/kit/i18n"
 )
 
-// fileKind is a kind of files in everyday words, with its icon.
+// fileKind is a kind of files, such as spreadsheets, with its icon and its name.
 type fileKind struct {
 	Icon string
 	Word i18n.Text
 }
 
-// KindOf returns the kind of a media type.
+// KindOf returns the kind of files with this media type. An unknown media type is its own name.
 func KindOf(contentType string) fileKind {
 	has := func(part string) bool { return strings.Contains(contentType, part) }
 	sheet, slides := fileKind{"file-spreadsheet", "Spreadsheet"}, fileKind{"monitor", "Presentation"}
@@ -40,8 +40,8 @@ func KindOf(contentType string) fileKind {
 	return fileKind{"file", i18n.Format("%s", contentType)}
 }
 
-// Plain returns a refusal in everyday words: kinds of files instead of media types,
-// and nothing about calls of the API.
+// Plain returns the detail of a refusal in plain words. Media types become names of kinds of files.
+// Sentences about calls of the API are left out.
 func Plain(detail string, in i18n.Language) string {
 	detail = mediaTypes.ReplaceAllStringFunc(detail, func(t string) string { return KindOf(t).Word.In(in) })
 	var kept []string

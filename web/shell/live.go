@@ -17,12 +17,12 @@ import (
 	"kartei/kit/fault"
 )
 
-// liveWrite is how long a browser may take to accept a line of the stream.
+// liveWrite is the maximum time for writing one event of the stream to the browser.
 const liveWrite = 10 * time.Second
 
-// showLive is the stream that tells a browser in which families something has
-// changed. A line has the words of the families and a counter: no ids, no names.
-// Every 25 seconds an empty line says that the stream lives.
+// showLive serves a stream of server-sent events. Each event has the names of the families whose
+// records have changed, and a counter. It has no ids and no names of records. Every 25 seconds an
+// empty comment shows that the connection is alive.
 func showLive(v *Request) View {
 	control := http.NewResponseController(v.Writer)
 	lines := 0
@@ -39,7 +39,7 @@ func showLive(v *Request) View {
 		if lines++; lines == 1 {
 			h := v.Writer.Header()
 			h.Set("Content-Type", "text/event-stream; charset=utf-8")
-			h.Set("X-Accel-Buffering", "no") // nginx would keep the lines
+			h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
 			v.Writer.WriteHeader(http.StatusOK)
 		}
 		line := ":\n\n"
@@ -51,25 +51,24 @@ func showLive(v *Request) View {
 		}
 		return control.Flush()
 	})
-	if lines > 0 { // the browser connects again, and a refusal then says why
-		_ = renew() // for the closing chunk: the last line may be older; a closed connection needs none
+	if lines > 0 { // the browser connects again, and the next refusal has the reason
+		_ = renew() // for the final chunk, as the deadline of the last event may have passed; a closed connection needs no deadline
 		return stream{}
 	}
 	f := AsFault(err)
 	v.RetryAfter(f.Wait())
-	if err == nil { // the process ends
+	if err == nil { // the process shuts down
 		f.Code = fault.Overloaded
 	}
 	return Status(f.Code.Status())
 }
 
-// refreshing reports whether a script loads the content of its page anew because
-// something has changed. No person does that, so it keeps no session alive.
+// refreshing reports whether a script reloads the content of its page after a change of data. As no
+// person sends this request, it does not extend the session.
 func (v *Request) refreshing() bool { return v.Header.Get("Kartei-Live") != "" }
 
-// refresh answers a script that loads a page anew. The answer is empty if the script
-// has the same content already. Its tag leaves out the parts that differ in every
-// answer.
+// refresh sends the page to a script that reloads it. If the ETag matches the request, the response
+// is 304 without a body. The ETag does not cover the parts that differ in each response.
 func (v *Request) refresh(p HTML) {
 	var b bytes.Buffer
 	if err := p.Body.Render(v.Context(), &b); err != nil {
@@ -94,14 +93,14 @@ func (v *Request) refresh(p HTML) {
 	p.send(v)
 }
 
-// everNew are the parts of a page that differ in every answer: nonces, tokens of
-// forms, and for how long a sign-in is recent.
+// everNew matches the parts of a page that differ in each response: nonces, form tokens, and the
+// time until which a sign-in is recent.
 var everNew = regexp.MustCompile(` (?:(?:hx-nonce|data-token|data-drop)="[^"]*"|name="form-token" value="[^"]*")`)
 
-// rendering is a component that is drawn already.
+// rendering is a component that has been rendered to bytes.
 type rendering []byte
 
-// Render writes it.
+// Render writes the bytes.
 func (d rendering) Render(_ context.Context, w io.Writer) error {
 	_, err := w.Write(d)
 	return err

@@ -22,7 +22,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// SentFile is the file of a form. Its bytes arrive as they are read, and are never
+// SentFile is the file in a submitted form. Its bytes are read from the connection, and are never
 // in memory as a whole.
 type SentFile struct {
 	Name, ContentType string
@@ -32,18 +32,20 @@ type SentFile struct {
 	boundary string
 }
 
-// NoFile is the refusal of a form without its file.
+// NoFile is the error text for a form without the file that it needs.
 const NoFile = i18n.Text("Please choose a file.")
 
-// Key returns the idempotency key of the file in the form with a token. A form that is sent twice
-// has two keys if the file is another one, and one key if it is the same file.
+// Key returns the idempotency key for the upload of the file. token is the token of the form. If
+// the form is sent again with the same file, the key is the same. A file with another size or name
+// has another key.
 func (f *SentFile) Key(token string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", f.Size, f.Name))
 	return token + "." + hex.EncodeToString(sum[:8])
 }
 
-// Each calls f with each file of a field that takes several. They follow each other in the
-// bytes of the first.
+// Each calls use with each file of a field that takes several files. The content of f includes the
+// parts of the further files. Each returns the first error of use, or ErrBroken if the content is
+// incomplete.
 func (f *SentFile) Each(use func(name string, content io.Reader) error) error {
 	head := "--" + f.boundary + "\r\nContent-Disposition: form-data; name=file; filename=x\r\n\r\n"
 	all := multipart.NewReader(io.MultiReader(strings.NewReader(head), f, strings.NewReader("\r\n--"+f.boundary+"--\r\n")), f.boundary)
@@ -68,16 +70,16 @@ func (f *SentFile) Each(use func(name string, content io.Reader) error) error {
 	}
 }
 
-// maxHead bounds the fields of a form before its file.
+// maxHead is the maximum size in bytes of the fields before the file.
 const maxHead = 64 << 10
 
-// MaxUnread bounds how much of a refused file is read. A browser that is still
-// sending its form shows no answer if the connection breaks.
+// MaxUnread is the maximum number of bytes that are read of a refused file. A browser shows no
+// response if the connection closes while the browser is sending.
 const MaxUnread = 64 << 20
 
-// readFileForm reads a form of the type multipart/form-data up to its file, which is
-// the last field. The API wants to know the size of a file before its bytes: it
-// follows from the length of the whole form (RFC 7578, RFC 2046 section 5.1).
+// readFileForm reads a form of the type multipart/form-data up to its file, which is the last
+// field. The API needs the size of a file before its bytes. readFileForm computes the size from the
+// Content-Length of the form (RFC 7578, RFC 2046 section 5.1).
 func readFileForm(w http.ResponseWriter, r *http.Request, boundary string) (*Form, error) {
 	if boundary == "" || r.ContentLength < 0 {
 		return nil, fault.New(fault.InvalidRequest)
@@ -111,7 +113,7 @@ func readFileForm(w http.ResponseWriter, r *http.Request, boundary string) (*For
 	return f, nil
 }
 
-// parts are the fields of a form, as they arrive.
+// parts reads the parts of a multipart form and collects the fields.
 type parts struct {
 	*bufio.Reader
 	boundary string
@@ -120,7 +122,7 @@ type parts struct {
 
 var errForm = errors.New("shell: not a form")
 
-// fill reads the fields up to the file, which is nil if there is none.
+// fill reads the fields up to the file. It returns nil if the form has no file.
 func (p *parts) fill() (*SentFile, error) {
 	if line, err := p.line(); err != nil || line != p.boundary {
 		return nil, errors.Join(errForm, err)
@@ -155,7 +157,7 @@ func (p *parts) fill() (*SentFile, error) {
 	}
 }
 
-// line reads up to a line break of the form, \r\n. A value may have other ones.
+// line returns the text up to the next \r\n. A value may contain other line breaks.
 func (p *parts) line() (string, error) {
 	var line []byte
 	for {
@@ -167,9 +169,9 @@ func (p *parts) line() (string, error) {
 	}
 }
 
-// FileName returns the name of a file as its person sees it: browsers write quotes
-// as %22, and some send a path. It is empty only if no file was chosen, which a
-// browser says by an empty name; of a name of nothing but line breaks a dot is left.
+// FileName returns the base name of a file as the person sees it. Browsers write quotes as %22, and
+// some send a path. An empty name means that no file was chosen. For a name that has only line
+// breaks, FileName returns a dot.
 func FileName(sent string) string {
 	if sent == "" {
 		return ""
@@ -177,7 +179,8 @@ func FileName(sent string) string {
 	return path.Base(strings.NewReplacer("%22", `"`, "%0D", "", "%0A", "", `\`, "/").Replace(sent))
 }
 
-// boundedFile is the bytes of a file, which the end of its form must follow.
+// boundedFile reads the bytes of a file. It returns io.ErrUnexpectedEOF if the end of the form does
+// not follow the file.
 type boundedFile struct {
 	io.Reader
 	rest io.Reader
@@ -196,19 +199,17 @@ func (e *boundedFile) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// leave ends the reading of the file, before the answer. A refused file of a
-// signed-in person is read too, up to MaxUnread, so that the browser shows the
-// answer.
+// leave stops reading the file before the response is written. For a person who is signed in, it
+// first reads and discards up to MaxUnread bytes, so that the browser shows the response.
 func (f *SentFile) leave(v *Request) {
 	if v.Session.ID != "" {
-		_, _ = io.CopyN(io.Discard, f.Incoming, MaxUnread) // the answer matters, the rest does not
+		_, _ = io.CopyN(io.Discard, f.Incoming, MaxUnread) // an error does not matter, as the response follows in any case
 	}
 	transfer.Answer(v.Writer)
 }
 
-// ErrBroken means that the bytes of a file did not arrive.
+// ErrBroken is the error if the bytes of a file did not arrive.
 var ErrBroken = &fault.Fault{Code: fault.UploadIncomplete}
 
-// ExportPatience is how long a connection may take for a part of a file that is written while
-// it is read.
+// ExportPatience is the maximum time to send one part of a file that is produced while it is sent.
 const ExportPatience = time.Minute

@@ -13,15 +13,14 @@ import (
 	"kartei/kit/fault"
 )
 
-// sendForm returns the form that a body is read as.
+// sendForm returns the form that readForm parses from a body.
 func sendForm(body []byte, contentType string) (*Form, error) {
 	r := httptest.NewRequest(http.MethodPost, "/documents/new", bytes.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
 	return readForm(httptest.NewRecorder(), r, true)
 }
 
-// FuzzFileForm sends forms that the standard library writes: what arrives is what was
-// sent, byte for byte.
+// FuzzFileForm checks that forms written by mime/multipart arrive unchanged, byte for byte.
 func FuzzFileForm(f *testing.F) {
 	f.Add("name", "Bescheid\r\nzwei", "scan.pdf", []byte("%PDF-1.7\r\n--x--\r\n"))
 	f.Add("was.name", "a\nb\rc\r\n", `say "cheese".txt`, []byte{})
@@ -39,9 +38,9 @@ func FuzzFileForm(f *testing.F) {
 		got, err := sendForm(body.Bytes(), w.FormDataContentType())
 		if body.Len()-len(content) > maxHead-1000 {
 			if err == nil {
-				return // some of it fits
+				return // some of the long forms fit
 			}
-			// A head that nobody can read may come before the bound.
+			// A malformed field may come before the limit is reached.
 			if malformed := fault.Is(err, fault.InvalidRequest) && unreadable(body.Bytes(), w.Boundary()); !fault.Is(err, fault.PayloadTooLarge) && !malformed {
 				t.Errorf("a form with %d bytes before its file: %v", body.Len(), err)
 			}
@@ -68,7 +67,7 @@ func FuzzFileForm(f *testing.F) {
 	})
 }
 
-// unreadable reports whether the standard library does not read a form either.
+// unreadable reports whether mime/multipart cannot read the form either.
 func unreadable(body []byte, boundary string) bool {
 	r := multipart.NewReader(bytes.NewReader(body), boundary)
 	for {
@@ -82,8 +81,8 @@ func unreadable(body []byte, boundary string) bool {
 	}
 }
 
-// FuzzForm sends anything: it is read, or refused with a reason. A field is never
-// longer than what was sent.
+// FuzzForm checks that readForm returns a form or a fault for any body. The values of a form are
+// never longer than the body.
 func FuzzForm(f *testing.F) {
 	const multi = "multipart/form-data; boundary=b"
 	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=\"form-token\"\r\n\r\nx\r\n--b--\r\n"), multi)

@@ -7,7 +7,7 @@ import (
 	"kartei/record/lookup"
 )
 
-// NamesOf adds the names of people and service accounts.
+// NamesOf adds the names of people and service accounts with these ids to names.
 func (v *Request) NamesOf(ids []string, names map[string]string) error {
 	if ids = Unique(ids); len(ids) == 0 {
 		return nil
@@ -21,12 +21,13 @@ func (v *Request) NamesOf(ids []string, names map[string]string) error {
 	return err
 }
 
-// TitlesOf adds the names of records. One that the person does not see has none.
+// TitlesOf adds the titles of the records with these ids to names. Records that the person may not
+// see are left out.
 func (v *Request) TitlesOf(ids []string, names map[string]string) error {
 	return v.TitlesIn(false, ids, names)
 }
 
-// Named adds the names of people, and of records.
+// Named adds the names of people and the titles of records to names.
 func (v *Request) Named(people, records []string, names map[string]string) error {
 	return Together(
 		func() error { return v.NamesOf(people, names) },
@@ -34,7 +35,8 @@ func (v *Request) Named(people, records []string, names map[string]string) error
 	)
 }
 
-// TitlesIn is TitlesOf in the sandbox, or in the environment of the page.
+// TitlesIn does the same as TitlesOf. If sandbox is true, the records are in the sandbox, and
+// otherwise in the environment of the page.
 func (v *Request) TitlesIn(sandbox bool, ids []string, names map[string]string) error {
 	if ids = Unique(ids); len(ids) == 0 {
 		return nil
@@ -48,12 +50,14 @@ func (v *Request) TitlesIn(sandbox bool, ids []string, names map[string]string) 
 	return err
 }
 
-// KeyTitle is the name of a key, or the beginning of its text.
+// KeyTitle returns the name of a key. If the key has no name, it returns the beginning of the key's
+// text.
 func KeyTitle(name, environment, kidShort string) string {
 	return cmp.Or(name, "kart_"+environment+"_"+kidShort+"…")
 }
 
-// KeyMadeBy says who made a key, or last rotated it. Nobody is the operator.
+// KeyMadeBy returns a text that says who created a key or rotated it last. madeBy is the id of a
+// principal. It is empty for the operator of the instance.
 func KeyMadeBy(v *Request, madeBy string, names map[string]string) string {
 	switch madeBy {
 	case "":

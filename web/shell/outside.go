@@ -9,8 +9,9 @@ import (
 	"kartei/kit/i18n"
 )
 
-// outside serves unknown addresses. A person who is signed in sees the refusal within
-// the application, in the environment that the address names.
+// outside serves requests whose path has no page. If Public does not serve the path either, a
+// person who is signed in sees the error page within the application. A path below /sandbox shows
+// the error page in the sandbox.
 func (h *Site) outside(w http.ResponseWriter, r *http.Request) {
 	if _, err := r.Cookie(h.Cookie); err != nil || r.Method == http.MethodHead {
 		h.Public.ServeHTTP(w, r)
@@ -44,7 +45,7 @@ func (h *Site) outside(w http.ResponseWriter, r *http.Request) {
 	v.show(v.Failed(fault.New(fault.NotFound)))
 }
 
-// reads reports whether the address of a request has a page to read.
+// reads reports whether a GET request for the same path would find a page.
 func (h *Site) reads(r *http.Request) bool {
 	get := r.Clone(r.Context())
 	get.Method, get.Body = http.MethodHead, http.NoBody
@@ -56,7 +57,7 @@ func (h *Site) reads(r *http.Request) bool {
 	return !found.missed
 }
 
-// foundOnly passes an answer on, unless its status is 404.
+// foundOnly passes a response on to its ResponseWriter, unless the status is 404.
 type foundOnly struct {
 	http.ResponseWriter
 	header         http.Header
@@ -84,7 +85,7 @@ func (f *foundOnly) Write(b []byte) (int, error) {
 	return f.ResponseWriter.Write(b)
 }
 
-// nowhere takes an answer that nobody reads.
+// nowhere is a ResponseWriter that discards the response.
 type nowhere struct{}
 
 func (nowhere) Header() http.Header         { return http.Header{} }

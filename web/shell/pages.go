@@ -9,33 +9,33 @@ import (
 	"kartei/people/account"
 )
 
-// Pages are the pages of the shell itself.
+// Pages has the pages of the shell itself.
 var Pages = []Page{
 	watching("/live", showLive),
 
 	Private("GET", SettingsPath, op.List{account.GetSession}, showSettings),
 }
 
-// Page is a row of the list of pages.
+// Page is one entry of the list of pages: a route with its handler.
 type Page struct {
-	// Method is GET or POST. A page for GET changes nothing.
+	// Method is GET or POST. A GET request changes nothing.
 	Method string
-	// Path is its address, with {id} for an identifier.
+	// Path is the path of the route, with {id} for an identifier.
 	Path string
-	// Uses are the operations that the page may call. A person who may not call the first
-	// one does not see the page. Every page may also call those of everywhere (request.go).
+	// Uses has the operations that the page may call. A person who may not call the first operation
+	// does not see the page. Every page may also call the operations in everywhere.
 	Uses op.List
-	// Serve answers a request.
+	// Serve handles a request and returns the response.
 	Serve func(*Request) View
 
 	reach reach
-	// takesFiles says that a form of the page may have a file. enrols says that the page is open
-	// to a person who lacks the second factor that the organization requires: it sets one up, or
-	// leaves.
+	// takesFiles says that a form of the page may have a file. enrols says that the page is open to
+	// a person without the second factor that the organization requires. Such a person sets up a
+	// factor or signs out there.
 	takesFiles, enrols bool
 }
 
-// reach says who reaches a page, and where.
+// reach says who may open a page, and in which environments the page exists.
 type reach int
 
 const (
@@ -45,24 +45,24 @@ const (
 	reachWatching
 )
 
-// Inside returns a page that needs a session, and exists below /sandbox as well.
+// Inside returns a page that needs a session and also exists below /sandbox.
 func Inside(method, path string, uses op.List, serve func(*Request) View, marks ...mark) Page {
 	return newPage(reachInside, method, path, uses, serve, marks)
 }
 
-// Private returns a page that needs a session, and is about the person, not about an
-// environment.
+// Private returns a page that needs a session. The page is about the person and does not exist
+// below /sandbox.
 func Private(method, path string, uses op.List, serve func(*Request) View, marks ...mark) Page {
 	return newPage(reachPrivate, method, path, uses, serve, marks)
 }
 
-// Open returns a page for everyone.
+// Open returns a page that needs no session.
 func Open(method, path string, uses op.List, serve func(*Request) View, marks ...mark) Page {
 	return newPage(reachOpen, method, path, uses, serve, marks)
 }
 
-// watching returns a page that is inside, and a stream. The stream itself checks the session,
-// again and again, and keeps no session alive.
+// watching returns the page of a stream, which also exists below /sandbox. The handler of the
+// stream checks the session repeatedly, and does not extend it.
 func watching(path string, serve func(*Request) View) Page {
 	return newPage(reachWatching, http.MethodGet, path, nil, serve, nil)
 }
@@ -75,17 +75,17 @@ func newPage(reach reach, method, path string, uses op.List, serve func(*Request
 	return p
 }
 
-// mark sets a property of a page that few pages have.
+// mark is an option of a page: a function that sets a field which few pages set.
 type mark func(*Page)
 
 // TakesFiles marks a page with a form that may have a file.
 func TakesFiles(p *Page) { p.takesFiles = true }
 
-// Enrols marks a page that is open to a person who lacks the second factor that the
-// organization requires.
+// Enrols marks a page that is open to a person without the second factor that the organization
+// requires.
 func Enrols(p *Page) { p.enrols = true }
 
-// pattern returns the pattern of the page for http.ServeMux.
+// pattern returns the pattern of the page for http.ServeMux. prefix comes before the path.
 func (p *Page) pattern(prefix string) string {
 	path := p.Path
 	if strings.HasSuffix(path, "/") {
@@ -94,7 +94,7 @@ func (p *Page) pattern(prefix string) string {
 	return p.Method + " " + prefix + path
 }
 
-// PageAt returns the page at an address, nil if there is none.
+// PageAt returns the GET page with this path. It returns nil if there is none.
 func (h *Site) PageAt(path string) *Page {
 	for i := range h.application.Pages {
 		if p := &h.application.Pages[i]; p.Path == path && p.Method == "GET" {
@@ -104,23 +104,22 @@ func (h *Site) PageAt(path string) *Page {
 	return nil
 }
 
-// AsksFresh reports whether an operation of the page asks for a recent sign-in.
+// AsksFresh reports whether an operation of the page requires a recent sign-in.
 func (p *Page) AsksFresh() bool {
 	return slices.ContainsFunc(p.Uses, func(o op.Any) bool { return o.About().Fresh })
 }
 
-// Open reports whether everyone reaches the page, without a session.
+// Open reports whether the page needs no session.
 func (p *Page) Open() bool { return p.reach == reachOpen }
 
-// Inside reports whether the page shows an environment, and so exists below /sandbox
-// as well.
+// Inside reports whether the page shows an environment and also exists below /sandbox.
 func (p *Page) Inside() bool { return p.reach == reachInside }
 
-// Streams reports whether the page is a stream, which no person opens.
+// Streams reports whether the page is a stream, which only scripts request.
 func (p *Page) Streams() bool { return p.reach == reachWatching }
 
-// Scope returns the right that the first operation of the page needs. It is empty for one that
-// is not in the contract.
+// Scope returns the scope that the first operation of the page needs. It is empty for an operation
+// that is not in the public API.
 func (p *Page) Scope() string {
 	if p.Uses == nil || p.Uses[0].About().Who != 0 {
 		return ""
@@ -128,5 +127,5 @@ func (p *Page) Scope() string {
 	return p.Uses[0].About().Scope
 }
 
-// AdminsOnly reports whether the first operation of the page is for admins.
+// AdminsOnly reports whether only admins may call the first operation of the page.
 func (p *Page) AdminsOnly() bool { return p.Uses != nil && p.Uses[0].About().Who.AdminsOnly() }

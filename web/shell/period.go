@@ -8,22 +8,23 @@ import (
 	"kartei/web/ui"
 )
 
-// days is the choice of a filter by time that takes two days in place of a period.
+// days is the value of the select for a range of two days. The other values are durations up to
+// now.
 const days = "days"
 
-// PeriodFilters are the parameters of the address that PeriodIn reads.
+// PeriodFilters are the query parameters that PeriodIn reads.
 var PeriodFilters = []string{"since", "from", "to"}
 
-// Period is a filter by time. Each bound is zero if nothing bounds.
+// Period is a filter by time. A zero bound does not restrict.
 type Period struct {
 	Since, Until clock.Micros
-	// Wrong says what is wrong with the days, which then do not restrict.
+	// Wrong is the error text for invalid days, or empty. Invalid days do not restrict.
 	Wrong string
 }
 
-// PeriodIn reads a filter by time: one of the periods up to now, or two days of the
-// person's time zone, both inclusive. Of another choice than days, the form still sends
-// the days; an address needs no choice to name days.
+// PeriodIn reads a filter by time from query parameters, and normalizes these parameters. The
+// filter is a duration up to now, or a first and a last day, both inclusive, in the person's time
+// zone. Forms always send the days; they count only if since is "days" or absent.
 func (v *Request) PeriodIn(q url.Values, periods []Option) (p Period) {
 	if chosen := q.Get("since"); chosen != days && (q.Has("since") || q.Get("from")+q.Get("to") == "") {
 		q.Set("since", Offered(periods, chosen))
@@ -41,8 +42,8 @@ func (v *Request) PeriodIn(q url.Values, periods []Option) (p Period) {
 	return p
 }
 
-// DaysIn reads a first and a last day of the person's time zone, both inclusive. An empty
-// one does not bound.
+// DaysIn returns the period from a first day to a last day of the person's time zone, both
+// inclusive. An empty day does not restrict.
 func (v *Request) DaysIn(first, last string) (p Period) {
 	from, noFrom := v.Moment(first)
 	to, noTo := v.Moment(last)
@@ -60,18 +61,19 @@ func (v *Request) DaysIn(first, last string) (p Period) {
 	return p
 }
 
-// nextDay returns the beginning of the day after a time, in the person's time zone.
+// nextDay returns the start of the day after t, in the person's time zone.
 func (v *Request) nextDay(t time.Time) time.Time {
 	year, month, day := t.In(v.Zone()).Date()
 	return time.Date(year, month, day+1, 0, 0, 0, 0, v.Zone())
 }
 
-// PeriodOptions are the choices of a filter by time.
+// PeriodOptions returns the options of the select for a period.
 func PeriodOptions(v *Request, periods []Option) []ui.Option {
 	return append(OptionList(v, periods), ui.Option{Value: days, Text: v.Words.Say("from … to …")})
 }
 
-// Moment returns a time that a person typed, in their time zone; zero if nothing was.
+// Moment parses a date or a time in the person's time zone. An empty text is zero. wrong reports an
+// invalid text.
 func (v *Request) Moment(typed string) (at clock.Micros, wrong bool) {
 	if typed == "" {
 		return 0, false

@@ -14,8 +14,8 @@ import (
 	"kartei/web/ui"
 )
 
-// PeriodFilter is the part of a form that PeriodIn reads. A style sheet shows the days only if
-// the choice is two days.
+// PeriodFilter has the form fields that PeriodIn reads. A style sheet shows the two days only if
+// the select has the value "days".
 func PeriodFilter(v *Request, filter url.Values, periods []Option) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// newNonce returns a nonce for the scripts of one response.
+// newNonce returns a random nonce for the scripts of one response.
 func newNonce() string {
 	b := make([]byte, 18)
 	rand.Read(b)
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// LetFormEnd lets the forms of a page end at an origin, or at a scheme that a program took.
-// Browsers apply the policy of a page to the redirect that answers its form.
+// LetFormEnd adds an origin, or the scheme of a native application, to form-action in the Content
+// Security Policy. Browsers also apply form-action to the redirect in the response to a form.
 func LetFormEnd(h http.Header, origin string) {
 	const own = "form-action 'self'"
 	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), own, own+" "+origin, 1))
 }
 
-// setHeaders sets the headers of every page. The policy allows scripts with the
-// nonce of the response only, no inline code, and nothing from another origin.
-// Trusted Types stop scripts from turning text into markup, except in htmx.
+// setHeaders sets the security headers of every page. The policy allows only scripts with the nonce
+// of the response, no inline code, and nothing from other origins. Because of Trusted Types, only
+// htmx can turn text into markup.
 func setHeaders(h http.Header, nonce string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'self'; img-src 'self'; "+
 		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx; report-uri "+violationPath)
@@ -39,22 +39,22 @@ func setHeaders(h http.Header, nonce string) {
 	h.Set("Vary", "Cookie, Accept-Language, Accept-Encoding, HX-Request")
 }
 
-// violationPath is where browsers report what the content security policy refused.
+// violationPath is the path to which browsers report violations of the Content Security Policy.
 const violationPath = "/policy-violations"
 
-// maxViolation bounds the bytes of a report. It names a page and an excerpt of it.
+// maxViolation is the maximum size of a violation report in bytes. A report has the address of a
+// page and an excerpt.
 const maxViolation = 16 << 10
 
-// directives are the directives of the policy that can be violated. Reports of others
-// count as other, so that strangers make no metric grow.
+// directives are the policy's directives that can be violated. A report of any other directive is
+// counted as "other". Forged reports thus cannot add label values to the metric.
 var directives = []string{
 	"default-src", "script-src", "script-src-elem", "script-src-attr", "style-src", "style-src-elem", "style-src-attr", "img-src", "connect-src",
 	"form-action", "base-uri", "frame-ancestors", "require-trusted-types-for", "trusted-types",
 }
 
-// countViolation counts the report of a browser by its directive (Content Security
-// Policy Level 3, section 5.3). Nothing else of the report is read or kept: it names
-// pages and who looks at them.
+// countViolation counts a violation report by its directive (Content Security Policy Level 3,
+// section 5.3). It reads and stores nothing else, as a report shows which pages a person visits.
 func (h *Site) countViolation(w http.ResponseWriter, r *http.Request) {
 	var report struct {
 		Report struct {

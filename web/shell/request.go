@@ -20,7 +20,7 @@ import (
 	"kartei/people/account"
 )
 
-// Request is one request for a page.
+// Request is one HTTP request for a page.
 type Request struct {
 	*http.Request
 	Site    *Site
@@ -28,22 +28,23 @@ type Request struct {
 	Page    *Page
 	Sandbox bool
 	nonce   string
-	// Token is the text of the session's cookie.
+	// Token is the value of the session cookie.
 	Token string
-	// Session describes the caller. It is empty on pages for everyone.
+	// Session is the caller's session. It is empty on pages that need no session.
 	Session Session
 	Words   i18n.Words
-	// naming guards names, broken and stale while calls run side by side.
+	// naming guards Broken, Stale and the maps of names, as calls may run in parallel.
 	naming sync.Mutex
-	// Sent is the submitted form of a POST.
+	// Sent is the submitted form of a POST request, and otherwise nil.
 	Sent *Form
-	// Broken is the id of a call that failed by an error of the program.
+	// Broken is the request id of a call that failed with an internal error.
 	Broken string
-	// Stale is true after an operation has asked for a recent sign-in: see confirmFirst.
+	// Stale is true if an operation was refused because it needs a recent sign-in: see
+	// confirmFirst.
 	Stale bool
 }
 
-// page returns the handler of a row of Pages.
+// page returns the HTTP handler of an entry of Pages.
 func (h *Site) page(p *Page, sandbox bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &Request{Request: r, Site: h, Writer: w, Page: p, Sandbox: sandbox, nonce: newNonce()}
@@ -56,7 +57,7 @@ func (h *Site) page(p *Page, sandbox bool) http.Handler {
 	})
 }
 
-// cookie returns the text of the session's cookie, empty if there is none.
+// cookie returns the value of the session cookie. It is empty if there is none.
 func (v *Request) cookie() string { return v.cookieNamed(v.Site.Cookie) }
 
 func (v *Request) cookieNamed(name string) string {
@@ -66,7 +67,7 @@ func (v *Request) cookieNamed(name string) string {
 	return ""
 }
 
-// serve runs the checks of every page, and then the page.
+// serve runs the checks for every page, and then the handler of the page.
 func (v *Request) serve() View {
 	v.Token = v.cookie()
 	if v.Method == http.MethodPost {
@@ -84,7 +85,7 @@ func (v *Request) serve() View {
 		case fault.Is(err, fault.Unauthenticated):
 			return v.askToSignIn()
 		case err != nil && v.Page.Path == SignOutPath:
-			return v.Page.Serve(v) // it removes the cookie
+			return v.Page.Serve(v) // the handler removes the cookie
 		case err != nil:
 			return v.Failed(err)
 		}
@@ -105,8 +106,8 @@ func (v *Request) serve() View {
 	return out
 }
 
-// wellFormed reports whether everything that was sent is text that can be stored:
-// UTF-8 without NUL. Browsers send nothing else.
+// wellFormed reports whether the path, the query and the form are valid UTF-8 without NUL. Browsers
+// send nothing else, and the database stores nothing else.
 func (v *Request) wellFormed() bool {
 	sent := []string{v.URL.Path}
 	add := func(lists url.Values) {
@@ -126,10 +127,10 @@ func (v *Request) wellFormed() bool {
 
 var notText = i18n.Text("What was sent is no valid text.")
 
-// NotAllowed is shown in place of a page that needs a right.
+// NotAllowed is the text that replaces a page if the person lacks a right.
 var NotAllowed = i18n.Text("You do not have the right to do this. An admin of your office can give it to you.")
 
-// show sends a view.
+// show sends a response.
 func (v *Request) show(out View) {
 	if v.Sent != nil && v.Sent.File != nil {
 		v.Sent.File.leave(v)
@@ -137,10 +138,11 @@ func (v *Request) show(out View) {
 	out.answer(v)
 }
 
-// wantsData reports whether the caller is a script that takes JSON.
+// wantsData reports whether the request comes from a script that expects JSON.
 func (v *Request) wantsData() bool { return v.Header.Get("Accept") == "application/json" }
 
-// Identify asks who is calling.
+// Identify loads the session of the cookie into v.Session. It fails with the fault unauthenticated
+// if there is no valid session.
 func (v *Request) Identify() error {
 	if v.Token == "" {
 		return fault.New(fault.Unauthenticated)
@@ -154,29 +156,30 @@ func (v *Request) Identify() error {
 	return nil
 }
 
-// Arguments are the arguments of a call as a client sends them.
+// Arguments are the arguments of an operation in the form in which an API client sends them.
 type Arguments struct {
 	ID    string
 	Query url.Values
 	Body  any
-	// Match is the revision that a change expects, for If-Match. Zero sends none.
+	// Match is the expected revision of the record, for If-Match. Zero sends no If-Match.
 	Match int64
-	// Once is the idempotency key.
+	// Once is the idempotency key. If it is empty, none is sent.
 	Once string
-	// Sandbox calls in the sandbox, also from a page that is about the person.
+	// Sandbox makes the call in the sandbox, also from a page that is about the person.
 	Sandbox bool
 }
 
-// reply is the answer to a call, as its bytes.
+// reply is an encoded response of the API.
 type reply struct {
 	*api.Response
 }
 
-// everywhere are the operations that every page may call: the session, and the factors that
-// confirm it.
+// everywhere has the operations that every page may call: they read the session, and the factors
+// with which a person confirms a sign-in.
 var everywhere = op.List{account.GetSession, account.GetFactors}
 
-// uses returns an error if a page calls an operation that its line in Pages does not name.
+// uses returns an error if the page may not call an operation, because its Uses does not contain
+// the operation.
 func (v *Request) uses(o op.Any) error {
 	if everywhere.Has(o) || v.Page.Uses.Has(o) {
 		return nil
@@ -184,8 +187,8 @@ func (v *Request) uses(o op.Any) error {
 	return fmt.Errorf("the page %s calls %s, which its line does not name", v.Page.Path, o.About().ID)
 }
 
-// Send runs an operation with arguments as a client sends them. So pages for all families of
-// records have one form.
+// Send runs an operation with the arguments of an API client. Pages can thus treat all families of
+// records alike.
 func (v *Request) Send(o op.Any, args Arguments) reply {
 	if err := v.uses(o); err != nil {
 		return reply{&api.Response{Status: 500, Fault: fault.Wrap(err)}}
@@ -205,7 +208,8 @@ func (v *Request) Send(o op.Any, args Arguments) reply {
 	return reply{r}
 }
 
-// note notes what an answer means for the page.
+// note stores the request id of an internal error in v.Broken, and sets v.Stale if the call needs a
+// recent sign-in.
 func (v *Request) note(r *api.Response) {
 	v.naming.Lock()
 	defer v.naming.Unlock()
@@ -215,13 +219,15 @@ func (v *Request) note(r *api.Response) {
 	v.Stale = v.Stale || api.Stale(r.Fault)
 }
 
-// How changes how an operation is called.
+// How is an option of a call: a function that changes the caller's credential or headers.
 type How func(v *Request, by *api.Caller)
 
-// Once makes a change that its form begins no more than once, also if the browser sends it again.
+// Once sends the token of the form as idempotency key. The change then happens only once, even if
+// the browser sends the form again.
 func Once(v *Request, by *api.Caller) { by.Header["Idempotency-Key"] = []string{v.Sent.Token} }
 
-// InSandbox calls in the sandbox, also from a page that is about the person.
+// InSandbox makes the call in the sandbox if sandbox is true, also from a page that is about the
+// person.
 func InSandbox(sandbox bool) How {
 	return func(v *Request, by *api.Caller) {
 		if sandbox {
@@ -230,14 +236,14 @@ func InSandbox(sandbox bool) How {
 	}
 }
 
-// Answer is the answer of an operation.
+// Answer is the result of an operation: an HTTP status, and a value or a fault.
 type Answer[Out any] struct {
 	Status int
 	Fault  *fault.Fault
 	Value  Out
 }
 
-// Is reports whether the call was refused with a code.
+// Is reports whether the call was refused with this code.
 func (a Answer[Out]) Is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
 
 // Err returns the fault, or nil.
@@ -248,7 +254,7 @@ func (a Answer[Out]) Err() error {
 	return a.Fault
 }
 
-// Do runs an operation.
+// Do runs an operation. Its result has a fault if the operation fails.
 func Do[In, Out any](v *Request, o op.Operation[In, Out], in In, how ...How) Answer[Out] {
 	if err := v.uses(o); err != nil {
 		return Answer[Out]{Status: 500, Fault: fault.Wrap(err)}
@@ -271,13 +277,15 @@ func Do[In, Out any](v *Request, o op.Operation[In, Out], in In, how ...How) Ans
 	return a
 }
 
-// Ask is do for an operation whose refusal is the end of the page.
+// Ask runs an operation and returns its value, or its fault as an error. It is for operations
+// without which the page cannot be shown.
 func Ask[In, Out any](v *Request, o op.Operation[In, Out], in In, how ...How) (Out, error) {
 	a := Do(v, o, in, how...)
 	return a.Value, a.Err()
 }
 
-// Caller returns who calls, in the sandbox or in the environment of the page.
+// Caller returns the caller for the API: the session with the address and the headers of the
+// request. The environment is the sandbox if sandbox is true, and otherwise the page's.
 func (v *Request) Caller(sandbox bool) api.Caller {
 	return api.Caller{Door: api.Web, Credential: api.Cookie(v.Token, sandbox || v.Sandbox), Address: v.Site.Address(v.Request), Trace: v.Site.Trace(v.Request), Device: v.cookieNamed(v.Site.deviceCookie()), Header: map[string][]string{
 		"Accept-Language": {string(v.Words.Language)},
@@ -285,7 +293,7 @@ func (v *Request) Caller(sandbox bool) api.Caller {
 	}}
 }
 
-// Is reports whether the call was refused with a code.
+// Is reports whether the call was refused with this code.
 func (a reply) Is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
 
 // Err returns the fault, or nil.
@@ -296,7 +304,7 @@ func (a reply) Err() error {
 	return a.Fault
 }
 
-// Fetch is send for an answer in the types of the pages.
+// Fetch runs an operation like Send, and decodes the JSON of the response into a T.
 func Fetch[T any](v *Request, o op.Any, args Arguments) (out T, err error) {
 	a := v.Send(o, args)
 	if err := a.Err(); err != nil {
@@ -308,16 +316,16 @@ func Fetch[T any](v *Request, o op.Any, args Arguments) (out T, err error) {
 	return out, err
 }
 
-// Address returns the address of a page of the environment that the request is about.
+// Address returns the full path of a page in the environment of the request.
 func (v *Request) Address(path string) string { return string(v.Look().To(path)) }
 
-// Mint returns a token for a new form.
+// Mint returns a new form token for the person.
 func (v *Request) Mint() string { return v.Site.Tokens.Mint(v.Session.Principal.ID) }
 
-// SeeOther redirects to a page after a change.
+// SeeOther returns a redirect (303) to a page after a change.
 func (v *Request) SeeOther(path string) View { return Redirect{To: v.Address(path)} }
 
-// AsFault returns the fault of an error.
+// AsFault returns the fault in the error's chain. Any other error becomes an internal fault.
 func AsFault(err error) *fault.Fault {
 	if f, is := errors.AsType[*fault.Fault](err); is {
 		return f
@@ -325,7 +333,7 @@ func AsFault(err error) *fault.Fault {
 	return fault.Wrap(err)
 }
 
-// FieldTexts returns the messages of a fault by field.
+// FieldTexts returns the first message of a fault for each field.
 func FieldTexts(f *fault.Fault, in i18n.Language) map[string]string {
 	texts := map[string]string{}
 	for _, field := range f.Fields {

@@ -10,21 +10,23 @@ import (
 	"kartei/web/ui"
 )
 
-// Session is the session of the caller. It is empty on pages for everyone.
+// Session is the caller's session. It is empty on pages that need no session.
 type Session account.Session
 
-// SingleKeys reports whether keys without a modifier are shortcuts.
+// SingleKeys reports whether the person has switched on keyboard shortcuts without modifier keys.
 func (s *Session) SingleKeys() bool {
 	return s.Preferences.SingleKeys != nil && *s.Preferences.SingleKeys
 }
 
-// Remembers reports whether the list of what the person opened last is kept.
+// Remembers reports whether the person has switched on the list of recently opened records.
 func (s *Session) Remembers() bool { return s.Preferences.Recent != nil && *s.Preferences.Recent }
 
-// manyOthers are too many persons for the menu; they stand on a page.
+// manyOthers is the maximum number of other persons in the menu. More than this are on a page of
+// their own.
 const manyOthers = 5
 
-// others are the other persons of the account, for the menu.
+// others returns the other persons of the account as options of the menu. It returns nil if there
+// are more than manyOthers.
 func (s *Session) others() (list []ui.Option) {
 	for _, p := range s.Persons {
 		if p.ID != s.Principal.ID {
@@ -43,7 +45,7 @@ func (s *Session) May(scope string) bool {
 	return found
 }
 
-// mayOpen reports whether the person may see a page.
+// mayOpen reports whether the person may open a page.
 func (s *Session) mayOpen(p *Page) bool {
 	switch scope := p.Scope(); {
 	case p.reach == reachOpen:
@@ -54,7 +56,7 @@ func (s *Session) mayOpen(p *Page) bool {
 	return s.Administers || !p.AdminsOnly()
 }
 
-// words returns how the pages speak to the person.
+// words returns w with the language, the time zone and the country of the person.
 func (s *Session) words(w i18n.Words) i18n.Words {
 	w.Home = s.Organization.Country
 	w.Language = cmp.Or(i18n.Language(s.Principal.Language), i18n.German)

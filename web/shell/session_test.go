@@ -12,7 +12,7 @@ import (
 	"kartei/record/contact"
 )
 
-// TestMayOpen asks who opens pages with operations of the contract, and with others.
+// TestMayOpen checks who may open pages whose operations are in the public API, and other pages.
 func TestMayOpen(t *testing.T) {
 	clerk := &Session{Scopes: []string{"contacts:read"}}
 	admin := &Session{Scopes: []string{"contacts:read", "contacts:write"}, Administers: true}
@@ -30,7 +30,7 @@ func TestMayOpen(t *testing.T) {
 		{op.List{account.GetSession}, reachPrivate, true, true, true},
 		{op.List{principal.ListUsers, principal.ResolveNames}, reachPrivate, false, false, true},
 		{op.List{auditlog.List}, reachPrivate, false, false, true},
-		{op.List{jobs.List}, reachPrivate, false, false, true}, // which no admin may call: the row says so
+		{op.List{jobs.List}, reachPrivate, false, false, true}, // only operators may call this operation
 	} {
 		p := &Page{Uses: c.uses, reach: c.reach}
 		if nobody, clerk, admins := (&Session{}).mayOpen(p), clerk.mayOpen(p), admin.mayOpen(p); nobody != c.nobody || clerk != c.clerk || admins != c.admins {

@@ -10,21 +10,22 @@ import (
 	"kartei/kit/i18n"
 )
 
-// SettingsGroup is a group of settings pages with its heading.
+// SettingsGroup is a group of settings pages in the menu, with its heading.
 type SettingsGroup struct {
 	Name  i18n.Text
 	Pages []SettingsPage
 }
 
-// SettingsPage is a line of the menu of the settings.
+// SettingsPage is an entry in the menu of the settings.
 type SettingsPage struct {
 	Path, Icon string
 	Name, Hint i18n.Text
-	// Others is the hint for people who are no admins, if they see less.
+	// Others is the hint for people who are not admins, if they see less on the page. If it is
+	// empty, they get Hint too.
 	Others i18n.Text
 }
 
-// hintFor is what the page is about.
+// hintFor returns the text that says what the page is for.
 func (p *SettingsPage) hintFor(v *Request) string {
 	if p.Others != "" && !v.Session.Administers {
 		return v.Words.Say(p.Others)
@@ -32,7 +33,8 @@ func (p *SettingsPage) hintFor(v *Request) string {
 	return v.Words.Say(p.Hint)
 }
 
-// menu returns the groups of the menu with the pages that the person may open.
+// menu returns the groups of the menu with only the pages that the person may open. Empty groups
+// are left out.
 func (v *Request) menu() (groups []SettingsGroup) {
 	for _, g := range v.Site.application.Menu {
 		g.Pages = slices.DeleteFunc(slices.Clone(g.Pages), func(p SettingsPage) bool {
@@ -52,12 +54,12 @@ func showSettings(v *Request) View {
 	return v.OK(title, settingsPlace, settingsListView(v, title))
 }
 
-// settingsPlace is the place of the settings in the navigation.
+// settingsPlace identifies the settings in the navigation.
 const settingsPlace = "settings"
 
-// Settings answers with a page of the settings, beside their menu, in which here is the
-// present line. A change leads to it by a redirect, whose address says what was done: see
-// saved.
+// Settings returns a settings page beside the menu of the settings. here is the path of the current
+// entry. After a change, Saved redirects to such a page with DoneField, and the page shows what was
+// done.
 func (v *Request) Settings(here, title string, content templ.Component) HTML {
 	note, _ := v.Context().Value(NoteKey{}).(*Toast)
 	if text, known := doneTexts[v.URL.Query().Get(DoneField)]; known && v.Method == http.MethodGet {
@@ -66,16 +68,16 @@ func (v *Request) Settings(here, title string, content templ.Component) HTML {
 	return HTML{Body: AppPage(v.Frame(title, settingsPlace), settingsView(v, here, title, content), note)}
 }
 
-// DoneField is the parameter with the word of what was done.
+// DoneField is the query parameter that selects a text of doneTexts.
 const DoneField = "done"
 
-// Saved leads to a page that says what was done.
+// Saved returns a redirect to a page, which then shows the text for done.
 func (v *Request) Saved(path, done string) View {
 	return Redirect{To: path + "?" + url.Values{DoneField: {done}}.Encode()}
 }
 
-// doneTexts are what pages say after a change, by its word. The address holds nothing
-// else about it.
+// doneTexts maps the value of DoneField to the text that a page shows after a change. The address
+// contains nothing else about the change.
 var doneTexts = map[string]i18n.Text{
 	"grantEnded":   "The application is disconnected. Its next call is refused.",
 	"grantRenewed": "The connection is renewed for 90 days.",

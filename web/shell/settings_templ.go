@@ -14,8 +14,8 @@ import (
 	"kartei/web/ui"
 )
 
-// settingsView stands around each page of the settings. A wide page has the menu beside
-// it, and a narrow one a way back to the list.
+// settingsView wraps each page of the settings. On a wide screen the menu is beside the page. On a
+// narrow one there is a link back to the list.
 func settingsView(v *Request, here, title string, content templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

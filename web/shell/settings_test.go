@@ -7,7 +7,8 @@ import (
 	"kartei/people/auditlog"
 )
 
-// The menu leaves out what the person may not open, and groups without a page.
+// TestSettingsMenu checks that the menu leaves out pages that the person may not open, and empty
+// groups.
 func TestSettingsMenu(t *testing.T) {
 	site := &Site{application: Application{
 		Pages: []Page{Private("GET", "/settings/own", nil, nil), Private("GET", "/settings/trial", op.List{auditlog.List}, nil)},

@@ -1,4 +1,4 @@
-// Package shell owns what stands around every page: sessions, forms, calls of operations, frames and refusals.
+// Package shell owns what all pages share: sessions, forms, calls of operations, frames and error pages.
 package shell
 
 import (
@@ -17,68 +17,68 @@ import (
 	"kartei/web/ui"
 )
 
-// Options are what the pages need.
+// Options are the dependencies and the configuration of the pages.
 type Options struct {
 	API *api.API
-	// Uploads receives the files that people send.
+	// Uploads receives the files that people upload.
 	Uploads *api.Uploads
-	// Address returns the address that a request comes from.
+	// Address returns the client's IP address.
 	Address func(*http.Request) netip.Addr
-	// Trace returns the traceparent header of a request if it is believed, and "" otherwise.
+	// Trace returns the traceparent header of a request from a trusted source, and "" otherwise.
 	Trace func(*http.Request) string
 	// BaseURL is the public address of the instance, without a slash at the end.
 	BaseURL string
 	Clock   clock.Clock
-	// FormKey signs the tokens of forms: 32 secret bytes, the same on all replicas.
+	// FormKey signs form tokens. It has 32 secret bytes, the same on all replicas.
 	FormKey []byte
-	// Public serves every path that is not in Pages.
+	// Public serves every path without a page in Pages.
 	Public http.Handler
 	Logger *slog.Logger
-	// Assistants says that the door for assistants is open, at /mcp.
+	// Assistants says that the MCP endpoint /mcp for assistants is enabled.
 	Assistants bool
-	// ReadOnly reports whether the database takes no writes at present. It may be nil.
+	// ReadOnly reports whether the database accepts no writes at present. It may be nil.
 	ReadOnly func() bool
-	// Violation counts what a browser refused by the content security policy, by the
-	// directive of the policy.
+	// Violation counts a violation of the Content Security Policy for a directive.
 	Violation func(directive string)
-	// Asset returns the address of a file below /static/ by its name. A script speaks the
-	// language.
+	// Asset returns the URL of a static file. The language matters for scripts, which contain
+	// texts.
 	Asset func(name string, l i18n.Language) string
 }
 
-// Application is what the pages tell the shell around them.
+// Application has the pages, and the functions through which the shell calls other packages.
 type Application struct {
-	// Pages has all pages. Menu has the pages of the settings that a menu leads to.
+	// Pages has all pages. Menu has the settings pages that appear in the menu.
 	Pages []Page
 	Menu  []SettingsGroup
-	// SignIn draws the page on which a person signs in, in the place of another one, with why
-	// it is shown. waiting is the form that is sent afterwards, or nil.
+	// SignIn returns the sign-in page as the response to a request for another page. notice says
+	// why. waiting is the form to send after the sign-in, or nil.
 	SignIn func(v *Request, status int, waiting *Again, notice string) View
-	// Confirm draws the page on which a person confirms a sign-in that is not recent enough.
+	// Confirm returns the page on which a person confirms a sign-in that is not recent enough. next
+	// is the page to show afterwards. waiting is the form to send afterwards, or nil.
 	Confirm func(v *Request, next string, waiting *Again) View
-	// Live returns the families whose changes a page follows, with a space between them. here
-	// is its place in the navigation.
+	// Live returns the families for whose changes a page refreshes, separated by spaces. here is
+	// the page's place in the navigation.
 	Live func(v *Request, here string) string
-	// Note returns what a page says about the change before it, or nil.
+	// Note returns the note about the previous change, or nil.
 	Note func(v *Request) *Toast
 }
 
-// Site serves the pages.
+// Site serves the pages of the web application.
 type Site struct {
 	Options
 	application Application
 	Tokens      formTokens
 	pages       *http.ServeMux
-	// Secure is true if the instance is reached through TLS.
+	// Secure is true if people reach the instance over TLS.
 	Secure bool
-	// Cookie is the name of the session's cookie.
+	// Cookie is the name of the session cookie.
 	Cookie string
-	// elsewhere guards the warning of NoteOrigin, which the log gets once.
+	// elsewhere limits the warning of NoteOrigin to one log entry.
 	elsewhere sync.Once
 }
 
-// Serve serves the web application, and passes all other paths on. Requests of
-// other origins that change something are refused (http.CrossOriginProtection).
+// Serve returns the handler of the web application. It passes all other paths to Public. Requests
+// from other origins are refused if they could change data (http.CrossOriginProtection).
 func Serve(o Options, a Application) http.Handler {
 	h := &Site{Options: o, application: a, Tokens: formTokens{key: o.FormKey, now: o.Clock.Now}}
 	h.Cookie, h.Secure = cookieOf(o.BaseURL)
@@ -98,7 +98,8 @@ func Serve(o Options, a Application) http.Handler {
 	return signed(protection.Handler(mux))
 }
 
-// signed adds the header of our answers to each answer of a handler.
+// signed sets ui.AnswerHeader on each response of a handler. The header shows that the response
+// comes from this application.
 func signed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(ui.AnswerHeader, "1")
@@ -106,9 +107,9 @@ func signed(h http.Handler) http.Handler {
 	})
 }
 
-// cookieOf returns the name of the session's cookie, and whether it is sent over
-// TLS only. With TLS the prefix __Host- binds it to this host. Without TLS the
-// port is a part of the name, because browsers share cookies between ports.
+// cookieOf returns the name of the session cookie, and whether it is sent only over TLS. With TLS,
+// the prefix __Host- binds the cookie to this host. Without TLS, the port is part of the name,
+// because browsers share cookies between ports.
 func cookieOf(base string) (name string, secure bool) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme == "https" {
@@ -120,8 +121,8 @@ func cookieOf(base string) (name string, secure bool) {
 	return "kartei", false
 }
 
-// Unprotected reports whether a password or the cookie of a session would travel
-// without encryption: the instance has no TLS, and the browser is not on this machine.
+// Unprotected reports whether a password or a session cookie would travel without encryption. This
+// is the case if the connection has no TLS and the browser is not on the same machine.
 func (h *Site) Unprotected(r *http.Request) bool {
 	switch {
 	case r.TLS != nil:
@@ -133,10 +134,10 @@ func (h *Site) Unprotected(r *http.Request) bool {
 	return !loopback.Host(asked.Hostname())
 }
 
-// besideProxy reports whether a browser reached the instance not through the proxy that
-// has TLS. A form tells the scheme of its page (Origin). If the host differs and
-// Sec-Fetch-Site is missing, the page had no TLS: browsers send that header with TLS
-// only. A proxy may change the host.
+// besideProxy reports whether a request bypassed the proxy that terminates TLS. The Origin header
+// of a form has the scheme of its page. Without Origin, besideProxy compares the host. A proxy may
+// change the host, but browsers send Sec-Fetch-Site only over TLS. So a different host without
+// Sec-Fetch-Site means that the page had no TLS.
 func (h *Site) besideProxy(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "null" {
 		return strings.HasPrefix(origin, "http://")
@@ -145,9 +146,9 @@ func (h *Site) besideProxy(r *http.Request) bool {
 	return err == nil && r.Host != base.Host && r.Header.Get("Sec-Fetch-Site") == ""
 }
 
-// NoteOrigin warns once if a person has signed in at another address than the instance
-// has: links in emails lead elsewhere then, and passkeys do not work. The browser tells
-// the address (Origin), since a proxy may change the host.
+// NoteOrigin logs a warning, once, if a person signs in at another address than BaseURL. Links in
+// emails then have the wrong address, and passkeys do not work. The address comes from the Origin
+// header, since a proxy may change the host.
 func (h *Site) NoteOrigin(r *http.Request) {
 	origin := r.Header.Get("Origin")
 	at, err := url.Parse(origin)
@@ -161,8 +162,8 @@ func (h *Site) NoteOrigin(r *http.Request) {
 	})
 }
 
-// NamesHost reports whether the address of the instance has a name: browsers keep no
-// passkeys for the number of a host.
+// NamesHost reports whether the host of BaseURL is a name and not an IP address. Browsers store no
+// passkeys for IP addresses.
 func (h *Site) NamesHost() bool {
 	u, err := url.Parse(h.BaseURL)
 	if err != nil || u.Hostname() == "" {
@@ -172,29 +173,28 @@ func (h *Site) NamesHost() bool {
 	return err != nil
 }
 
-// SignIn sets the cookie of a session. A zero end means that it ends with the
-// browser.
+// SignIn sets the session cookie. If ends is zero, the cookie expires when the browser closes.
 func (h *Site) SignIn(w http.ResponseWriter, token string, ends time.Time) {
 	http.SetCookie(w, &http.Cookie{
 		Name: h.Cookie, Value: token, Path: "/", Expires: ends, Secure: h.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// deviceLifetime is how long a browser keeps what makes it known, in seconds. It is as long
-// as the instance knows it.
+// deviceLifetime is the lifetime of the device cookie in seconds. The instance remembers a browser
+// for the same time.
 const deviceLifetime = 90 * 24 * 60 * 60
 
 func (h *Site) deviceCookie() string { return h.Cookie + "-device" }
 
-// KeepDevice sets the cookie by which accounts know the browser. It stays after the
-// sign-out, and opens nothing.
+// KeepDevice sets the cookie by which accounts recognize a browser. The cookie stays after the
+// sign-out. It gives no access.
 func (h *Site) KeepDevice(w http.ResponseWriter, tokens string) {
 	http.SetCookie(w, &http.Cookie{
 		Name: h.deviceCookie(), Value: tokens, Path: "/", MaxAge: deviceLifetime, Secure: h.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// SignOut removes the cookie of the session, and what the browser kept of pages.
+// SignOut removes the session cookie, and clears the cache and the storage of the browser.
 func (h *Site) SignOut(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{Name: h.Cookie, Path: "/", MaxAge: -1, Secure: h.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	w.Header().Set("Clear-Site-Data", `"cache", "storage"`)

@@ -16,7 +16,8 @@ import (
 	"kartei/web/ui"
 )
 
-// Look returns the reader and the answer, as every part of a page knows them.
+// Look returns the part of the request that all templates need: language, theme, nonce and
+// environment.
 func (v *Request) Look() ui.View {
 	root := ""
 	if v.Sandbox {
@@ -33,7 +34,8 @@ func (v *Request) Look() ui.View {
 	}
 }
 
-// Frame returns what stands around a page of the application.
+// Frame returns the data of the page frame: navigation, person, banners and search field. here is
+// the page's place in the navigation.
 func (v *Request) Frame(title, here string) ui.Frame {
 	f := ui.Frame{
 		View: v.Look(), Title: title, Here: here, Live: v.Site.application.Live(v, here),
@@ -63,7 +65,7 @@ func (v *Request) Frame(title, here string) ui.Frame {
 	return f
 }
 
-// erasureBanner tells the people of an organization when it is erased.
+// erasureBanner tells people on which day their organization is deleted.
 func erasureBanner(v *Request) templ.Component {
 	text := v.Words.Say("Only admins still read, and can export everything.")
 	if v.Session.Administers {
@@ -73,7 +75,7 @@ func erasureBanner(v *Request) templ.Component {
 		Joined(" ", text, v.Words.Say("The operator can still cancel the deletion.")))
 }
 
-// OK answers with a page of the application.
+// OK returns a page of the application with status 200. here is its place in the navigation.
 func (v *Request) OK(title, here string, content templ.Component) HTML {
 	note, _ := v.Context().Value(NoteKey{}).(*Toast)
 	if note == nil {
@@ -82,18 +84,17 @@ func (v *Request) OK(title, here string, content templ.Component) HTML {
 	return HTML{Body: AppPage(v.Frame(title, here), content, note)}
 }
 
-// Card answers with a page for a caller who is not signed in.
+// Card returns a page for a caller who is not signed in.
 func (v *Request) Card(title string, content templ.Component) HTML {
 	return HTML{Body: cardPage(v.Look(), title, content)}
 }
 
-// NoteKey is the key of the note in the context of a page that is shown after a
-// change.
+// NoteKey is the context key of the note (*Toast) on a page that is shown after a change.
 type NoteKey struct{}
 
-// Done ends a change: it shows the page at path. With a script the answer is the page
-// itself, with a note that can take the change back. Without one it is a redirect, so
-// that reloading sends nothing again.
+// Done returns the response after a change: the page at path. A script gets the page itself, with a
+// note that offers to undo the change. Without a script the response is a redirect. Reloading the
+// page then sends nothing again.
 func (v *Request) Done(path string, note *Toast) View {
 	if v.Header.Get("HX-Request") == "" {
 		return v.SeeOther(path)
@@ -102,8 +103,8 @@ func (v *Request) Done(path string, note *Toast) View {
 	return v.Instead(path, NoteKey{}, note)
 }
 
-// Instead shows the page at path in place of this one, with a value in the context of
-// its request.
+// Instead returns the page at path as the response to this request. The context of that page's
+// request has the value under the key.
 func (v *Request) Instead(path string, key, value any) View {
 	next := v.Clone(context.WithValue(v.Context(), key, value))
 	path, query, _ := strings.Cut(path, "?")
@@ -112,15 +113,15 @@ func (v *Request) Instead(path string, key, value any) View {
 	return Forward{To: next}
 }
 
-// Lead opens the page at path without a redirect, which would take the line twice. The
-// page says its own address, which a script writes into the browser.
+// Lead returns the page at path without a redirect, which would cost a second round trip. A script
+// writes the address of that page into the address bar.
 func (v *Request) Lead(path string) View { return v.Instead(path, addressKey{}, v.Address(path)) }
 
-// addressKey is the key of the address of a page that lead opens.
+// addressKey is the context key of the address of a page that Lead shows.
 type addressKey struct{}
 
-// Here returns the path of this page with another value of a parameter. An empty
-// value removes it.
+// Here returns the path of this page with another value of a query parameter. An empty value
+// removes the parameter.
 func (v *Request) Here(parameter, value string) string {
 	q := v.URL.Query()
 	q.Set(parameter, value)
@@ -134,54 +135,55 @@ func (v *Request) Here(parameter, value string) string {
 	return path
 }
 
-// Swap returns the attributes of a link that replaces the content of the page,
-// without loading it anew.
+// Swap returns the htmx attributes of a link that replaces the main content of the page without a
+// full page load.
 func (v *Request) Swap(path string) ui.Hx { return v.Look().Get(path).With(intoMain) }
 
-// intoMain replaces the content of the page, and intoMainPushed also its address.
+// intoMain replaces the main content of the page. intoMainPushed also adds the address to the
+// browser's history.
 var (
 	intoMain       = ui.Hx{}.Target("#main").Select("#main").Morph()
 	intoMainPushed = intoMain.Push()
 )
 
-// SwapForm is swap for a form.
+// SwapForm returns the htmx attributes of a form whose response replaces the main content.
 func (v *Request) SwapForm(path string) ui.Hx {
 	return v.Look().Post(path).With(intoMain)
 }
 
-// ProblemPage is a page about a refusal.
+// ProblemPage is the data of a page about a refused or failed request.
 type ProblemPage struct {
 	Title, Text string
-	// Wrong lists the faults of the sent fields.
+	// Wrong has one message for each invalid field.
 	Wrong []string
-	// Wait is the time after which to try again, zero if that does not help.
+	// Wait is the time after which to try again. It is zero if waiting does not help.
 	Wait time.Duration
-	// Again is the form that can be sent again, or nil.
+	// Again is the form that the person can send again, or nil.
 	Again *Again
-	// Home is the organization that the page belongs to, if the session has left it.
+	// Home is the person to whom the page belongs, if it is not the person of the session, or nil.
 	Home *home
 	// Elsewhere says that the page belongs to another person than the session.
 	Elsewhere bool
-	// Kept is what a person typed, to read and to copy.
+	// Kept is the text that a person typed, to read and to copy.
 	Kept string
-	// Reload offers the page itself, if it may be there later.
+	// Reload is the address of the page itself, if trying again may help. It may be empty.
 	Reload string
-	// Back is an address of somebody else, and BackTo its host.
+	// Back is an address on another site, and BackTo is its host. Both may be empty.
 	Back, BackTo string
-	// RequestID is shown for errors of the program.
+	// RequestID is the id of the call that failed with an internal error. It may be empty.
 	RequestID string
 }
 
-// Again is a form that was not stored, and that can be sent again as it is.
+// Again is a form that was not stored, and that can be sent again unchanged.
 type Again struct {
 	Action string
 	Token  string
 	Fields url.Values
 }
 
-// Failed answers with a page about an error. A form that is refused for a while can
-// be sent again from there, with the same token, so nothing happens twice. A script
-// gets the message alone and shows it above the page, on which the form stays.
+// Failed returns a page about an error. If the refusal is temporary, the page has a button that
+// sends the form again. The token is the same, so the change happens only once. A script gets only
+// a message, and shows it above the page with the form.
 func (v *Request) Failed(err error) View {
 	f := AsFault(err)
 	if f.Code == fault.Unauthenticated {
@@ -200,7 +202,7 @@ func (v *Request) Failed(err error) View {
 			p.Title, p.Text = v.Words.Say("No longer here"), v.Words.Say(
 				"This was just deleted, or you may no longer see it.")
 		}
-	case fault.IdempotencyPayloadMismatch: // somebody went back to a form that was sent, and changed it
+	case fault.IdempotencyPayloadMismatch: // the person went back to a form that was already sent, and changed it
 		return v.sendAgain(f.Code.Status(), v.Words.Say(sentBefore))
 	case fault.RateLimited, fault.Overloaded, fault.APIPaused, fault.InstancePending, fault.Upstream:
 		v.offerAgain(&p)
@@ -214,7 +216,8 @@ func (v *Request) Failed(err error) View {
 
 var sentBefore = i18n.Text("This form was sent already, with other content. To store this too, send it again.")
 
-// Refusal says what was refused, and the reason, to a person and not to a client of the API.
+// Refusal returns a title and a text about a fault, in words for people. The detail of a fault is
+// written for clients of the API.
 func (v *Request) Refusal(f *fault.Fault) (title, text string) {
 	title, text = f.Title(v.Words.Language), Plain(f.DetailIn(v.Words.Language), v.Words.Language)
 	switch {
@@ -253,25 +256,25 @@ func (v *Request) Refusal(f *fault.Fault) (title, text string) {
 	return title, text
 }
 
-// Reason says why a form was refused, where the form stands. The words are the operation's, or
-// refusal's if the server is at fault.
+// Reason returns a text that says why a form was refused, to be shown at the form. It is the detail
+// of the fault. For a server error it is the text of Refusal.
 func (v *Request) Reason(f *fault.Fault) string {
 	switch {
 	case f.Code.Status() >= http.StatusInternalServerError:
 		_, text := v.Refusal(f)
 		return text
-	case f.Detail != "": // the API says nothing about a 401; the operations that sign in do
+	case f.Detail != "": // the API has no detail for a 401; only sign-in operations have one
 		return v.Words.Say(f.Detail)
 	}
 	return f.DetailIn(v.Words.Language)
 }
 
-// serversFault says that a change failed by the server, and whether the input
-// was kept. It is empty if nothing was sent.
+// serversFault returns a text that says that the server failed, and whether the input is still
+// there. It is empty if no form was sent.
 func (v *Request) serversFault() string {
 	hidden := func(name string) bool { return v.Sent.Has(name) }
 	switch {
-	case v.Sent != nil && v.Sent.File != nil: // a browser does not choose a file by itself
+	case v.Sent != nil && v.Sent.File != nil: // a browser does not choose a file again by itself
 		return v.Words.Say(
 			"This is the server's fault, and not your file's. Please choose it again; everything else is still here.")
 	case v.inQueue():
@@ -286,10 +289,10 @@ func (v *Request) serversFault() string {
 		"This is the server's fault, and not that of your entry. It stays here, and can be sent again.")
 }
 
-// parameters are the parameters of addresses that people type.
+// parameters maps the query parameters that people type to their names on the page.
 var parameters = map[string]i18n.Text{"q": "Search text", "tag": "Tag", "number": "Number"}
 
-// offerAgain offers the same form, or the same page.
+// offerAgain adds a button to the page that sends the form again, or that reloads the page.
 func (v *Request) offerAgain(p *ProblemPage) {
 	if v.Sent != nil {
 		p.Again = v.Again(v.Sent.Token)
@@ -298,15 +301,16 @@ func (v *Request) offerAgain(p *ProblemPage) {
 	}
 }
 
-// sendAgain asks the person to confirm a form once more. Nothing was stored.
+// sendAgain returns a page that asks the person to send a form again with a new token. Nothing was
+// stored. why is the reason.
 func (v *Request) sendAgain(status int, why string) View {
 	token := v.Mint()
-	v.Writer.Header().Set("Kartei-Token", token) // a script puts it into the form, which stays
+	v.Writer.Header().Set("Kartei-Token", token) // a script puts the token into the form, which is still on the page
 	return v.Problem(status, ProblemPage{Title: v.Words.Say("Please send again"), Text: why, Again: v.Again(token)})
 }
 
-// Again returns the submitted form, with the filters in its address. Secrets are not
-// written into a page: they are typed again.
+// Again returns the submitted form with its action, including the query. Passwords and codes are
+// left out: the person types them again.
 func (v *Request) Again(token string) *Again {
 	fields := url.Values{}
 	for name, list := range v.PostForm {
@@ -317,11 +321,11 @@ func (v *Request) Again(token string) *Again {
 	return &Again{Action: v.URL.RequestURI(), Token: token, Fields: fields}
 }
 
-// secretFields are the fields in which passwords and codes are typed.
+// secretFields are the names of the fields for passwords and codes.
 var secretFields = []string{"password", "current", "repeat", "code", "recoveryCode"}
 
-// Problem draws a page about a refusal: within the application if the caller is
-// known. A script shows only its message.
+// Problem returns a page about a refused or failed request. Callers with a session see it within
+// the application. A script gets only the message.
 func (v *Request) Problem(status int, p ProblemPage) View {
 	v.RetryAfter(p.Wait)
 	if gone := v.refreshing() && (status == http.StatusNotFound || status == http.StatusForbidden); v.Scripted() && !gone {
@@ -333,22 +337,23 @@ func (v *Request) Problem(status int, p ProblemPage) View {
 	return HTML{Body: AppPage(v.Frame(p.Title, ""), problemView(v, p), nil)}.WithStatus(status)
 }
 
-// Scripted reports whether the caller is a script, which shows parts of the answer.
+// Scripted reports whether htmx sent the request. Its response may be a part of a page.
 func (v *Request) Scripted() bool { return v.Header.Get("HX-Request") != "" }
 
-// overPage tells a script to show the answer in a dialog over the page. Once the
-// person is signed in, the script sends the same request again.
+// overPage tells the script to show the response in a dialog above the page. After the sign-in, the
+// script sends the same request again.
 func (v *Request) overPage() { v.Writer.Header().Set("Kartei-Dialog", "1") }
 
-// askToSignIn sends a caller without a session to the sign-in page, and back
-// afterwards. A form that was being sent travels with it: see AskToSignIn.
+// askToSignIn returns the sign-in page for a caller without a session. After the sign-in, the
+// person returns to the requested page. The sign-in page keeps a submitted form and sends it
+// afterwards.
 func (v *Request) askToSignIn() View {
 	if v.Scripted() {
 		v.overPage()
 		return v.Site.application.SignIn(v, http.StatusUnauthorized, nil, v.Words.Say(
 			"Your sign-in has ended. What you entered is still on the page."))
 	}
-	if v.Method == http.MethodPut { // a script sends a file, and asks by itself
+	if v.Method == http.MethodPut { // the upload script asks the person itself
 		return Status(http.StatusUnauthorized)
 	}
 	if v.Method != http.MethodPost {
@@ -365,7 +370,7 @@ func (v *Request) askToSignIn() View {
 		"Your sign-in has ended. What you entered is still here: sign in, and it will be sent."))
 }
 
-// denyForeign answers a change that a page of another origin sent.
+// denyForeign refuses a change that a page of another origin sent.
 func (h *Site) denyForeign(w http.ResponseWriter, r *http.Request) {
 	v := &Request{Request: r, Site: h, Writer: w, Page: &Page{Path: r.URL.Path}, nonce: newNonce()}
 	setHeaders(w.Header(), v.nonce)
@@ -376,8 +381,8 @@ func (h *Site) denyForeign(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// Local returns a path of this site to return to, or /. A foreign address, also one
-// that only looks like a path, is not followed.
+// Local returns target if it is a path on this site, and "/" otherwise. It does not accept an
+// address that only looks like a path, such as //example.com.
 func Local(target string) string {
 	u, err := url.Parse(target)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.Contains(u.Path, "//") || strings.ContainsAny(target, "\\\r\n\t") {
@@ -386,8 +391,7 @@ func Local(target string) string {
 	return u.RequestURI()
 }
 
-// kind returns the tone of a message. A fault that passes by itself is only a
-// warning.
+// kind returns the severity of the message. A fault that passes by itself is only a warning.
 func (p ProblemPage) kind() ui.Kind {
 	if p.Wait > 0 || p.Elsewhere || p.Again != nil && p.RequestID == "" {
 		return ui.Warn
@@ -395,15 +399,15 @@ func (p ProblemPage) kind() ui.Kind {
 	return ui.Bad
 }
 
-// Part reports whether a script asks for a part of the page only.
+// Part reports whether a script asks only for the named part of the page.
 func (v *Request) Part(name string) bool { return v.URL.Query().Get("part") == name }
 
-// SwapTo returns the attributes of a link that shows another page of the same place
-// without loading everything anew.
+// SwapTo returns the htmx attributes of a link to another page. The main content is replaced
+// without a full page load, and the address is added to the browser's history.
 func (v *Request) SwapTo(path string) ui.Hx { return v.Look().Get(path).With(intoMainPushed) }
 
-// DialogOf returns the attributes of a link to a page that a script shows as a
-// dialog over this one.
+// DialogOf returns the htmx attributes of a link to a page that a script shows in a dialog above
+// the current page.
 func (v *Request) DialogOf(path string) ui.Hx {
 	between := "?"
 	if strings.Contains(path, "?") {
@@ -412,8 +416,7 @@ func (v *Request) DialogOf(path string) ui.Hx {
 	return v.Look().Get(path + between + "part=dialog").Target("body").Append()
 }
 
-// InDialog answers with a dialog over the page that is there, or with a page of its
-// own.
+// InDialog returns the content in a dialog if the request asks for one, and otherwise as a page.
 func (v *Request) InDialog(title, here string, content templ.Component) HTML {
 	if v.Part("dialog") {
 		return HTML{Body: dialogView(v, title, content)}
@@ -421,20 +424,20 @@ func (v *Request) InDialog(title, here string, content templ.Component) HTML {
 	return v.OK(title, here, dialogPage(title, content))
 }
 
-// RetryAfter says when to try again, for browsers and programs.
+// RetryAfter sets the Retry-After header if wait is not zero.
 func (v *Request) RetryAfter(wait time.Duration) {
 	if wait > 0 {
 		v.Writer.Header().Set("Retry-After", seconds(wait))
 	}
 }
 
-// seconds returns a duration in whole seconds, at least one unless it is zero.
+// seconds returns a duration in whole seconds, rounded up.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-// Resumed returns the form that waits for the sign-in, or nil. It leads to a page of
-// this site only, and a person sends it by a button.
+// Resumed returns the form that waits until the person has signed in, or nil. Its action is always
+// on this site. A person must send the form by a button.
 func (v *Request) Resumed() *Again {
 	action := v.Sent.Get(resumeAction)
 	if action == "" || Local(action) != action {
@@ -449,7 +452,8 @@ func (v *Request) Resumed() *Again {
 	return &Again{Action: action, Token: v.Sent.Get(resumeToken), Fields: fields}
 }
 
-// confirmFirst answers a request for which the sign-in is not recent enough.
+// confirmFirst returns the response to a request that needs a more recent sign-in: a page on which
+// the person confirms it.
 func (v *Request) confirmFirst() View {
 	v.Stale = false
 	if v.wantsData() {
@@ -464,5 +468,5 @@ func (v *Request) confirmFirst() View {
 	return v.Site.application.Confirm(v, v.URL.RequestURI(), waiting)
 }
 
-// SSO is what people call the provider, empty if there is none.
+// SSO returns the name of the OpenID provider. It is empty if there is none.
 func (v *Request) SSO() string { return v.Site.API.SSO() }

@@ -6,42 +6,42 @@ import (
 	"kartei/web/ui"
 )
 
-// Toast says what a change has done, and offers to take it back.
+// Toast is a short note about a change. It may offer to undo the change.
 type Toast struct {
 	Text string
-	// Log is what the log of the tab keeps: the text without anything that is in a
-	// record. Without it, the log has no line.
+	// Log is the text for the log of notes in the browser tab. It contains no content of a record.
+	// If it is empty, nothing is logged.
 	Log string
 	// Bad says that something went wrong.
 	Bad bool
-	// Members are the members that changed: the page says so at their values.
+	// Members are the members of the record that changed. The page marks their values.
 	Members []string
-	// Href leads to what changed.
+	// Href is a link to the changed record, and HrefText is its text.
 	Href, HrefText string
-	// Undo is the form that takes the change back, or nil.
+	// Undo is the form that undoes the change, or nil.
 	Undo *Undo
 }
 
-// Undo is a form that stores former values. It expects the revision that the change
-// made, so that it never takes back what somebody else has changed since.
+// Undo is a form that restores former values. It sends the revision that the change made. It thus
+// never overwrites a later change by another person.
 type Undo struct {
 	Action   string
 	Token    string
 	Revision int64
 	Was, Set Values
-	// Back is the page to show afterwards. If it is empty, the record's page is shown.
+	// Back is the path of the page to show afterwards. If it is empty, the record's page is shown.
 	Back string
-	// Fields are further fields of the form.
+	// Fields are further hidden fields of the form.
 	Fields []ui.HiddenField
 }
 
-// undoField marks a form that takes a change back.
+// undoField is the name of the field that marks a form of type Undo.
 const undoField = "undo"
 
-// Undoing reports whether the form takes a change back.
+// Undoing reports whether the submitted form undoes a change.
 func (v *Request) Undoing() bool { return v.Sent != nil && v.Sent.Get(undoField) != "" }
 
-// Shown returns the note as it is drawn.
+// Shown returns the note as data for the template.
 func (t *Toast) Shown() ui.Toast {
 	out := ui.Toast{Kind: ui.OK, Text: t.Text, Log: t.Log, Href: t.Href, HrefText: t.HrefText}
 	if t.Bad {

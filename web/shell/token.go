@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// formTokens makes and checks the tokens of forms. A token belongs to one form and
-// one person. It is also the idempotency key of the change, so a form that is sent
-// twice changes once.
+// formTokens mints and checks the tokens of forms. A token belongs to one form and one person. It
+// is also the idempotency key of the change. So a form that is sent twice makes one change.
 //
-// A token holds for the person and not for the session: after a new sign-in the
-// same form can be sent again, and still counts once. Nobody else can make one,
-// because it is signed with a key that only the instance has.
+// A token is bound to the person and not to the session. After a new sign-in, the same form can be
+// sent again and still makes one change. Nobody else can forge a token, because it is signed with
+// the secret key of the instance.
 type formTokens struct {
 	key []byte
 	now func() time.Time
 }
 
 const (
-	// tokenLifetime is shorter than the 24 hours for which the API remembers the
-	// answer to an idempotency key.
+	// tokenLifetime is shorter than 24 hours, for which the API remembers the response to an
+	// idempotency key.
 	tokenLifetime = 20 * time.Hour
 
 	tokenRandom = 16
@@ -31,8 +30,8 @@ const (
 	tokenMAC    = 16
 )
 
-// Mint returns a new token for a person. The person is empty on pages for callers
-// who are not signed in.
+// Mint returns a new token for a person, given by id. The id is empty for callers who are not
+// signed in.
 func (t formTokens) Mint(person string) string {
 	b := make([]byte, tokenRandom, tokenRandom+tokenTime+tokenMAC)
 	rand.Read(b)
@@ -40,12 +39,12 @@ func (t formTokens) Mint(person string) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, t.mac(b, person)...))
 }
 
-// Valid reports whether a token was made for a person, and is not too old.
+// Valid reports whether a token was minted for a person, and is not older than tokenLifetime.
 func (t formTokens) Valid(token, person string) bool {
 	return t.MadeFor(token, person) && t.now().Before(TokenTimeOf(token).Add(tokenLifetime))
 }
 
-// MadeFor reports whether a token was made for a person, at any time.
+// MadeFor reports whether a token was minted for a person, at any time.
 func (t formTokens) MadeFor(token, person string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) != tokenRandom+tokenTime+tokenMAC {
@@ -55,7 +54,8 @@ func (t formTokens) MadeFor(token, person string) bool {
 	return hmac.Equal(mac, t.mac(signed, person))
 }
 
-// TokenTimeOf returns when a valid token was made, to the minute.
+// TokenTimeOf returns the time at which a token was minted, to the minute. It is zero for text that
+// is no token. It does not check the signature.
 func TokenTimeOf(token string) time.Time {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) < tokenRandom+tokenTime {

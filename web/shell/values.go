@@ -13,10 +13,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// listMembers are the members that hold a list of texts.
+// listMembers are the names of the members whose value is a list of texts.
 var listMembers = []string{"tags"}
 
-// Flatten returns the values of a record in JSON.
+// Flatten returns the values of one record, given as JSON. It fails if anything else follows the
+// record.
 func Flatten(body []byte) (Values, error) {
 	d := NewRecordReader(body)
 	v, err := d.Record()
@@ -26,12 +27,13 @@ func Flatten(body []byte) (Values, error) {
 	return v, nil
 }
 
-// recordReader reads the records of an answer. A page of a list has fifty with some thirty
-// members each, so names and texts are parts of one copy of the answer.
+// recordReader decodes records from a JSON response. A page of a list has fifty records with some
+// thirty members each. To avoid allocations, names and texts are substrings of one copy of the
+// response.
 type recordReader struct {
 	*jsontext.Decoder
 	text string
-	// paths are the paths of members within members, by both names: each is made once.
+	// paths caches the paths of nested members, by the names of the outer and the inner member.
 	paths map[[2]string]string
 }
 
@@ -39,7 +41,7 @@ func NewRecordReader(body []byte) *recordReader {
 	return &recordReader{jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), string(body), map[[2]string]string{}} // the API writes no name twice
 }
 
-// Ended returns the fault of an answer, which ends here.
+// Ended returns err. If err is nil, it returns an error unless the response ends here.
 func (d *recordReader) Ended(err error) error {
 	if err == nil {
 		if _, err = d.ReadToken(); err == io.EOF {
@@ -51,10 +53,11 @@ func (d *recordReader) Ended(err error) error {
 
 var errRest = errors.New("something follows it")
 
-// defaultMembers is more than the members of a record, with the parts of its address.
+// defaultMembers is the initial capacity for a record. It is larger than the number of members,
+// with the parts of an address.
 const defaultMembers = 40
 
-// Record reads a record. It returns nil with an error.
+// Record decodes one record. With an error it returns nil.
 func (d *recordReader) Record() (Values, error) {
 	v := make(Values, defaultMembers)
 	if err := d.members(v, ""); err != nil {
@@ -63,8 +66,8 @@ func (d *recordReader) Record() (Values, error) {
 	return v, nil
 }
 
-// members adds the members of an object to values. within is the name of the member that
-// holds the object, if any.
+// members adds the members of an object to v. within is the path of the object, or empty for the
+// record itself.
 func (d *recordReader) members(v Values, within string) error {
 	return d.Object(func(name string) (err error) {
 		if within != "" {
@@ -82,7 +85,7 @@ func (d *recordReader) members(v Values, within string) error {
 	})
 }
 
-// path returns the path to a member within another one, as address.city.
+// path returns the path of a nested member, such as address.city.
 func (d *recordReader) path(outer, inner string) string {
 	path, known := d.paths[[2]string{outer, inner}]
 	if !known {
@@ -92,7 +95,7 @@ func (d *recordReader) path(outer, inner string) string {
 	return path
 }
 
-// Object reads an object. member reads the value of a member.
+// Object decodes an object. It calls member with each name, and member decodes the value.
 func (d *recordReader) Object(member func(name string) error) error {
 	if err := d.open('{'); err != nil {
 		return err
@@ -110,7 +113,7 @@ func (d *recordReader) Object(member func(name string) error) error {
 	return err
 }
 
-// List reads a list. entry reads an entry.
+// List decodes a list. It calls entry for each entry, and entry decodes it.
 func (d *recordReader) List(entry func() error) error {
 	if err := d.open('['); err != nil {
 		return err
@@ -124,7 +127,7 @@ func (d *recordReader) List(entry func() error) error {
 	return err
 }
 
-// open reads the beginning of an object or a list.
+// open reads the opening bracket of an object or a list. It fails for any other token.
 func (d *recordReader) open(kind jsontext.Kind) error {
 	token, err := d.ReadToken()
 	if err == nil && token.Kind() != kind {
@@ -133,7 +136,7 @@ func (d *recordReader) open(kind jsontext.Kind) error {
 	return err
 }
 
-// lines reads a list of texts: a line for each.
+// lines decodes a list of texts, and returns one line for each text.
 func (d *recordReader) lines() (lines string, err error) {
 	first := true
 	return lines, d.List(func() error {
@@ -149,7 +152,7 @@ func (d *recordReader) lines() (lines string, err error) {
 	})
 }
 
-// Value reads a text, a number or a truth value. Null is empty.
+// Value decodes a text, a number or a boolean. It returns an empty text for null.
 func (d *recordReader) Value() (string, error) {
 	raw, err := d.ReadValue()
 	if err != nil {
@@ -169,8 +172,8 @@ func (d *recordReader) Value() (string, error) {
 	return string(plain), err
 }
 
-// Changed returns the names whose values differ between before and after, sorted.
-// Only names of after count: a form need not have every member.
+// Changed returns the sorted names whose values differ between before and after. It ignores names
+// that after does not have, as a form need not have every member.
 func Changed(before, after Values) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -181,8 +184,8 @@ func Changed(before, after Values) []string {
 	return names
 }
 
-// Patch returns the JSON merge patch (RFC 7396) that sets the named members to
-// their values. An empty value becomes null, and an empty list [].
+// Patch returns the JSON merge patch (RFC 7396) that sets the named members to their values. An
+// empty value becomes null, and an empty list becomes [].
 func (v Values) Patch(names []string) map[string]any {
 	p := map[string]any{}
 	for _, name := range names {
@@ -205,7 +208,7 @@ func (v Values) Patch(names []string) map[string]any {
 	return p
 }
 
-// Body returns the body that creates a record: the members that have a value.
+// Body returns the request body that creates a record. It has the members with a value.
 func (v Values) Body() map[string]any {
 	var names []string
 	for name, text := range v {
@@ -216,7 +219,7 @@ func (v Values) Body() map[string]any {
 	return v.Patch(names)
 }
 
-// Lines returns the lines of a text without empty ones, each once.
+// Lines returns the distinct lines of a text. Empty lines are left out.
 func Lines(text string) []string {
 	list := []string{}
 	for text != "" {

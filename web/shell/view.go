@@ -22,31 +22,31 @@ import (
 	"kartei/record/document"
 )
 
-// View is the answer of a page. Its kinds are the types of this file.
+// View is a response to a request for a page. This file has the types that implement it.
 type View interface {
 	// answer writes the status, the headers and the body.
 	answer(v *Request)
 }
 
-// HTML is a page, or a part of one for a script. Its status is 200 if WithStatus sets no
-// other.
+// HTML is a page, or a part of a page for a script. The status is 200 unless WithStatus sets
+// another.
 type HTML struct {
 	Body   templ.Component
 	status int
-	// secret says that the body shows a secret.
+	// secret says that the body contains a secret.
 	secret bool
 	// message says that the body is a message, which a script shows above the page.
 	message bool
 }
 
-// WithStatus returns the page with another status.
+// WithStatus returns a copy of the page with another status.
 func (p HTML) WithStatus(status int) HTML {
 	p.status = status
 	return p
 }
 
-// WithSecret returns the page as one that shows a secret. It is not compressed then, so that its
-// size tells nothing about the secret.
+// WithSecret returns a copy of the page that is marked as containing a secret. Such a page is not
+// compressed, so that its size reveals nothing about the secret.
 func (p HTML) WithSecret() HTML {
 	p.secret = true
 	return p
@@ -88,7 +88,7 @@ func (p HTML) send(v *Request) {
 	}
 }
 
-// pack returns a drawing whose bytes are compressed.
+// pack returns a render function that compresses the output of draw.
 func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.Writer) error {
 	return func(ctx context.Context, w io.Writer) error {
 		packer := packers.Get().(*gzip.Writer)
@@ -98,34 +98,33 @@ func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.
 	}
 }
 
-// packers pools the writers of compressed pages. No compressed page has a secret
-// beside a text that somebody else can choose: tokens of forms differ in every
-// answer.
+// packers pools gzip writers. Compressed pages are safe from attacks by size (BREACH): none has a
+// secret beside a text that an attacker can choose. Form tokens differ in each response.
 var packers = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, packing)
 	if err != nil {
-		panic(err) // packing is no level
+		panic(err) // packing is not a valid level
 	}
 	return w
 }}
 
-// packing is the level of compression. A list with fifty rows has 1 % more bytes than by
-// level 5 of the standard library, which takes 2.5 times as long.
+// packing is the gzip level. A list with fifty rows gets 1 % larger than at level 5 of
+// compress/gzip, which takes 2.5 times as long.
 const packing = 6
 
-// Redirect sends the browser to an address, which it reads by GET (303).
+// Redirect is a redirect to an address, which the browser then reads by GET (303).
 type Redirect struct{ To string }
 
 func (r Redirect) answer(v *Request) {
 	http.Redirect(v.Writer, v.Request, r.To, http.StatusSeeOther)
 }
 
-// Forward answers another request in the place of this one, without a redirect.
+// Forward serves another request in place of the current one, without a redirect.
 type Forward struct{ To *http.Request }
 
 func (f Forward) answer(v *Request) { v.Site.pages.ServeHTTP(v.Writer, f.To) }
 
-// PlainText is a text for a script.
+// PlainText is a plain text response for a script. If Text is empty, there is no body.
 type PlainText struct {
 	Status int
 	Text   string
@@ -136,10 +135,10 @@ func (t PlainText) answer(v *Request) {
 		v.Writer.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	v.Writer.WriteHeader(t.Status)
-	_, _ = io.WriteString(v.Writer, t.Text) // a client that went away needs no error
+	_, _ = io.WriteString(v.Writer, t.Text) // an error means that the client has disconnected
 }
 
-// JSON is data for a script.
+// JSON is a JSON response for a script.
 type JSON struct {
 	Status int
 	Value  any
@@ -153,7 +152,7 @@ func (j JSON) answer(v *Request) {
 	}
 }
 
-// Status is an answer without content.
+// Status is a response without a body.
 type Status int
 
 func (s Status) answer(v *Request) { v.Writer.WriteHeader(int(s)) }
@@ -164,17 +163,17 @@ type stream struct{}
 
 func (stream) answer(*Request) {}
 
-// Picture is the picture of a page of a document.
+// Picture is the image of one page of a document.
 type Picture struct{ Page *document.Page }
 
 func (p Picture) answer(v *Request) {
 	v.Writer.Header().Set("Content-Type", p.Page.ContentType)
 	v.Writer.Header().Set("Content-Length", strconv.Itoa(len(p.Page.Image)))
-	_, _ = v.Writer.Write(p.Page.Image) // a client that went away needs no error
+	_, _ = v.Writer.Write(p.Page.Image) // an error means that the client has disconnected
 }
 
-// File is a file of the API, with the headers that make it a download. The API lets programs
-// keep a file and ask whether it is the same; a browser keeps nothing.
+// File is a file from the API, with the headers of a download. It leaves out Cache-Control: API
+// clients may cache a file and revalidate it, but a browser must store nothing.
 type File struct{ Response *api.Response }
 
 func (f File) answer(v *Request) {
@@ -183,22 +182,22 @@ func (f File) answer(v *Request) {
 			v.Writer.Header()[name] = values
 		}
 	}
-	if f.Response.File == nil { // the browser has it already
+	if f.Response.File == nil { // the browser has the file already (304)
 		v.Writer.WriteHeader(f.Response.Status)
 		return
 	}
 	transfer.Send(v.Writer, v.Request, f.Response.File)
 }
 
-// Download is a file that a page writes for the browser to store. If it cannot be finished the
-// connection is cut, so that no browser takes a part for the whole.
+// Download is a file that the page generates. If Write fails, the connection is aborted. The
+// browser then does not take a part for the whole file.
 type Download struct {
 	Name, MediaType string
 	Write           func(http.ResponseWriter) error
 }
 
-// answer writes the file. The policy holds if a browser shows it instead of storing it. A
-// connection that the client closed is no fault.
+// answer writes the file. The Content Security Policy applies if a browser shows the file instead
+// of storing it. A connection that the client closed is not an error.
 func (d Download) answer(v *Request) {
 	h := v.Writer.Header()
 	h.Set("Content-Type", d.MediaType)
@@ -211,8 +210,9 @@ func (d Download) answer(v *Request) {
 	}
 }
 
-// NameOfFile returns the name of a file from a text: without what file systems and
-// mail programs take for something else.
+// NameOfFile returns a file name made from a text and an extension. Characters with a meaning for
+// file systems, and invisible characters that reorder text, become spaces. The name has at most 80
+// characters before the extension.
 func NameOfFile(text, ending string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f {

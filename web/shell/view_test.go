@@ -16,7 +16,7 @@ import (
 	"kartei/record/document"
 )
 
-// answerOf returns how a view answers a request with headers.
+// answerOf returns the response of a view to a request with these headers.
 func answerOf(view View, method string, header http.Header) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, "/", nil)
@@ -87,7 +87,8 @@ func TestEachKindOfViewAnswers(t *testing.T) {
 	}
 }
 
-// A script that has the content of a page gets none. A page with another status has no tag.
+// TestRefreshedPageHasATag checks that a script with a matching ETag gets no body. A page with
+// another status than 200 has no ETag.
 func TestRefreshedPageHasATag(t *testing.T) {
 	page := func(text string) HTML {
 		return HTML{Body: templ.ComponentFunc(func(_ context.Context, w io.Writer) error {

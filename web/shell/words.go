@@ -25,7 +25,7 @@ func Present(texts ...string) []string {
 	return list
 }
 
-// Joined joins the texts that are not empty.
+// Joined joins the texts that are not empty, with between as separator.
 func Joined(between string, texts ...string) string {
 	out := ""
 	for _, t := range texts {
@@ -40,10 +40,10 @@ func Joined(between string, texts ...string) string {
 	return out
 }
 
-// SortedNames returns the keys of a map in order.
+// SortedNames returns the sorted keys of a map.
 func SortedNames[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Waiting returns a time to wait in words.
+// Waiting returns a duration in words, rounded up to seconds, minutes or hours.
 func Waiting(w i18n.Words, d time.Duration) string {
 	n := int((d + time.Second - 1) / time.Second)
 	if n < 120 {
@@ -55,7 +55,7 @@ func Waiting(w i18n.Words, d time.Duration) string {
 	return w.Plural((n+3599)/3600, "%d hour", "%d hours")
 }
 
-// WaitText says how long to wait, or nothing.
+// WaitText returns a sentence that says how long to wait. It is empty if d is not positive.
 func WaitText(w i18n.Words, d time.Duration) string {
 	if d <= 0 {
 		return ""
@@ -63,7 +63,8 @@ func WaitText(w i18n.Words, d time.Duration) string {
 	return w.Say("Please wait for %s.", Waiting(w, d))
 }
 
-// CountOf returns a number of things for a heading, or nothing for none.
+// CountOf returns the number n as a text for a heading. It is empty for zero. If there are more
+// than n, a plus sign follows.
 func CountOf(v *Request, n int, more bool) string {
 	if n == 0 {
 		return ""
@@ -74,7 +75,7 @@ func CountOf(v *Request, n int, more bool) string {
 	return v.Words.Number(n)
 }
 
-// Count is a number beside a heading, or nothing.
+// Count returns a number as a text beside a heading. It is empty for zero.
 func Count(v *Request, n int) string {
 	if n == 0 {
 		return ""
@@ -82,28 +83,28 @@ func Count(v *Request, n int) string {
 	return v.Words.Number(n)
 }
 
-// Split returns the parts of a list that a person typed, with commas or white space
-// between them.
+// Split returns the entries of a list that a person typed, separated by commas, semicolons or white
+// space.
 func Split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", ;\t\r\n", r) })
 }
 
-// Option is a value of a choice.
+// Option is a value of a select, with its label.
 type Option struct {
 	Value string
 	Label i18n.Text
 }
 
-// NewOption returns a value with its label.
+// NewOption returns an option.
 func NewOption(value string, label i18n.Text) Option { return Option{value, label} }
 
-// TimeOf returns a time of an answer.
+// TimeOf parses a time from an API response. It reports whether the text is a time.
 func TimeOf(at string) (time.Time, bool) {
 	t, err := clock.Parse(at)
 	return t.Time(), err == nil
 }
 
-// Zone returns the person's time zone.
+// Zone returns the person's time zone. Without one it returns UTC.
 func (v *Request) Zone() *time.Location {
 	if v.Words.Zone == nil {
 		return time.UTC
@@ -111,10 +112,10 @@ func (v *Request) Zone() *time.Location {
 	return v.Words.Zone
 }
 
-// Number writes a count.
+// Number returns a count in the format of the person's language.
 func (v *Request) Number(n int64) string { return v.Words.Number(int(n)) }
 
-// OptionList are choices as a filter shows them.
+// OptionList returns options with their labels in the person's language.
 func OptionList(v *Request, options []Option) []ui.Option {
 	list := make([]ui.Option, len(options))
 	for i, o := range options {
@@ -123,7 +124,7 @@ func OptionList(v *Request, options []Option) []ui.Option {
 	return list
 }
 
-// Offered returns a value if it is among the choices.
+// Offered returns value if it is one of the options, and "" otherwise.
 func Offered(options []Option, value string) string {
 	if slices.ContainsFunc(options, func(o Option) bool { return o.Value == value }) {
 		return value
@@ -131,7 +132,8 @@ func Offered(options []Option, value string) string {
 	return ""
 }
 
-// ErrorOf returns the id of the message at the file field, if there is one.
+// ErrorOf returns the element id of the error message at the file field. It is empty if why is
+// empty.
 func ErrorOf(why string) string {
 	if why == "" {
 		return ""
@@ -139,8 +141,8 @@ func ErrorOf(why string) string {
 	return "f-file-error"
 }
 
-// Together runs functions at the same time, and returns the first error in their
-// order.
+// Together runs functions in parallel. It returns the error of the first function that failed, in
+// the order of the arguments.
 func Together(functions ...func() error) error {
 	errs := make([]error, len(functions))
 	var running sync.WaitGroup
@@ -151,7 +153,7 @@ func Together(functions ...func() error) error {
 	return cmp.Or(errs...)
 }
 
-// Unique returns the texts of a list, each once, sorted.
+// Unique returns the sorted, distinct texts of a list.
 func Unique(list []string) []string {
 	sorted := slices.Sorted(slices.Values(list))
 	return slices.Compact(sorted)

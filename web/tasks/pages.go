@@ -11,7 +11,7 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages has the pages of this package.
 var Pages = []shell.Page{
 	shell.Inside("GET", "/tasks", op.List{task.List, task.Count, task.Get, principal.FindNames}.And(records.ListOps), showTasks),
 	shell.Inside("GET", "/tasks/line", op.List{task.Create, lookup.Find}, showLine),

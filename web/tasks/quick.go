@@ -15,28 +15,27 @@ import (
 	"kartei/web/ui"
 )
 
-// quickLine is the meaning of a line typed above the list of tasks: "Klage prüfen
-// morgen 10 !! @müller". The title comes first and the due date last; the other words
-// may stand anywhere.
+// quickLine is the meaning of a line typed above the list of tasks, such as "Klage prüfen morgen 10
+// !! @müller". The title comes first and the due date last. The other parts may be anywhere.
 //
-//	! or !!     urgent (priority high). The API knows one degree above normal.
-//	@müller     the contact or the company that the task is about
+//	! or !!     high priority
+//	@müller     the contact or the company to which the task refers
 //	@"zwei wörter"
-//	morgen 10   when it is due: see i18n.ReadDue
+//	morgen 10   the due date: see i18n.ReadDue
 type quickLine struct {
 	title string
 	due   time.Time
-	// clock says that the line names a time of the day, hasDue that it names a day.
+	// clock says that the line has a time of day. hasDue says that it has a date.
 	clock, hasDue bool
 	urgent        bool
-	// about is the text behind @, or empty.
+	// about is the name after @. It is empty if there is none.
 	about string
-	// misread is an end that looks like a date and is none, or empty.
+	// misread is text at the end of the line that looks like a date but is not a valid one. It may
+	// be empty.
 	misread string
 }
 
-// readLine reads a line. It never fails: words without a special meaning are the
-// title.
+// readLine parses a line. It never fails: words without a special meaning become the title.
 func readLine(w i18n.Words, line string) (q quickLine) {
 	var words []string
 	for _, word := range cutWords(line) {
@@ -57,7 +56,7 @@ func readLine(w i18n.Words, line string) (q quickLine) {
 	return q
 }
 
-// cutWords returns the words of a line. A name in quotation marks behind @ is one.
+// cutWords splits a line into words. A quoted name after @ is one word.
 func cutWords(line string) (words []string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		end := strings.IndexFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) })
@@ -74,36 +73,37 @@ func cutWords(line string) (words []string) {
 	return words
 }
 
-// quickForm is the quick line as it is drawn.
+// quickForm is the data of the form with the line.
 type quickForm struct {
 	token string
-	// line is the typed line, and wrong its error. choices are the records that about
-	// may mean.
+	// line is the typed line, and wrong is its error message. about is the name in the line, and
+	// choices are the records with this name.
 	line, about string
 	wrong       string
 	choices     []ui.Choice
 }
 
-// quickTask is a line as the server understands it.
+// quickTask is a parsed line with the records that match its name.
 type quickTask struct {
 	quickLine
-	// record is what the task is about, once that is clear.
+	// record is the contact or company to which the task refers. It is empty if no single record
+	// matches.
 	record ui.Choice
-	// choices are several records that fit.
+	// choices are the matching records if there are several.
 	choices []ui.Choice
 }
 
-// The fields of the quick line.
+// These are the names of form fields.
 const (
 	lineField  = "line"
 	aboutField = "about"
 )
 
-// maxMeant bounds the records offered for a name of the line. More of the name narrows
-// them.
+// maxMeant is the maximum number of records offered for the name in a line. A longer name narrows
+// the choice.
 const maxMeant = 5
 
-// understand reads a line and finds what it is about.
+// understand parses a line and searches for the name in the line.
 func understand(v *shell.Request, line string) (quickTask, error) {
 	u := quickTask{quickLine: readLine(v.Words, line)}
 	if u.about == "" {
@@ -128,7 +128,7 @@ func understand(v *shell.Request, line string) (quickTask, error) {
 	return u, nil
 }
 
-// why says what is not clear in a line, if something is not.
+// why returns a text that says what is wrong in a line. It is empty if nothing is wrong.
 func (u quickTask) why(w i18n.Words) string {
 	if u.misread != "" {
 		return w.Say("“%s” is no due date.", u.misread)
@@ -142,7 +142,8 @@ func (u quickTask) why(w i18n.Words) string {
 	return w.Say("“@%s” fits several. Who is meant?", u.about)
 }
 
-// showLine answers how a line is understood, while it is typed.
+// showLine serves a text that shows how a line is understood. A script requests it while a person
+// types.
 func showLine(v *shell.Request) shell.View {
 	u, err := understand(v, v.URL.Query().Get(lineField))
 	if err != nil {
@@ -151,8 +152,8 @@ func showLine(v *shell.Request) shell.View {
 	return shell.HTML{Body: understoodView(v, u)}
 }
 
-// createByLine makes a task of a line. If the name in the line is ambiguous, it asks,
-// and keeps the line.
+// createByLine creates a task from a line. If the name in the line is ambiguous, the response asks
+// who is meant, and contains the line.
 func createByLine(v *shell.Request) shell.View {
 	line := quickForm{token: v.Sent.Token, line: v.Sent.Text(lineField)}
 	u, err := understand(v, line.line)
@@ -189,7 +190,8 @@ func createByLine(v *shell.Request) shell.View {
 	return doneTask(v, task)
 }
 
-// task returns the body of the task that a line means.
+// task returns the request body that creates the task. about is the id of the record to which the
+// task refers, or empty.
 func (u quickTask) task(assignee, about string) map[string]any {
 	body := map[string]any{"title": u.title, "assigneeId": assignee}
 	if u.hasDue {
@@ -207,13 +209,13 @@ func (u quickTask) task(assignee, about string) map[string]any {
 	return body
 }
 
-// refusedLine draws the list again with the line as it was typed.
+// refusedLine returns the list with the typed line and its error message.
 func refusedLine(v *shell.Request, line quickForm) shell.View {
 	l := records.Tasks.ListingOf(queryOf(shell.Local(v.Sent.Get(shell.BackField))))
 	return drawTasks(v, l, whoField(v, l), line, fault.ValidationFailed.Status())
 }
 
-// said are the parts of a line as they are understood, besides the title.
+// said returns the due date and the priority of a line as texts.
 func (u quickTask) said(w i18n.Words) []string {
 	var list []string
 	if u.hasDue {
@@ -229,7 +231,8 @@ func (u quickTask) said(w i18n.Words) []string {
 	return slices.Clip(list)
 }
 
-// showDue answers how a due date is understood, while it is typed.
+// showDue serves a text that shows how a due date is understood. A script requests it while a
+// person types.
 func showDue(v *shell.Request) shell.View {
 	return shell.HTML{Body: hintView(records.MomentHint(v, v.URL.Query().Get("dueAt")))}
 }

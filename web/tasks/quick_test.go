@@ -33,8 +33,8 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// Any line is read, and no word of it is lost: each stands in the title, or is the
-// date, the priority or the record of the task.
+// FuzzReadLine checks that readLine parses any line and loses no word. Each word is in the title,
+// or is part of the date, the priority or the name.
 func FuzzReadLine(f *testing.F) {
 	for _, seed := range []string{"Klage prüfen morgen 10 !! @müller", `@"a b" c`, `@"`, "! !! !!!", "bis fr", "x\u00a0y @ü"} {
 		f.Add(seed)

@@ -15,27 +15,27 @@ import (
 	"kartei/web/ui"
 )
 
-// taskList is the list of tasks: a tab of it, its quick line and its filter.
+// taskList is the data of the page with the list of tasks.
 type taskList struct {
 	records.List
-	// counts are the numbers of the tabs, in their order.
+	// counts has the number of tasks in each tab, in the order of the tabs.
 	counts [3]records.CountAnswer
 	groups []taskGroup
 	line   quickForm
-	// who is the field of the filter by assignee.
+	// who is the combobox of the filter by assignee.
 	who ui.Combo
 }
 
-// taskGroup has the tasks of a stretch of time, in their order.
+// taskGroup has the tasks of a period, such as this week, in the order of due dates.
 type taskGroup struct {
 	name  string
 	tasks []shell.Values
-	// whole says that the group neither began on the page before nor goes on.
+	// whole says that all tasks of the group are on this page.
 	whole bool
 	late  bool
 }
 
-// tabsOf are the listings of the tabs: the same list with another tab.
+// tabsOf returns the listings of the three tabs. Each has the same filters.
 func tabsOf(l records.Listing) [3]records.Listing {
 	var all [3]records.Listing
 	for i, tab := range []string{records.MineTab, records.AllTab, records.DoneTab} {
@@ -48,7 +48,7 @@ func tabsOf(l records.Listing) [3]records.Listing {
 func showTasks(v *shell.Request) shell.View {
 	l := records.Tasks.ListingOf(v.URL.Query())
 	who := whoField(v, l)
-	if q := v.URL.Query(); q.Has("assigneeId" + records.TextSuffix) { // the filter was sent
+	if q := v.URL.Query(); q.Has("assigneeId" + records.TextSuffix) { // the filter form was submitted
 		id, unclear, err := records.Referred(v, records.Tasks.Field("assigneeId"), q)
 		switch {
 		case err != nil:
@@ -63,7 +63,7 @@ func showTasks(v *shell.Request) shell.View {
 	return drawTasks(v, l, who, quickForm{token: v.Mint()}, http.StatusOK)
 }
 
-// whoField returns the field of the filter by assignee.
+// whoField returns the combobox of the filter by assignee.
 func whoField(v *shell.Request, l records.Listing) ui.Combo {
 	label := v.Words.Say("Assignee")
 	return ui.Combo{
@@ -72,7 +72,7 @@ func whoField(v *shell.Request, l records.Listing) ui.Combo {
 	}
 }
 
-// queryOf returns the parameters of an address.
+// queryOf returns the query parameters of an address.
 func queryOf(path string) url.Values {
 	u, err := url.Parse(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func queryOf(path string) url.Values {
 	return u.Query()
 }
 
-// drawTasks draws the list of tasks.
+// drawTasks reads the list of tasks and returns its page.
 func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm, status int) shell.View {
 	p := taskList{line: line, who: who}
 	reads := []func() error{func() (err error) {
@@ -99,7 +99,7 @@ func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm
 		err = v.NamesOf([]string{l.Assignee}, p.Names)
 	}
 	switch {
-	case fault.Is(err, fault.CursorMismatch): // an address of yesterday: the list begins anew
+	case fault.Is(err, fault.CursorMismatch): // the cursor has expired
 		return v.SeeOther(l.From("", false).At("/tasks"))
 	case err != nil:
 		return v.Failed(err)
@@ -111,8 +111,7 @@ func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm
 	return v.OK(v.Words.Say(records.Tasks.Many), records.Tasks.Name, tasksView(v, p)).WithStatus(status)
 }
 
-// groupByTime cuts a page of open tasks into stretches of time. The tasks stand in the
-// order of their due dates already.
+// groupByTime divides a page of open tasks into periods. The tasks are already sorted by due date.
 func groupByTime(v *shell.Request, l records.List) []taskGroup {
 	if l.Listing.Tab == records.DoneTab || l.Listing.Q != "" {
 		return []taskGroup{{tasks: l.Rows, whole: true}}
@@ -135,8 +134,8 @@ func groupByTime(v *shell.Request, l records.List) []taskGroup {
 	return all
 }
 
-// stretch returns the stretch of time of a due date in words, by the zone and the
-// clock of the person. A week ends with its Sunday.
+// stretch returns the name of the period of a due date, in the person's time zone. late says that
+// the task is overdue. A week ends on Sunday.
 func stretch(v *shell.Request, dueAt string) (name string, late bool) {
 	due, ok := shell.TimeOf(dueAt)
 	toSunday := (7 - int(v.Words.Now.In(v.Zone()).Weekday())) % 7
@@ -153,7 +152,7 @@ func stretch(v *shell.Request, dueAt string) (name string, late bool) {
 	return v.Words.Say("Later"), false
 }
 
-// next returns the task that comes next, if none is due today.
+// next returns the first task if no task is due today or earlier. It returns nil otherwise.
 func (p taskList) next(v *shell.Request) shell.Values {
 	if _, before := p.Newer(); before || p.Listing.Tab != records.MineTab || p.Listing.Q != "" || len(p.Rows) == 0 {
 		return nil
@@ -165,7 +164,7 @@ func (p taskList) next(v *shell.Request) shell.Values {
 	return p.Rows[0]
 }
 
-// tabList are the tabs with their numbers.
+// tabList returns the tabs with their numbers.
 func (p taskList) tabList(v *shell.Request) []ui.Tab {
 	names := []string{v.Words.Say("Mine"), v.Words.Say("All"), v.Words.Say("Done")}
 	var list []ui.Tab
@@ -175,7 +174,7 @@ func (p taskList) tabList(v *shell.Request) []ui.Tab {
 	return list
 }
 
-// columns are the heads of the table of tasks.
+// columns returns the header cells of the table of tasks.
 func (p taskList) columns(v *shell.Request) []ui.Column {
 	say := v.Words.Say
 	when := ui.Column{Name: say("Due"), Class: "when"}
@@ -188,7 +187,7 @@ func (p taskList) columns(v *shell.Request) []ui.Column {
 	}
 }
 
-// assignee is who has a task to do.
+// assignee returns the name of the task's assignee.
 func (p taskList) assignee(v *shell.Request, t shell.Values) string {
 	if t["assigneeId"] == v.Session.Principal.ID {
 		return v.Words.Say("me")
@@ -196,12 +195,12 @@ func (p taskList) assignee(v *shell.Request, t shell.Values) string {
 	return p.Names[t["assigneeId"]]
 }
 
-// about are the names of what a task is about.
+// about returns the names of the records to which a task refers.
 func (p taskList) about(t shell.Values) string {
 	return shell.Joined(" · ", p.Names[t["contactId"]], p.Names[t["companyId"]], p.Names[t["documentId"]])
 }
 
-// completeTask marks a task as done. The note takes it back.
+// completeTask completes a task. The note offers to undo this.
 func completeTask(v *shell.Request) shell.View {
 	id := v.PathValue("id")
 	a := v.Send(task.Complete, shell.Arguments{ID: id, Once: onceFor(v, id)})
@@ -215,7 +214,7 @@ func completeTask(v *shell.Request) shell.View {
 	return doneTask(v, task)
 }
 
-// reopenTask opens a completed task again.
+// reopenTask reopens a completed task.
 func reopenTask(v *shell.Request) shell.View {
 	id := v.PathValue("id")
 	task, err := records.Get(v, &records.Tasks, id)
@@ -233,11 +232,12 @@ func reopenTask(v *shell.Request) shell.View {
 	return doneTask(v, s.Record)
 }
 
-// onceFor returns the idempotency key of an act on one of the records of a list. Its
-// form has one token for all of them.
+// onceFor returns the idempotency key of a change of one task in a list. The form has one token for
+// all tasks.
 func onceFor(v *shell.Request, id string) string { return v.Sent.Token + "." + id }
 
-// doneTask ends a change of a task: it leads back, and says how the task is now.
+// doneTask returns the response to a change of a task: the previous page, with a note about the
+// task.
 func doneTask(v *shell.Request, task shell.Values) shell.View {
 	back := shell.Local(v.Sent.Get(shell.BackField))
 	if v.Header.Get("HX-Request") == "" {
@@ -246,12 +246,12 @@ func doneTask(v *shell.Request, task shell.Values) shell.View {
 	return v.Done(back, records.TaskNote(v, task, strings.SplitN(back, "#", 2)[0]))
 }
 
-// didParameter names the task that a form without a script has changed, so that the
-// next page says so.
+// didParameter is the query parameter with the id of a task that was changed without scripts. The
+// next page shows a note about the task.
 const didParameter = "did"
 
-// NoteOf returns the note about a task that a form without a script has just changed. It is nil
-// if there is nothing to show.
+// NoteOf returns the note about a task that was just changed without scripts. It returns nil if
+// there is none.
 func NoteOf(v *shell.Request) *shell.Toast {
 	id := v.URL.Query().Get(didParameter)
 	if id == "" || v.Method != http.MethodGet || !v.Page.Uses.Has(task.Get) || !v.Session.May(records.Tasks.Read) {
@@ -264,7 +264,7 @@ func NoteOf(v *shell.Request) *shell.Toast {
 	return records.TaskNote(v, task, v.Here(didParameter, ""))
 }
 
-// size returns the number of tasks of a group that is not cut.
+// size returns the number of tasks in a group. It is empty if the group has tasks on other pages.
 func (g taskGroup) size() string {
 	if !g.whole {
 		return ""
@@ -272,7 +272,7 @@ func (g taskGroup) size() string {
 	return strconv.Itoa(len(g.tasks))
 }
 
-// others says how many tasks are open in the office, if the person has none.
+// others returns a text with the number of open tasks in the office, for a person without tasks.
 func (p taskList) others(v *shell.Request) string {
 	if n := p.counts[1]; p.Listing.Tab == records.MineTab && n.Count > 0 {
 		return v.Words.Plural(n.Count, "One task is open in the office.", "%d tasks are open in the office.")
@@ -280,7 +280,8 @@ func (p taskList) others(v *shell.Request) string {
 	return v.Words.Say("There is no open task.")
 }
 
-// shownDue says when a task is due, or was done.
+// shownDue returns the time at which a task is due. For a completed task, it returns the time of
+// the completion, and done is true. ok is false if there is no time.
 func shownDue(task shell.Values) (at time.Time, done, ok bool) {
 	if task["status"] == "completed" {
 		at, ok = shell.TimeOf(cmp.Or(task["completedAt"], task["updatedAt"]))

@@ -256,7 +256,7 @@ func tasksView(v *shell.Request, p taskList) templ.Component {
 	})
 }
 
-// taskRow is a task in the list.
+// taskRow is the row of a task in the list.
 func taskRow(v *shell.Request, p taskList, to records.Links, t shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -415,7 +415,7 @@ func taskRow(v *shell.Request, p taskList, to records.Links, t shell.Values) tem
 	})
 }
 
-// priorityMark marks a priority that is not the usual one, by a word and a sign.
+// priorityMark marks a high or low priority by a symbol, with a text for screen readers.
 func priorityMark(v *shell.Request, t shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -504,8 +504,8 @@ func priorityMark(v *shell.Request, t shell.Values) templ.Component {
 	})
 }
 
-// quickLineView is the line that makes a task of a typed text. Below it stands how
-// the line is understood.
+// quickLineView is the form that creates a task from one line. Below it, a text shows how the line
+// is understood.
 func quickLineView(v *shell.Request, p taskList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -681,7 +681,7 @@ func quickLineView(v *shell.Request, p taskList) templ.Component {
 	})
 }
 
-// lineChoices are the records that the name in a line fits, to choose from.
+// lineChoices lists the records that match the name in a line, to choose from.
 func lineChoices(v *shell.Request, about string, choices []ui.Choice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -823,7 +823,7 @@ func lineChoices(v *shell.Request, about string, choices []ui.Choice) templ.Comp
 	})
 }
 
-// lineHint says what the words of the line mean.
+// lineHint explains the syntax of the line.
 func lineHint(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -944,7 +944,7 @@ func lineHint(v *shell.Request) templ.Component {
 	})
 }
 
-// hintView is a hint of a field.
+// hintView is the hint of a field.
 func hintView(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -979,7 +979,7 @@ func hintView(text string) templ.Component {
 	})
 }
 
-// understoodView is how a line is understood.
+// understoodView shows how a line is understood.
 func understoodView(v *shell.Request, u quickTask) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1125,7 +1125,7 @@ func understoodView(v *shell.Request, u quickTask) templ.Component {
 	})
 }
 
-// taskFilters is the form above the list of tasks.
+// taskFilters is the form with the filters above the list of tasks.
 func taskFilters(v *shell.Request, p taskList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1284,7 +1284,7 @@ func taskFilters(v *shell.Request, p taskList) templ.Component {
 	})
 }
 
-// noTasks stands in place of an empty list.
+// noTasks replaces an empty list of tasks.
 func noTasks(v *shell.Request, p taskList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,14 +13,15 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestTaskOnPages makes a task with a due date, completes it, and takes that back.
+// TestTaskOnPages checks that a person can create a task with a due date, complete the task, and
+// undo the completion.
 func TestTaskOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b := pagetest.Open(t, o, access.Member)
 		path := b.Get("/tasks/new").Want(200).Send("/tasks/new", "title", "Klage prüfen", "dueAt", "2026-11-03T10:00").Want(303).Location
 		b.Get("/tasks").Want(200, "Klage prüfen", "morgen")
-		// The clock of the office is in Berlin, so ten o'clock is nine in UTC.
+		// The time zone of the office is Berlin, so ten o'clock is nine in UTC.
 		b.Get(path).Want(200, "morgen 10:00", `datetime="2026-11-03T09:00:00Z"`)
 		b.Get(path+"/edit").Want(200, `value="03.11.2026 10:00"`).Send(path, "title", "Klage lesen").Want(303)
 
@@ -34,8 +35,8 @@ func TestTaskOnPages(t *testing.T) {
 	})
 }
 
-// round presses the round button of a task in a list, as a browser without script
-// does, and returns the page that follows.
+// round presses the round button of a task in a list, as a browser without scripts does. It returns
+// the page after the redirect.
 func round(p *pagetest.Page, path, act string) *pagetest.Page {
 	p.T.Helper()
 	if !strings.Contains(p.Body, `formaction="`+path+"/"+act+`"`) {
@@ -46,8 +47,8 @@ func round(p *pagetest.Page, path, act string) *pagetest.Page {
 	return p.Get(p.Do("POST", path+"/"+act, list.Fields("rows")).Want(303).Location)
 }
 
-// TestTaskTabs completes a task in the list and takes that back, twice: from the note,
-// and from the tab of tasks that are done. It does so without a script.
+// TestTaskTabs checks that tasks can be completed in a list without scripts. The note can undo
+// this, and so can the tab with the completed tasks.
 func TestTaskTabs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -75,7 +76,7 @@ func TestTaskTabs(t *testing.T) {
 		}
 		b.Get("/tasks?tab=all&assigneeId-text=Niemand").Want(200, "wurde nicht gefunden", `value="Niemand"`)
 
-		// The list says what was done, and offers to undo it.
+		// The note after the change offers to undo it.
 		said := round(list, mine, "complete").Want(200, "„Klage prüfen“ erledigt.", "Rückgängig")
 		if strings.Contains(said.Main()[:strings.Index(said.Main(), "data-said")], "<bdi>Klage prüfen") {
 			t.Errorf("a task that is done is still in the list: %s", said.Main())
@@ -84,7 +85,7 @@ func TestTaskTabs(t *testing.T) {
 		said.Send(mine).Want(303)
 		b.Get("/tasks").Want(200, "Klage prüfen")
 
-		// Of two forms of the same page each has its effect: the token alone is no key.
+		// Two forms of the same page both take effect, although their tokens are equal.
 		list = b.Get("/tasks?tab=all")
 		round(list, mine, "complete")
 		round(list, theirs, "complete")
@@ -100,7 +101,7 @@ func TestTaskTabs(t *testing.T) {
 	})
 }
 
-// TestQuickLine makes tasks of lines, without a script.
+// TestQuickLine checks that tasks can be created from lines without scripts.
 func TestQuickLine(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -122,7 +123,7 @@ func TestQuickLine(t *testing.T) {
 		path := regexp.MustCompile(`/tasks/tsk_[a-z0-9]+`).FindString(list.Main())
 		b.Get(path).Want(200, company, "Petra Morgenstern")
 
-		// If a name is ambiguous the page asks who is meant, and the line stays.
+		// If a name is ambiguous, the page asks who is meant, and the line stays.
 		asked := said("Rückruf @müller fr").Want(422, `value="Rückruf @müller fr"`, "passt auf mehrere", "Ida Müller", "Jan Müller")
 		asked.Send("/tasks/line").Want(422, "passt auf mehrere")
 		who := pagetest.Between(asked.Body, `name="about-pick" value="`, `"`)
@@ -134,7 +135,7 @@ func TestQuickLine(t *testing.T) {
 		said(strings.Repeat("x", 201)).Want(422, "200 Zeichen")
 		said(`Termin @"Jan Müller"`).Want(200, "Angelegt: Termin · Jan Müller")
 
-		// While it is typed, the line is explained.
+		// A request while the person types explains the line.
 		explain := func(line string) *pagetest.Page { return b.Get("/tasks/line?line=" + url.QueryEscape(line)) }
 		explain("Klage prüfen morgen 10 !! @rheinb").Want(200, "Klage prüfen", "morgen 10:00 (Di 03.11.)", "dringend", "Rheinbau GmbH")
 		explain("Klage @müller").Want(200, "passt auf mehrere", "ohne Frist")
@@ -142,13 +143,13 @@ func TestQuickLine(t *testing.T) {
 	})
 }
 
-// A due date is typed in words, on the form and in place, in both languages. A text
-// that is no date stays in the field, which shows an example.
+// TestDueInWords checks that a due date can be typed in words, in the form and on the record's
+// page. A text that is not a date stays in the field with an example.
 func TestDueInWords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		b := pagetest.Open(t, o, access.Member)
-		// It is Monday, 2 November 2026.
+		// The clock of the test is on Monday, 2 November 2026.
 		form := b.Get("/tasks/new").Want(200, "nächsten Freitag")
 		refused := form.Send("/tasks/new", "title", "Klage prüfen", "dueAt", "irgendwann").Want(422, "Kein Datum erkannt", `value="irgendwann"`, `value="Klage prüfen"`)
 		path := refused.Send("/tasks/new", "dueAt", "nächsten Freitag um 16 Uhr").Want(303).Location
@@ -169,8 +170,8 @@ func TestDueInWords(t *testing.T) {
 	})
 }
 
-// Two people change the due date of a task: the page shows both as dates, and takes
-// what is typed in words.
+// TestDueDecided checks conflicting changes of a due date by two people. The page shows both as
+// dates, and accepts a date in words.
 func TestDueDecided(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -187,7 +188,7 @@ func TestDueDecided(t *testing.T) {
 	})
 }
 
-// A value that was edited in place says so beside it, once.
+// TestSavedMark checks that a value that was edited on the record's page is marked as saved, once.
 func TestSavedMark(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

@@ -17,14 +17,16 @@ import (
 	"kartei/web/ui"
 )
 
-// bellEntry is an entry of the bell on a page.
+// bellEntry is a notification on a page.
 type bellEntry struct {
 	notify.Entry
-	// About is the page of the record that the title names, or empty.
+	// About is the path of the record's page, if the title has the name of a record. It is empty
+	// otherwise.
 	About string
 }
 
-// task returns the id of the task that an entry is about, or nothing.
+// task returns the id of the task that the notification is about. It is empty for other
+// notifications.
 func (e bellEntry) task() string {
 	var facts struct {
 		Task string `json:"taskId"`
@@ -35,16 +37,16 @@ func (e bellEntry) task() string {
 	return facts.Task
 }
 
-// bellPage are entries of the bell, the newest first.
+// bellPage is a page of notifications, the newest first.
 type bellPage struct {
 	access.List[bellEntry]
-	// after is the entry before this page, or empty.
+	// after is the id of the last notification on the previous page. It is empty on the first page.
 	after string
 }
 
 const bellShown = 50
 
-// bellOf reads entries of the person's bell.
+// bellOf reads up to limit notifications of the person, after the one with the id after.
 func bellOf(v *shell.Request, after string, limit int) (bellPage, error) {
 	found, err := shell.Ask(v, notify.ListBell, notify.BellInput{After: after, Limit: limit})
 	p := bellPage{after: after}
@@ -58,8 +60,8 @@ func bellOf(v *shell.Request, after string, limit int) (bellPage, error) {
 	return p, nameTasks(v, p.Data)
 }
 
-// nameTasks gives entries about tasks the titles that the person sees. The title of a
-// task that is gone, or that the person no longer sees, is in no entry.
+// nameTasks adds the titles of tasks to the notifications. It leaves out tasks that are deleted or
+// that the person may not see.
 func nameTasks(v *shell.Request, entries []bellEntry) error {
 	var ids []string
 	for _, e := range entries {
@@ -78,7 +80,7 @@ func nameTasks(v *shell.Request, entries []bellEntry) error {
 	return nil
 }
 
-// showBell serves the page of the bell.
+// showBell serves the page of notifications.
 func showBell(v *shell.Request) shell.View {
 	p, err := bellOf(v, v.URL.Query().Get("after"), bellShown)
 	if err != nil {
@@ -87,7 +89,7 @@ func showBell(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Notifications"), "bell", bellView(v, p))
 }
 
-// readBell marks an entry as read, or all. With an address to go on, it leads there.
+// readBell marks one notification as read, or all. If the form has a BackField, it redirects there.
 func readBell(v *shell.Request) shell.View {
 	if a := shell.Do(v, notify.ReadBell, notify.ReadInput{Entry: v.Sent.Get("entry")}, shell.Once); a.Fault != nil && !a.Is(fault.NotFound) {
 		return v.Failed(a.Fault)
@@ -95,10 +97,11 @@ func readBell(v *shell.Request) shell.View {
 	return v.Done(records.Back(v, "/bell"), nil)
 }
 
-// leadsTo is the page where the person acts on an entry, or the bell itself.
+// leadsTo returns the path of the page on which the person can act on the notification. If there is
+// none, it is the page of notifications.
 func (e bellEntry) leadsTo() string { return cmp.Or(e.Page, "/bell") }
 
-// icon returns the shape of an entry.
+// icon returns the name of the notification's icon.
 func (e bellEntry) icon() string {
 	is := func(begin string) bool { return strings.HasPrefix(string(e.Kind), begin) }
 	switch {
@@ -112,11 +115,11 @@ func (e bellEntry) icon() string {
 	return "bell"
 }
 
-// noticeTime matches a time in the text of a notice. Emails show it in this form, since
-// they do not know where they are read.
+// noticeTime matches a time in UTC in the text of a notification. Emails show times in this form,
+// as the time zone of their reader is unknown.
 var noticeTime = regexp.MustCompile(`\d{4}-\d{2}-\d{2} \d{2}:\d{2} \(UTC\)`)
 
-// paragraphs returns the paragraphs of the text, with times as the person reads them.
+// paragraphs returns the paragraphs of the text. Times are in the person's time zone and format.
 func (e bellEntry) paragraphs(v *shell.Request) []string {
 	text := noticeTime.ReplaceAllStringFunc(strings.TrimSpace(e.Text), func(s string) string {
 		t, err := time.Parse("2006-01-02 15:04 (UTC)", s)
@@ -128,7 +131,8 @@ func (e bellEntry) paragraphs(v *shell.Request) []string {
 	return strings.Split(text, "\n\n")
 }
 
-// pages are the neighbouring pages.
+// pages returns the addresses of the previous and the next page. The previous one is always the
+// first page.
 func (p bellPage) pages(v *shell.Request) (out ui.Pages) {
 	if p.after != "" {
 		out.Newer = v.Look().To("/bell")

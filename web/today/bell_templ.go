@@ -13,7 +13,7 @@ import (
 	"kartei/web/ui"
 )
 
-// bellView is the page of the bell.
+// bellView is the page of notifications.
 func bellView(v *shell.Request, p bellPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,17 +10,17 @@ import (
 	"kartei/web/ui"
 )
 
-// helpPage is what the page of help shows.
+// helpPage is the data of the help page.
 type helpPage struct {
 	frame ui.Frame
-	// back is the page that the switch of the keys leads back to.
+	// back is the path of the page to show after the switch of the keyboard shortcuts.
 	back string
-	// inside says that the help stands over a page, and not on its own.
+	// inside says that the help is shown in a sheet over another page.
 	inside bool
 }
 
-// showHelp serves the page of help, its content for the sheet over another page, or the
-// list of the palette.
+// showHelp serves the help page, its content for the sheet over another page, or the list of
+// commands for the command palette.
 func showHelp(v *shell.Request) shell.View {
 	title := v.Words.Say("Help")
 	p := helpPage{frame: v.Frame(title, "help"), back: "/help", inside: v.Part("sheet")}
@@ -36,7 +36,7 @@ func showHelp(v *shell.Request) shell.View {
 	return shell.HTML{Body: helpSheet(v, p)}
 }
 
-// switchKeys switches the single keys of the person on or off.
+// switchKeys switches keyboard shortcuts without modifier keys on or off.
 func switchKeys(v *shell.Request) shell.View {
 	on := v.Sent.Get("keys") == "on"
 	if _, err := shell.Ask(v, profile.Set, profile.Change{SingleKeys: &on}, shell.Once); err != nil {
@@ -45,8 +45,8 @@ func switchKeys(v *shell.Request) shell.View {
 	return v.SeeOther(shell.Local(v.Sent.Get("back")))
 }
 
-// switchTheme chooses the colours of the person. Storing the same twice is storing it
-// once, so the call needs no idempotency key: the token is the one of the page.
+// switchTheme stores the person's colour theme. The call needs no idempotency key, as storing the
+// same theme twice makes no difference.
 func switchTheme(v *shell.Request) shell.View {
 	if _, err := shell.Ask(v, profile.Set, profile.Change{Theme: new(v.Sent.Text("theme"))}); err != nil {
 		return v.Failed(err)
@@ -54,7 +54,7 @@ func switchTheme(v *shell.Request) shell.View {
 	return v.SeeOther(shell.Local(v.Sent.Get("back")))
 }
 
-// rightsOf says what the person may do with a family.
+// rightsOf returns a text with the person's rights in a family.
 func rightsOf(v *shell.Request, f *records.Family) string {
 	switch {
 	case v.Session.May(f.Write):

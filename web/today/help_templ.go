@@ -15,7 +15,7 @@ import (
 	"kartei/web/ui"
 )
 
-// helpView is the page of help.
+// helpView is the help page.
 func helpView(v *shell.Request, p helpPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -49,8 +49,8 @@ func helpView(v *shell.Request, p helpPage) templ.Component {
 	})
 }
 
-// helpSheet is the help: keys with their switch, how the search works, who sees what,
-// and who helps.
+// helpSheet is the help: keyboard shortcuts with their switch, how to search, the person's rights,
+// and where to ask for help.
 func helpSheet(v *shell.Request, p helpPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -307,8 +307,8 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 	})
 }
 
-// keySwitch switches single keys on or off. It stands first: somebody whose voice or
-// trembling hand presses keys must find it (WCAG 2.1.4).
+// keySwitch switches keyboard shortcuts without modifier keys on or off. It comes first: people who
+// dictate, or whose hands tremble, press such keys by accident and must find it (WCAG 2.1.4).
 func keySwitch(v *shell.Request, p helpPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,4 +1,4 @@
-// Package today owns the first page, the bell and the help.
+// Package today owns the start page, the notifications and the help.
 package today
 
 import (
@@ -14,7 +14,7 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages has the pages of this package.
 var Pages = []shell.Page{
 	shell.Inside("GET", "/", op.List{account.GetSession, task.List, task.Get, record.Changes, notify.ListBell, lookup.Recent, contact.Count}.And(records.ListOps), showToday),
 	shell.Inside("GET", "/bell", op.List{notify.ListBell, lookup.Titles}, showBell),

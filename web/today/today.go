@@ -14,25 +14,25 @@ import (
 	"kartei/web/shell"
 )
 
-// today is the start page: what is due, what the person opened last, what changed
-// today in the office, and what the bell says.
+// today is the data of the start page: due tasks, recently opened records, today's changes in the
+// office, and unread notifications.
 type today struct {
-	// due are the open tasks of the person until the end of the day, by due date. next
-	// is the first one after them, or nil. more says that there are further due ones.
+	// due has the person's open tasks that are due by the end of the day, by due date. next is the
+	// first task after these, or nil. more says that there are more due tasks.
 	due    []shell.Values
 	next   shell.Values
 	more   bool
 	recent []lookup.Hit
 	groups []changeGroup
-	// busy says that more has changed than the groups show.
+	// busy says that there are more changes than the groups show.
 	busy  bool
 	bell  []bellEntry
 	names map[string]string
-	// empty says that the office has no contact yet.
+	// empty says that the office has no contacts yet.
 	empty bool
 }
 
-// changeGroup has the records of a family with the same act of the same person.
+// changeGroup has the records of a family that one person changed in the same way today.
 type changeGroup struct {
 	record.ChangeGroup
 	family *records.Family
@@ -45,7 +45,7 @@ const (
 	bellOfToday = 3
 )
 
-// showToday serves the start page. Its calls run side by side.
+// showToday serves the start page. Its API calls run in parallel.
 func showToday(v *shell.Request) shell.View {
 	p := today{names: map[string]string{}}
 	if err := shell.Together(
@@ -62,8 +62,8 @@ func showToday(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Today"), "today", todayView(v, p))
 }
 
-// readTasks reads the open tasks of the person. They come by due date, so the due
-// ones come first.
+// readTasks reads the person's open tasks. They are sorted by due date, so the due tasks come
+// first.
 func (p *today) readTasks(v *shell.Request) error {
 	if !v.Session.May(records.Tasks.Read) {
 		return nil
@@ -95,7 +95,7 @@ func (p *today) readRecent(v *shell.Request) error {
 	return err
 }
 
-// readChanges reads what changed since midnight, grouped by person, act and family.
+// readChanges reads the changes since midnight, grouped by person, kind of change and family.
 func (p *today) readChanges(v *shell.Request) error {
 	changed, err := shell.Ask(v, record.Changes, record.ChangesInput{Since: clock.FromTime(midnight(v))})
 	for _, g := range changed.Groups {
@@ -108,7 +108,7 @@ func (p *today) readChanges(v *shell.Request) error {
 	return err
 }
 
-// readBell reads the newest entries of the bell that the person has not read.
+// readBell reads the newest unread notifications.
 func (p *today) readBell(v *shell.Request) error {
 	if v.Session.Bell == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (p *today) readBell(v *shell.Request) error {
 	return err
 }
 
-// resolve adds the names, and asks whether an office with nothing to show is empty.
+// resolve adds the names. If there is nothing to show, it also checks whether the office is empty.
 func (p *today) resolve(v *shell.Request) error {
 	var whos, ids []string
 	for _, g := range p.groups {
@@ -146,19 +146,19 @@ func (p *today) resolve(v *shell.Request) error {
 	)
 }
 
-// midnight returns the beginning of the day, where the person is.
+// midnight returns the start of today in the person's time zone.
 func midnight(v *shell.Request) time.Time {
 	y, m, d := v.Words.Now.In(v.Zone()).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, v.Zone())
 }
 
-// what says what was done: hat 3 Kontakte geändert.
+// what returns a text such as "changed 3 contacts".
 func (g changeGroup) what(v *shell.Request) string {
 	said := done[g.Act+" "+g.Object]
 	return v.Words.Plural(g.Count, said.one, said.many)
 }
 
-// done says what was done to one record, and to %d.
+// done maps a kind of change and a kind of record to the texts for one record and for several.
 var done = map[string]struct{ one, many i18n.Text }{
 	"created contact":  {"created a contact", "created %d contacts"},
 	"updated contact":  {"changed a contact", "changed %d contacts"},
@@ -171,8 +171,8 @@ var done = map[string]struct{ one, many i18n.Text }{
 	"updated document": {"changed a document", "changed %d documents"},
 }
 
-// named returns the records of the group whose names are known, and how many others there
-// are.
+// named returns the ids of the group's records whose names are known, and the number of other
+// records.
 func (g changeGroup) named(names map[string]string) (ids []string, others int) {
 	for _, id := range g.IDs {
 		if names[id] != "" {

@@ -264,7 +264,7 @@ func todayView(v *shell.Request, p today) templ.Component {
 	})
 }
 
-// dueTasks are the tasks that are due, each with the button that completes it.
+// dueTasks lists the due tasks, each with a button that completes it.
 func dueTasks(v *shell.Request, p today) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -501,7 +501,7 @@ func dueTasks(v *shell.Request, p today) templ.Component {
 	})
 }
 
-// officeChanges are today's changes in the office, without the contents of records.
+// officeChanges lists today's changes in the office, without the contents of records.
 func officeChanges(v *shell.Request, p today) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -733,7 +733,7 @@ func allOfBell(v *shell.Request) templ.Component {
 	})
 }
 
-// beginning says what to do first in an office that has nothing yet.
+// beginning says what to do first in an empty office.
 func beginning(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -803,7 +803,7 @@ func beginning(v *shell.Request) templ.Component {
 	})
 }
 
-// tick is the form around the button that completes a task in a row.
+// tick is a form with the button that completes a task.
 func tick(v *shell.Request, t shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

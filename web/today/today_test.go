@@ -16,7 +16,7 @@ import (
 	"kartei/test/pagetest"
 )
 
-// An empty office says what to do first.
+// TestTodayBegins checks that the start page of an empty office says what to do first.
 func TestTodayBegins(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -27,8 +27,8 @@ func TestTodayBegins(t *testing.T) {
 	})
 }
 
-// The start page has the tasks that are due, which are completed there, and what
-// others did today, without private records and contents.
+// TestToday checks the start page. It has due tasks, which can be completed there, and today's
+// changes by other people. It has no private records and no contents of records.
 func TestToday(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -70,8 +70,8 @@ func TestToday(t *testing.T) {
 	})
 }
 
-// An edit is taken back only if nobody has changed the same since. Otherwise the note
-// says so, and leads to the history.
+// TestUndoOnPages checks that an edit can be undone unless another person has changed the same
+// member since. In that case, a note says so and has a link to the history.
 func TestUndoOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -110,8 +110,8 @@ func TestUndoOnPages(t *testing.T) {
 	})
 }
 
-// The bell names the task that is due, if the person sees it, and leads to it. Its
-// number stands in the bar until the entry is read.
+// TestBellNamesTheTask checks that a notification about a due task has the title of the task, if
+// the person may see it. The number of unread notifications is shown until they are read.
 func TestBellNamesTheTask(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

@@ -7,37 +7,36 @@ import (
 	"strings"
 )
 
-// Chart is numbers over time: bars that stand on each other, or lines. The server draws
-// it. Its table under a button has the same numbers, for those who read it otherwise.
+// Chart shows numbers over time as stacked bars or as lines. The server renders it as SVG. A table
+// below a button has the same numbers, for people who cannot see the drawing.
 type Chart struct {
-	// ID is unique on the page.
+	// ID is the prefix of the chart's element ids. It is unique on the page.
 	ID, Title string
-	// Desc says in a sentence what the chart shows.
+	// Desc is a sentence that says what the chart shows.
 	Desc string
-	// Head names what the points are: the day.
+	// Head is the heading of the first column of the table, such as "Day".
 	Head string
-	// Points are the names of the points, as the table has them, and Ticks the short
-	// ones below the axis.
+	// Points are the names of the points in the table. Ticks are the short names below the axis.
 	Points, Ticks []string
 	Series        []Series
 	// Lines draws lines instead of bars.
 	Lines bool
-	// Format writes a value; nil is a number.
+	// Format returns a value as text. If it is nil, values are formatted as numbers.
 	Format func(n int64) string
 }
 
-// Series are the values of a chart with a name, one for each point. Each kind has a
-// colour, and a pattern or a mark of its own, so a chart has one series of a kind.
+// Series is a named sequence of values, one for each point. Each kind has its own colour, and its
+// own pattern or marker. A chart therefore has at most one series of each kind.
 type Series struct {
 	Name string
-	// Kind is Info, Plain, Warn or Bad; in a chart of lines Info or Plain.
+	// Kind is Info, Plain, Warn or Bad. In a chart with lines it is Info or Plain.
 	Kind   Kind
 	Values []int64
 }
 
-// The height of a chart in pixels, of its head room for a label, and of its foot with
-// the ticks. Its width is the page's, so that texts never shrink: all that lies
-// along the time is placed by percent.
+// These are heights in pixels: chartHead is the space for a label above the values, chartBody the
+// space for the values, and chartFoot the space for the ticks. The drawing is as wide as the page,
+// so that texts do not shrink. Horizontal positions are therefore percentages.
 const (
 	chartHead, chartBody, chartFoot = 18, 120, 20
 	chartBase                       = chartHead + chartBody
@@ -47,7 +46,7 @@ const (
 // Empty reports whether all values are zero.
 func (c *Chart) Empty() bool { return c.highest() == 0 }
 
-// sum returns the sum of a point.
+// sum returns the sum of the values of all series at a point.
 func (c *Chart) sum(point int) (sum int64) {
 	for _, s := range c.Series {
 		sum += s.Values[point]
@@ -55,7 +54,7 @@ func (c *Chart) sum(point int) (sum int64) {
 	return sum
 }
 
-// highest returns the highest value to draw.
+// highest returns the largest value that the chart must show.
 func (c *Chart) highest() (peak int64) {
 	for i := range c.Points {
 		if !c.Lines {
@@ -69,7 +68,8 @@ func (c *Chart) highest() (peak int64) {
 	return peak
 }
 
-// top returns the upper end of the axis: a round number whose half is one too.
+// top returns the upper end of the axis for a largest value. It is a round number, and so is its
+// half.
 func top(highest int64) int64 {
 	for _, n := range []int64{1, 2, 4, 6, 8} {
 		if n >= highest {
@@ -85,7 +85,7 @@ func top(highest int64) int64 {
 	}
 }
 
-// gridlines returns the labelled values of the axis, the upper one first.
+// gridlines returns the values of the labelled grid lines, the upper one first.
 func (c *Chart) gridlines() []int64 {
 	limit := top(c.highest())
 	if limit%2 == 0 {
@@ -94,16 +94,17 @@ func (c *Chart) gridlines() []int64 {
 	return []int64{limit}
 }
 
-// y returns how far down a value is drawn.
+// y returns the vertical position of a value in pixels from the top.
 func (c *Chart) y(value int64) float64 {
 	return chartBase - float64(value)*chartBody/float64(top(c.highest()))
 }
 
-// bar is a bar, or a part of one. All but its height is text.
+// bar is the rectangle of a bar, or of a part of a stacked bar. x is a percentage, y and height are
+// pixels.
 type bar struct{ x, y, height string }
 
-// bars returns the bars of each series. They stand on the bars of the series before. A
-// bar is at least two pixels high: a single refused call must be seen.
+// bars returns the rectangles of each series. Each series is stacked on the series before. The
+// minimum height is two pixels, so that a single refused call is visible.
 func (c *Chart) bars() [][]bar {
 	list, feet := make([][]bar, len(c.Series)), make([]float64, len(c.Points))
 	for n, s := range c.Series {
@@ -118,13 +119,14 @@ func (c *Chart) bars() [][]bar {
 	return list
 }
 
-// at returns a place along the time, in percent.
+// at returns the horizontal position of a point as a percentage.
 func (c *Chart) at(point float64) string {
 	return strconv.FormatFloat(100*point/float64(len(c.Points)), 'f', 2, 64) + "%"
 }
 
-// curve returns the path of a line, a unit wide for each point: the drawing stretches it.
-// A point without a value ends a piece: without calls nothing took any time.
+// curve returns the SVG path of a line. Each point is one unit wide, and the browser scales the
+// path. A value of zero is a gap in the line, because a response time of zero means that there were
+// no calls.
 func (c *Chart) curve(s Series) string {
 	var b strings.Builder
 	for i, value := range s.Values {
@@ -140,26 +142,26 @@ func (c *Chart) curve(s Series) string {
 	return b.String()
 }
 
-// box is the box of curve.
+// box returns the viewBox of the SVG element around a curve.
 func (c *Chart) box() string { return fmt.Sprintf("0 0 %d %d", len(c.Points), chartHeight) }
 
-// pattern is the id of the pattern of a series.
+// pattern returns the element id of the pattern for a series of this kind.
 func (c *Chart) pattern(kind Kind) string { return c.ID + "-" + seriesClass(kind) }
 
-// lonely reports whether a value of a line has no neighbour, so that no piece of the line
-// shows it.
+// lonely reports whether a value has no neighbour in the line. The line does not show such a value,
+// so it needs a marker.
 func (c *Chart) lonely(s Series, point int) bool {
 	return (point == 0 || s.Values[point-1] == 0) && (point == len(s.Values)-1 || s.Values[point+1] == 0)
 }
 
-// maxMarks is how many values of a line have a mark, so that lines do not drown in them.
+// maxMarks is the maximum number of markers on a line. More markers would hide the line.
 const maxMarks = 31
 
-// marked reports whether the value of a point has a mark.
+// marked reports whether the value at a point has a marker.
 func (c *Chart) marked(point int) bool { return point%((len(c.Points)+maxMarks-1)/maxMarks) == 0 }
 
-// ticks returns the points whose names stand below the axis: the first, the last, and
-// the one in the middle if there is room.
+// ticks returns the points with a name below the axis: the first, the last and, for five points or
+// more, the middle.
 func (c *Chart) ticks() []int {
 	switch n := len(c.Points); {
 	case n < 2:
@@ -171,7 +173,8 @@ func (c *Chart) ticks() []int {
 	}
 }
 
-// anchor returns on which side of its place a tick stands, so that none is cut off.
+// anchor returns the position and the text-anchor of a tick. The first and the last tick are
+// aligned with the edges, so that they are not cut off.
 func (c *Chart) anchor(point int) (x, anchor string) {
 	switch point {
 	case 0:
@@ -182,7 +185,7 @@ func (c *Chart) anchor(point int) (x, anchor string) {
 	return c.at(float64(point) + 0.5), "middle"
 }
 
-// format writes a value.
+// format returns a value as text.
 func (c *Chart) format(v View, n int64) string {
 	if c.Format != nil {
 		return c.Format(n)
@@ -190,7 +193,7 @@ func (c *Chart) format(v View, n int64) string {
 	return v.Number(int(n))
 }
 
-// hint is what the pointer on a point says.
+// hint returns the tooltip of a point.
 func (c *Chart) hint(v View, point int) string {
 	text := c.Points[point]
 	for _, s := range c.Series {
@@ -199,8 +202,8 @@ func (c *Chart) hint(v View, point int) string {
 	return text
 }
 
-// px formats whole pixels.
+// px returns a number of pixels as text, rounded to an integer.
 func px(n float64) string { return strconv.Itoa(int(math.Round(n))) }
 
-// seriesClass is the class with the colour of a series.
+// seriesClass returns the CSS class with the colour of a series.
 func seriesClass(kind Kind) string { return "series-" + string(kind) }

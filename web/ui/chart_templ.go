@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// Draw draws a chart with its legend, and its table under a button. Without any value it
-// says so.
+// Draw renders a chart with its legend, and its table below a button. If all values are zero, it
+// renders a note instead.
 func Draw(v View, c Chart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -723,7 +723,7 @@ func tick(c *Chart, point int) templ.Component {
 	})
 }
 
-// mark marks a value of a line: a dot, or a square.
+// mark is the marker of a value on a line: a dot or a square.
 func mark(kind Kind, x string, y float64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -812,7 +812,7 @@ func mark(kind Kind, x string, y float64) templ.Component {
 	})
 }
 
-// pattern is the pattern of the bars of a series: full, lines, a grid, or dots.
+// pattern is the fill pattern for the bars of a series: solid, lines, a grid or dots.
 func pattern(id string, kind Kind) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -899,7 +899,7 @@ func pattern(id string, kind Kind) templ.Component {
 	})
 }
 
-// swatch shows how a series is drawn.
+// swatch shows the pattern or the line of a series in the legend.
 func swatch(c *Chart, kind Kind) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

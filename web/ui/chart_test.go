@@ -9,7 +9,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// The axis ends at a round number that is not much higher than the highest value.
+// TestTop checks that the axis ends at a round number slightly above the largest value.
 func TestTop(t *testing.T) {
 	for highest, want := range map[int64]int64{
 		0: 1, 1: 1, 2: 2, 3: 4, 7: 8, 9: 10, 10: 10, 11: 12, 13: 16, 99: 100, 101: 120, 1080: 1200,
@@ -24,8 +24,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// Bars stand on each other within the drawing, and a single call is seen beside a
-// million.
+// TestBars checks that bars are stacked within the drawing, and that a value of one is visible
+// beside a million.
 func TestBars(t *testing.T) {
 	c := Chart{
 		ID:     "c",
@@ -43,8 +43,8 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// A line has a gap where nothing was called, a chart without values has no drawing, and
-// the drawing has its title, its description and the same numbers as a table.
+// TestDraw checks that a line has a gap at a value of zero, and that an empty chart has no drawing.
+// A drawing has a title, a description and a table with the same numbers.
 func TestDraw(t *testing.T) {
 	line := Series{"took", Info, []int64{5, 7, 0, 9, 4}}
 	c := Chart{

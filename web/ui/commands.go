@@ -11,33 +11,33 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Command is something that a person does from any page: with the palette, with
-// keys, or with the link or the button that it stands for. The list of commands
-// feeds the palette, the page of help, the menus, the scripts of keys and the tests.
+// Command is something that a person can do from any page: by the command palette, by a keyboard
+// shortcut, or by the corresponding link or button. The list of commands is used by the palette,
+// the help page, the menus, the scripts and the tests.
 type Command struct {
-	// ID names the command in scripts: go.contacts.
+	// ID identifies the command in scripts, as in go.contacts.
 	ID string
 	// Name is its name in the reader's language.
 	Name, Icon string
-	// Keys are the keys with spaces between them: "g k". Also are the keys in the other
-	// language, which work too. Control stands for the Command key on a Mac.
+	// Keys are the keys of the shortcut, separated by spaces, as in "g k". Also has the keys in the
+	// other language, which work too. Control means the Command key on a Mac.
 	Keys, Also string
-	// Href is the path of the page that it opens. Without one it acts on the page
-	// that is shown.
+	// Href is the path of the page that the command opens. If it is empty, the command acts on the
+	// current page.
 	Href string
-	// Words are what people call it besides its name, in all languages.
+	// Words are other words that people use for the command, in all languages.
 	Words string
-	// Own says that the page is the reader's own, in no environment.
+	// Own says that Href is a page about the person, which is the same in all environments.
 	Own   bool
 	Group Group
-	// Listed says that the palette has it. The others only have keys.
+	// Listed says that the palette shows the command. Other commands only have shortcuts.
 	Listed bool
 }
 
-// Group is a heading under which commands stand.
+// Group is a heading above commands.
 type Group int
 
-// The groups, in their order.
+// These are the groups, in their order on the page.
 const (
 	OnPage Group = iota
 	GoTo
@@ -46,26 +46,27 @@ const (
 	Moves
 )
 
-// command is a line of the list of commands.
+// command is an entry of the list of commands.
 type command struct {
 	id    string
 	group Group
-	// keys are the keys in each language.
+	// keys is the text with the shortcut in each language.
 	keys i18n.Text
 	name i18n.Text
 	icon string
 	href string
-	// family and verb are the right that it needs, if any.
+	// family and verb are the right that the command needs. They are empty if it needs none.
 	family, verb string
 	listed       bool
 	own          bool
-	// words are other words for it, of all languages: people mix them.
+	// words are other words for the command, in all languages, because people mix languages.
 	words string
-	// room is the environment in which it stands; empty means both.
+	// room is the environment in which the command exists. If it is empty, the command exists in
+	// both.
 	room room
 }
 
-// room is an environment of pages.
+// room is an environment: live data or sandbox.
 type room string
 
 const (
@@ -73,8 +74,8 @@ const (
 	sandbox room = "sandbox"
 )
 
-// commands is the list. A command that acts on the page presses the element whose
-// data-key is its key, or is a function of the same name in keys.js.
+// commands has all commands. A command that acts on the page clicks the element whose data-key is
+// its shortcut, or calls the function with its id in keys.js.
 var commands = []command{
 	{
 		id:     "edit",
@@ -527,13 +528,13 @@ var commands = []command{
 	{id: "close", group: Moves, keys: "Escape [key]", name: "Close one level"},
 }
 
-// Commands are those that the reader may use, in the order of their groups.
+// Commands returns the commands that the reader may use, in the order of their groups.
 func (f Frame) Commands() []Command {
 	return f.commandsIf(func(*command) bool { return true })
 }
 
-// commandsIf are the commands that the reader may use and that a function chooses. It
-// chooses first: whether the reader may open a page is the longer question.
+// commandsIf returns the commands for which chosen returns true and which the reader may use. It
+// calls chosen first, since the check of rights takes longer.
 func (f Frame) commandsIf(chosen func(*command) bool) []Command {
 	var list []Command
 	for i := range commands {
@@ -564,8 +565,8 @@ func (f Frame) commandsIf(chosen func(*command) bool) []Command {
 	return list
 }
 
-// Knows reports whether a typed text names a command of the palette, as the script of the
-// palette decides it.
+// Knows reports whether a typed text matches a command in the palette. The script of the palette
+// uses the same rules.
 func (f Frame) Knows(typed string) bool {
 	words := strings.Fields(plain(typed))
 	return len(words) > 0 && slices.ContainsFunc(f.Commands(), func(c Command) bool {
@@ -575,7 +576,7 @@ func (f Frame) Knows(typed string) bool {
 	})
 }
 
-// plain returns a text in small letters and without diacritics.
+// plain returns a text in lower case and without diacritics.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -599,8 +600,8 @@ type CommandGroup struct {
 	Commands []Command
 }
 
-// CommandGroups are the commands by group: the commands of the palette if listed is
-// true, or else the commands with keys.
+// CommandGroups returns the commands by group. If listed is true, they are the commands in the
+// palette, and otherwise the commands with a shortcut.
 func (f Frame) CommandGroups(listed bool) []CommandGroup {
 	names := map[Group]string{
 		OnPage: f.Say("On this page"), GoTo: f.Say("Go to"),
@@ -618,13 +619,14 @@ func (f Frame) CommandGroups(listed bool) []CommandGroup {
 	return groups
 }
 
-// shortcut is a command with keys, for the scripts.
+// shortcut is the JSON object of a command with a keyboard shortcut, for the scripts.
 type shortcut struct {
 	Keys []string `json:"keys"`
 	Href string   `json:"href,omitempty"`
 }
 
-// shortcuts are the commands with keys: "go.contacts" has "g k" and "g c".
+// shortcuts returns a JSON object that maps the ids of commands to their shortcuts. For example,
+// go.contacts has "g k" and "g c".
 func (f Frame) shortcuts() string {
 	all := map[string]shortcut{}
 	for _, c := range f.commandsIf(func(c *command) bool { return c.keys != "" }) {
@@ -641,8 +643,7 @@ func (f Frame) shortcuts() string {
 	return string(text)
 }
 
-// keyCaps are the caps of the keys of a command, as they are drawn one after the
-// other.
+// keyCaps returns the labels of the keys in a shortcut.
 func (v View) keyCaps(keys string) []string {
 	var caps []string
 	for key := range strings.FieldsSeq(keys) {

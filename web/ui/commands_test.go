@@ -7,8 +7,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// TestCommandsByOtherWords finds commands by the words that people use for them, of both
-// languages, whatever the language of the page.
+// TestCommandsByOtherWords checks that commands are found by other words in both languages.
 func TestCommandsByOtherWords(t *testing.T) {
 	for _, language := range []i18n.Language{i18n.German, i18n.English} {
 		f := Frame{}
@@ -31,7 +30,8 @@ func TestCommandsByOtherWords(t *testing.T) {
 	}
 }
 
-// TestCommandsByRight offers nobody a page that they may not open.
+// TestCommandsByRight checks that the palette has no command for a page that the reader may not
+// open.
 func TestCommandsByRight(t *testing.T) {
 	f := Frame{
 		Opens: func(path string) bool { return path != "/settings/people/invite" },

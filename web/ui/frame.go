@@ -9,19 +9,18 @@ import (
 	"github.com/a-h/templ"
 )
 
-// link is a line of the navigation or of a menu.
+// link is an entry of the navigation or of a menu.
 type link struct {
 	Address, Name, Icon, Key string
 	Here, Last               bool
-	// Own pages are about the person: they do not stand below /sandbox.
+	// Own says that the page is about the person and does not exist below /sandbox.
 	Own bool
 }
 
-// Own returns the address of a page about the person, which is the same in both
-// environments.
+// Own returns the address of a page about the person, which is the same in both environments.
 func Own(path string) templ.SafeURL { return templ.SafeURL(path) }
 
-// at returns the address of a line.
+// at returns the address of a navigation entry.
 func (f Frame) at(l link) templ.SafeURL {
 	if l.Own {
 		return Own(l.Address)
@@ -29,10 +28,10 @@ func (f Frame) at(l link) templ.SafeURL {
 	return f.To(l.Address)
 }
 
-// has reports whether there is a page at an address.
+// has reports whether a page exists at this path.
 func (f Frame) has(path string) bool { return f.Has == nil || f.Has(path) }
 
-// opens reports whether the reader may open the page at an address.
+// opens reports whether the reader may open the page at this path.
 func (f Frame) opens(path string) bool {
 	if f.Opens == nil {
 		return f.has(path)
@@ -40,10 +39,10 @@ func (f Frame) opens(path string) bool {
 	return f.Opens(path)
 }
 
-// may reports whether the reader may read or write a family.
+// may reports whether the reader may read or write a family. verb is "read" or "write".
 func (f Frame) may(family, verb string) bool { return f.May == nil || f.May(family, verb) }
 
-// places are the lines of the navigation: what the reader may read.
+// places returns the entries of the navigation that the reader may open.
 func (f Frame) places() []link {
 	places := []link{{Address: "/", Name: f.Say("Today"), Icon: "house", Here: f.Here == "today"}}
 	for _, p := range []struct{ family, name, icon string }{
@@ -71,7 +70,7 @@ func (f Frame) places() []link {
 	return places
 }
 
-// creatable are the lines of the menu of new records.
+// creatable returns the entries of the menu for new records.
 func (f Frame) creatable() []link {
 	var all []link
 	for _, c := range f.commandsIf(func(c *command) bool { return c.group == Create }) {
@@ -89,7 +88,8 @@ func (f Frame) bellLabel() string {
 
 func (f Frame) find() string { return cmp.Or(f.Find, "/search") }
 
-// bellCount is short, so that the bar keeps its form.
+// bellCount returns the number of unread notifications. Above 99 it is "99+", as there is little
+// room.
 func (f Frame) bellCount() string {
 	if f.Bell > 99 {
 		return "99+"
@@ -97,8 +97,8 @@ func (f Frame) bellCount() string {
 	return f.Number(f.Bell)
 }
 
-// initials returns the first letters of the first and the last word of a name,
-// without titles: those end with a period and are longer than an initial, as Dr.
+// initials returns the first letters of the first and the last word of a name. Titles such as "Dr."
+// are left out: words of three characters or more that end with a period.
 func initials(name string) string {
 	var named []string
 	for word := range strings.FieldsSeq(name) {
@@ -122,7 +122,7 @@ func initials(name string) string {
 	return short
 }
 
-// colorScheme has the schemes in which the browser may draw its own controls.
+// colorScheme returns the colour schemes that the browser may use for its own controls.
 func colorScheme(theme string) string {
 	if theme == "" {
 		return "light dark"

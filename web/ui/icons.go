@@ -1,8 +1,8 @@
 package ui
 
-// icons are the insides of the icons that pages use, by their names in Lucide
-// 1.62.0 (lucide.dev). Copyright (c) Lucide Icons and Contributors, ISC licence;
-// part of it Copyright (c) Cole Bemis, MIT licence.
+// icons maps names to the SVG content of the icons that pages use. The names are from Lucide 1.62.0
+// (lucide.dev). Copyright (c) Lucide Icons and Contributors, ISC licence; part of it Copyright (c)
+// Cole Bemis, MIT licence.
 var icons = map[string]string{
 	"arrow-left":           `<path d="m12 19-7-7 7-7"/><path d="M19 12H5"/>`,
 	"arrow-up-down":        `<path d="m21 16-4 4-4-4"/><path d="M17 20V4"/><path d="m3 8 4-4 4 4"/><path d="M7 4v16"/>`,

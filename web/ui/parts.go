@@ -11,11 +11,11 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Kind is the tone of a badge, a banner or a toast. Each has a colour and a shape,
-// so nothing depends on colour alone.
+// Kind is the tone of a badge, a banner or a toast. Each tone has a colour and an icon, so that
+// nothing depends on colour alone.
 type Kind string
 
-// The tones.
+// These are the tones.
 const (
 	Plain Kind = "plain"
 	OK    Kind = "ok"
@@ -24,7 +24,7 @@ const (
 	Info  Kind = "info"
 )
 
-// icon returns the shape of a tone.
+// icon returns the name of the icon of a tone.
 func (k Kind) icon() string {
 	switch k {
 	case OK:
@@ -37,46 +37,45 @@ func (k Kind) icon() string {
 	return "info"
 }
 
-// Field is a field of a form: label, hint, what was typed, and what is wrong with
-// it.
+// Field is the data of a form field.
 type Field struct {
-	// Name is the field's name in the form. ID is its own, or made of the name.
+	// Name is the field's name in the form. ID is the element id. If it is empty, it follows from
+	// the name.
 	Name, ID string
 	Label    string
 	Hint     string
 	Value    string
 	// Errors are sentences in the reader's language.
 	Errors []string
-	// Type is the type of the input; without one it is text.
+	// Type is the type attribute of the input. If it is empty, it is text.
 	Type         string
 	Autocomplete string
 	Placeholder  string
 	Required     bool
-	// Optional is said beside the label. It is for forms whose other fields are
-	// mostly required.
+	// Optional adds a note to the label. It is for forms in which most fields are required.
 	Optional bool
 	Focus    bool
-	// Rows are the lines of a text of several lines.
+	// Rows is the number of lines of a text field with several lines.
 	Rows int
-	// Options are the choices of a select or of radio buttons.
+	// Options are the options of a select, or the radio buttons.
 	Options []Option
-	// Calendar offers the browser's calendar beside a moment that is typed in words.
+	// Calendar adds the browser's date picker to a text field for a date in words.
 	Calendar bool
-	// Live says the hint anew when it changes.
+	// Live makes screen readers read the hint when it changes.
 	Live bool
-	// Suffix stands within the field, at its end.
+	// Suffix is shown at the end of the field, such as a unit.
 	Suffix string
-	// Described is the id of a text elsewhere that a screen reader says after the
-	// label: why the form was refused.
+	// Described is the element id of a text that screen readers read after the label, such as the
+	// reason why the form was refused.
 	Described string
-	// More are further attributes: inputmode, maxlength, htmx's attributes.
+	// More has further attributes, such as inputmode, maxlength or htmx attributes.
 	More templ.Attributer
 }
 
-// Option is one choice.
+// Option is an option of a select, or a radio button.
 type Option struct{ Value, Text, Hint string }
 
-// Languages are the languages of the product to choose from, each by its own name.
+// Languages returns the languages of the application as options, each with its own name.
 func Languages() []Option {
 	all := make([]Option, len(i18n.Languages))
 	for i, l := range i18n.Languages {
@@ -92,7 +91,7 @@ func (f Field) errorID() string { return f.id() + "-error" }
 func (f Field) inputType() string { return cmp.Or(f.Type, "text") }
 func (f Field) rows() int         { return cmp.Or(f.Rows, 3) }
 
-// describedBy names what a screen reader says after the label.
+// describedBy returns the ids of the texts that screen readers read after the label.
 func (f Field) describedBy() string {
 	var ids []string
 	if f.Described != "" {
@@ -107,7 +106,7 @@ func (f Field) describedBy() string {
 	return strings.Join(ids, " ")
 }
 
-// attributes are those that all controls of a field have.
+// attributes returns the attributes that the controls of all kinds have.
 func (f Field) attributes() templ.OrderedAttributes {
 	var a templ.OrderedAttributes
 	add := func(key string, value any) {
@@ -130,7 +129,7 @@ func (f Field) attributes() templ.OrderedAttributes {
 		add("aria-invalid", "true")
 	}
 	if f.Type == "date" {
-		add("max", "9999-12-31") // else years of six digits can be typed
+		add("max", "9999-12-31") // without it, browsers accept years with six digits
 	}
 	if f.More != nil {
 		a = append(a, f.More.Items()...)
@@ -138,10 +137,10 @@ func (f Field) attributes() templ.OrderedAttributes {
 	return a
 }
 
-// Wrong is a line of the summary above a form: which field, and what is wrong.
+// Wrong is an entry in the summary of errors above a form. ID is the element id of the field.
 type Wrong struct{ ID, Label, Text string }
 
-// Wrongs collects what is wrong in fields, in their order.
+// Wrongs returns an entry for each error of the fields, in their order.
 func Wrongs(fields ...Field) []Wrong {
 	var all []Wrong
 	for _, f := range fields {
@@ -152,47 +151,48 @@ func Wrongs(fields ...Field) []Wrong {
 	return all
 }
 
-// Combo is a field that finds a record or a word while one types. Its value is an
-// id; without a script the text goes to the server, which looks for it.
+// Combo is the data of a combobox, which finds a record or a word while a person types. The value
+// is an id. Without scripts, the form sends the text, and the server searches for it.
 type Combo struct {
 	Field
-	// Text is what the reader sees of the value. It travels as Name + "-text", and as
-	// it was drawn as Name + "-shown": a text that differs was typed.
+	// Text is the visible text of the value. The form sends it as Name + "-text", and the rendered
+	// text as Name + "-shown". If the two differ, the person has typed.
 	Text string
-	// Offers says that an empty field has choices too.
+	// Offers says that there are choices even for an empty text.
 	Offers bool
-	// Choices are drawn below the field, as answers to a text that fits several. The
-	// chosen one travels as Name + "-pick".
+	// Choices are radio buttons below the field, for a text that matches several records. The form
+	// sends the selected one as Name + "-pick".
 	Choices []Choice
-	// Source is the address of the choices: it answers ?q= with OptionList.
+	// Source is the address that returns the choices as an OptionList. The text is in the parameter
+	// q.
 	Source string
-	// Create is what the last choice makes, if nothing fits: "Firma anlegen".
+	// Create is the label of a choice for a new value, if nothing matches.
 	Create string
 }
 
 func (c Combo) listID() string { return c.id() + "-list" }
 
-// Choice is one line of a list of choices.
+// Choice is an entry of a list of choices.
 type Choice struct {
 	Value, Text, Note, Icon string
 	// Href makes the choice a link.
 	Href string
-	// Marks are the spans of Text that were found, as bytes: from, to. NoteMarks are
-	// the spans of Note.
+	// Marks are the matching parts of Text, and NoteMarks those in Note. Each has a start and an
+	// end in bytes.
 	Marks, NoteMarks [][2]int
-	// Best is the choice that Enter takes.
+	// Best marks the choice that Enter selects.
 	Best bool
-	// Extra is a choice below the hits that is none of them.
+	// Extra marks a choice that is not a search result.
 	Extra bool
 }
 
-// piece is a part of a text, found or not.
+// piece is a part of a text. found says that it matches a search.
 type piece struct {
 	text  string
 	found bool
 }
 
-// pieces cuts a text at its marks. Marks that do not fit are left out.
+// pieces splits a text at its marks. It ignores marks outside the text, and overlapping marks.
 func pieces(text string, marks [][2]int) []piece {
 	var all []piece
 	at := 0
@@ -211,25 +211,24 @@ func pieces(text string, marks [][2]int) []piece {
 	return all
 }
 
-// Toast names a change and its result. Undo is the address of the form that
-// takes it back.
+// Toast is a short note about the result of a change.
 type Toast struct {
 	Kind Kind
 	Text string
-	// Log is what the log of the tab keeps of it: nothing that is in a record. Without
-	// it, the log has no line.
+	// Log is the text for the log of notes in the browser tab. It contains no content of a record.
+	// If it is empty, nothing is logged.
 	Log string
-	// Href leads to what changed.
+	// Href is a link to the changed record, and HrefText is its text.
 	Href, HrefText string
-	// Undo is the address that a form is sent to, with the given hidden fields.
+	// Undo is the address of a form that undoes the change. Hidden has its hidden fields.
 	Undo   string
 	Hidden []HiddenField
 }
 
-// HiddenField is a field that nobody sees.
+// HiddenField is a hidden form field.
 type HiddenField struct{ Name, Value string }
 
-// Moment is a line of a timeline.
+// Moment is an entry of a timeline.
 type Moment struct {
 	At        time.Time
 	Who       string
@@ -240,13 +239,13 @@ type Moment struct {
 	Important bool
 }
 
-// Change is a line of a diff: what it was, what it is.
+// Change is an entry of a diff: the label, the former value and the new value.
 type Change struct{ Label, From, To string }
 
-// Side is one value of a conflict: whose, and what.
+// Side is one value of a conflict. Label says who entered it.
 type Side struct{ Value, Label, Text string }
 
-// Tab is a view of the same things: its name, how many, whether it is open.
+// Tab is a link to another view of the same data. Here marks the current view.
 type Tab struct {
 	Name  string
 	Href  templ.SafeURL
@@ -254,19 +253,20 @@ type Tab struct {
 	Here  bool
 }
 
-// Pages are the addresses of the neighbouring pages of a list. An empty one is an
-// end.
+// Pages has the addresses of the previous and the next page of a list. An empty address means that
+// there is no such page.
 type Pages struct{ Newer, Older templ.SafeURL }
 
-// Column is the head of a column of a table.
+// Column is the header cell of a table column.
 type Column struct {
 	Name string
-	// Class is the class of its cells, such as main, num, when or pick.
+	// Class is the CSS class of its cells, such as main, num, when or pick.
 	Class string
-	// Href sorts by this column. Sorted is ascending, descending or empty.
+	// Href is the address of the list sorted by this column. Sorted is ascending, descending or
+	// empty.
 	Href   templ.SafeURL
 	Sorted string
 }
 
-// optionID is the id of a choice, which aria-activedescendant names.
+// optionID returns the element id of a choice, to which aria-activedescendant refers.
 func optionID(list string, i int) string { return list + "-" + strconv.Itoa(i) }

@@ -11,8 +11,8 @@ import (
 	"rsc.io/qr"
 )
 
-// QR draws a text as a picture for the camera of a telephone. label is the
-// purpose of the picture. A text that is too long for a picture draws nothing.
+// QR returns a component that renders a text as a QR code. label says what the code is for. If the
+// text is too long, nothing is rendered.
 func QR(text, label string) templ.Component {
 	if len(text) > longest {
 		return templ.NopComponent
@@ -29,14 +29,14 @@ func QR(text, label string) templ.Component {
 	})
 }
 
-// longest is how many bytes the largest picture holds: version 40 at level L
-// (ISO/IEC 18004, table 7).
+// longest is the maximum number of bytes in a QR code: version 40 at level L (ISO/IEC 18004, table
+// 7).
 const longest = 2953
 
-// quiet is the width of the white border, in modules. A camera needs it.
+// quiet is the width of the white border in modules. Cameras need it.
 const quiet = 4
 
-// dark returns the path of the dark modules: a rectangle for each run in a line.
+// dark returns the SVG path of the dark modules, with one rectangle for each horizontal run.
 func dark(code *qr.Code) string {
 	var b strings.Builder
 	for y := range code.Size {

@@ -2,8 +2,8 @@ package ui
 
 import "time"
 
-// styleCharts are the charts of the guide: many bars of all kinds, few, lines with a gap,
-// and none.
+// styleCharts returns the charts of the style guide: many bars, few bars, lines with gaps, and an
+// empty chart.
 func styleCharts(f Frame) []Chart {
 	days := func(n int) (points, ticks []string) {
 		for i := range n {
@@ -57,7 +57,7 @@ func styleCharts(f Frame) []Chart {
 	return charts
 }
 
-// seldom returns a value, or nothing on each ninth day.
+// seldom returns the value, or zero on each ninth day.
 func seldom(day, value int) int64 {
 	if day%9 == 8 {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Styleguide shows every part in its states.
+// Styleguide is the page that shows every component in its states.
 func Styleguide(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -601,7 +601,7 @@ func styleBanners(f Frame) templ.Component {
 	})
 }
 
-// styleRow is a line of the table of the guide.
+// styleRow is a row of the example table in the style guide.
 type styleRow struct {
 	name, company, phone string
 	ago                  time.Duration
@@ -1264,8 +1264,8 @@ func styleFacts(f Frame) templ.Component {
 	})
 }
 
-// StyleOptions answers the fields of the guide: the companies that contain a word,
-// or what the search field finds.
+// StyleOptions has the choices of the example fields in the style guide. find selects the choices
+// of the search field.
 func StyleOptions(v View, q string, find bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

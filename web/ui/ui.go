@@ -1,9 +1,10 @@
-// Package ui owns how pages look: the frame around them, and the parts that all of them are made of.
+// Package ui owns how pages look: the frame around them, and the components from which all of them are made.
 //
-// A part is a template with plain values. Its style is in static/app.css, with the colours
-// of tokens.css, and its behaviour in script/: without the script it still works.
-// styleguide.templ shows it in all states. KARTEI_SCREENSHOTS=/tmp/parts go test ./web
-// -run TestParts draws those, for a person who looks at each.
+// A component is a template with plain values. Its style is in static/app.css, with the colours of
+// tokens.css, and its behaviour in script/. It also works without the script. styleguide.templ
+// shows each component in all states. To draw these as images, run:
+//
+//	KARTEI_SCREENSHOTS=/tmp/parts go test ./web -run TestParts
 package ui
 
 import (
@@ -16,39 +17,38 @@ import (
 	"kartei/kit/i18n"
 )
 
-// AnswerHeader is in each answer of the web application. The script of a page shows no
-// answer without it: a proxy or a captive portal has sent that one (script/answer.js).
+// AnswerHeader is a header in each response of the web application. A response without it comes
+// from a proxy or a captive portal, and the script does not show it (script/answer.js).
 const AnswerHeader = "Kartei-Answer"
 
-// View is the reader and the answer, as every page and every part knows them.
+// View has the data about the reader and the response that all components need.
 type View struct {
 	i18n.Words
-	// Nonce is the answer's own. Elements with attributes of htmx carry it, and so
-	// do scripts.
+	// Nonce is the nonce of the response. Scripts and elements with htmx attributes have it.
 	Nonce string
-	// Root is in front of the address of every page: empty, or /sandbox.
+	// Root is the prefix of all paths: empty, or /sandbox.
 	Root string
-	// Theme is light or dark if the reader chose one. Empty follows the system.
+	// Theme is light or dark if the reader has chosen one. If it is empty, the theme of the system
+	// is used.
 	Theme string
-	// Styles is the name of a style sheet beside app.css, empty for none.
+	// Styles is the name of a second style sheet after app.css. It may be empty.
 	Styles string
-	// Compact makes rows of tables lower.
+	// Compact makes the rows of tables lower.
 	Compact bool
-	// Address is the page's own address, if the browser asked for another one. A script
-	// writes it into the browser.
+	// Address is the address of the page if the browser requested another one. A script writes it
+	// into the address bar. It is empty otherwise.
 	Address string
-	// Me is the id of the person whose page it is. A script compares it with the
-	// person who signs in again over the page.
+	// Me is the id of the person to whom the page belongs. A script compares it with the person who
+	// signs in again in a dialog over the page.
 	Me string
-	// Keys is whether single keys are shortcuts.
+	// Keys says that keyboard shortcuts without modifier keys are switched on.
 	Keys bool
-	// Asset returns the address of a file below /static/ by its name. A script speaks the
-	// language.
+	// Asset returns the URL of a static file. The language matters for scripts, which contain
+	// texts.
 	Asset func(name string, l i18n.Language) string
 }
 
-// To returns the address of a page within the reader's environment. The settings are the
-// same in both.
+// To returns the address of a page in the reader's environment. Paths of settings have no prefix.
 func (v View) To(path string) templ.SafeURL {
 	if strings.HasPrefix(path, "/settings/") {
 		return Own(path)
@@ -59,8 +59,8 @@ func (v View) To(path string) templ.SafeURL {
 // Sandbox reports whether the reader is in the sandbox.
 func (v View) Sandbox() bool { return v.Root != "" }
 
-// Icon draws an icon of 16 px. Screen readers skip it: words stand beside it, or
-// in the label of the control around it.
+// Icon returns an SVG icon of 16 px. Screen readers skip it, since there is a text beside it or a
+// label on the control around it.
 func Icon(name string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, `<svg class="icon" viewBox="0 0 24 24" aria-hidden="true">`+icons[name]+`</svg>`)
