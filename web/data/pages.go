@@ -16,8 +16,8 @@ import (
 
 // Pages are the pages of this package.
 var Pages = []shell.Page{
-	// Contacts are imported with the right to create them. Everybody may have what is
-	// kept about themselves.
+	// The pages of imports need the right to create contacts. Every person may export their own
+	// personal data.
 	shell.Private("GET", "/settings/data", op.List{account.GetSession, imports.List, principal.ResolveNames, principal.ListUsers, principal.ListServiceAccounts}, showData),
 	shell.Private("POST", "/settings/data/person", op.List{exports.BeginPrincipal, exports.GetParts}, takeOutPerson),
 	shell.Private("POST", "/settings/data/organization", op.List{exports.BeginOrganization, exports.GetParts}, takeOutOrganization),
