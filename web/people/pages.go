@@ -18,7 +18,8 @@ import (
 	"kartei/web/shell"
 )
 
-// What belongs to a person or a service account, and what is needed to hand it over.
+// belongings are the operations that read the possessions of a person or a service account.
+// succession are the operations that the page for a hand-over needs.
 var (
 	belongings = op.List{offboarding.Status, key.List, offboarding.Holds, principal.ResolveNames}
 	succession = op.List{principal.ListUsers, principal.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}
