@@ -6,9 +6,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// httpWords has what the OpenAPI document says in the words of HTTP, and how it is said to
-// an assistant, which has no headers, paths and statuses. Nothing in place of a text leaves
-// it out.
+// httpWords has pairs: words about HTTP in an OpenAPI document, and the words for an assistant that
+// replace them. An assistant sees no headers, paths and statuses. An empty text removes the words.
 var httpWords = [][2]i18n.Text{
 	{" (JSON Merge Patch, RFC 7396)", ""},
 	{" Requires If-Match.", ""},
