@@ -1,4 +1,5 @@
-// Package docs owns the guide, which an instance shows in two languages, the pages for operators, the decisions.
+// Package docs owns the guide in two languages, which an instance shows, the pages for operators,
+// and the decisions.
 package docs
 
 import _ "embed"
