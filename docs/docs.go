@@ -1,5 +1,4 @@
-// Package docs owns the guide in two languages, which an instance shows, the pages for operators,
-// and the decisions.
+// Package docs owns the guide in two languages, which an instance shows, the pages for operators and the decisions.
 package docs
 
 import _ "embed"

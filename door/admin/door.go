@@ -1,5 +1,4 @@
-// Package admin owns the operator's access to an instance: the operations for operators, and the
-// acts of the process.
+// Package admin owns the operator's access to an instance: the operations for operators, and the process's own acts.
 package admin
 
 import (

@@ -1,5 +1,4 @@
-// Package mcp owns the HTTP handler of the Model Context Protocol, with which assistants call
-// operations as tools.
+// Package mcp owns the HTTP handler of the Model Context Protocol, with which assistants call operations as tools.
 package mcp
 
 import (

@@ -1,5 +1,4 @@
-// Package oauth owns the HTTP handler of OAuth 2.1 for applications: the token endpoints and the
-// metadata.
+// Package oauth owns the HTTP handler of OAuth 2.1 for applications: the token endpoints and the metadata.
 package oauth
 
 import (

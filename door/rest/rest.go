@@ -1,5 +1,4 @@
-// Package rest owns the HTTP handler of the API: it turns requests into calls, and results into
-// responses.
+// Package rest owns the HTTP handler of the API: it turns requests into calls, and results into responses.
 package rest
 
 import (

@@ -1,5 +1,4 @@
-// Package transfer owns the transfer of files over HTTP: at the pace of the client, whole or in
-// ranges.
+// Package transfer owns the transfer of files over HTTP: at the pace of the client, whole or in ranges.
 package transfer
 
 import (
