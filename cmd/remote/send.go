@@ -53,7 +53,7 @@ type NoAnswerError struct {
 // Error returns the reason why there is no response.
 func (e *NoAnswerError) Error() string { return plain(e.Err.Error()) }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *NoAnswerError) Unwrap() error { return e.Err }
 
 // Send sends a call and returns its 2xx response. The caller must close the body. For any other
@@ -256,7 +256,7 @@ type BrokenListError struct{ Err error }
 // Error returns what is wrong with the list.
 func (e *BrokenListError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *BrokenListError) Unwrap() error { return e.Err }
 
 // maxEmptyPages is the maximum number of consecutive pages without a record.

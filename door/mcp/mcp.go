@@ -108,8 +108,8 @@ type exchange struct {
 	events bool
 	// scopes are the caller's scopes.
 	scopes []string
-	// refused is the error of the operation that read a record, if read already ran it. The SDK
-	// then does not run it again.
+	// refused is the error of the operation that reads a record, if the method read has already run
+	// this operation. The handler for the SDK then does not run it again.
 	refused error
 	// response is the latest response of an operation.
 	response *api.Response
@@ -274,8 +274,8 @@ func (d *door) reply(w http.ResponseWriter, x *exchange, code int, answer []byte
 				w.Header()[name] = value
 			}
 		}
-		// An invalid credential and a missing scope of a token are errors of HTTP. Only then do
-		// clients get a new token.
+		// Clients get a new token only after an HTTP error. So an invalid credential and a missing
+		// scope are HTTP errors.
 		if challenge := x.response.Header["WWW-Authenticate"]; len(challenge) > 0 {
 			refuse(w, x.response)
 			return

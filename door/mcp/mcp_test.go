@@ -31,7 +31,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// site is the handler of an office's instance.
+// site is an instance with the handler of package mcp.
 type site struct {
 	*testing.T
 	*apitest.Office
@@ -570,7 +570,7 @@ func (u forbiddenBody) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestStrangers checks that nothing is read of a request with an invalid credential.
+// TestStrangers checks that the body of a request with an invalid credential is not read.
 func TestStrangers(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for name, key := range map[string]string{
@@ -784,8 +784,8 @@ func TestNewRevision(t *testing.T) {
 	}
 }
 
-// TestDirect checks that plain calls of tools get the same bytes as from the SDK. An unknown member
-// makes the SDK handle a call.
+// TestDirect checks that a plain call of a tool gets the same response as through the SDK, byte for
+// byte. If a call has an unknown member, the SDK handles the call.
 func TestDirect(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	member, viewer := s.As(access.Member), s.As(access.Viewer)
@@ -857,8 +857,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestKeptLists checks that cached lists of tools have the same bytes as from the SDK. Each caller
-// gets only its own tools.
+// TestKeptLists checks that a cached list of tools is equal to the list of the SDK, byte for byte.
+// Each caller gets only its own tools.
 func TestKeptLists(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
@@ -917,8 +917,8 @@ func TestKeptLists(t *testing.T) {
 	}
 }
 
-// TestPlainResources checks that plain requests for a record get the same bytes and have the same
-// cost as from the SDK.
+// TestPlainResources checks that a plain request for a record gets the same response as through the
+// SDK, byte for byte. The cost must be the same too.
 func TestPlainResources(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t), apitest.Metered())
 	member, narrow := s.As(access.Member), s.As(access.Member, "tasks:read")

@@ -29,7 +29,7 @@ var httpWords = [][2]i18n.Text{
 	{"else 422 WEBHOOK_URL_INVALID", "else WEBHOOK_URL_INVALID"},
 }
 
-// forAssistants returns what turns the words of HTTP into an assistant's words.
+// forAssistants returns the replacer of the words in httpWords, in a language.
 func forAssistants(in i18n.Language) *strings.Replacer {
 	var pairs []string
 	for _, p := range httpWords {

@@ -59,8 +59,8 @@ type door struct {
 	documents map[string][]byte
 }
 
-// Handler serves the endpoints for applications and the metadata. It passes all
-// requests for other paths to next.
+// Handler returns the handler of the endpoints and the metadata of OAuth. It passes all requests
+// for other paths to next.
 func Handler(o Options, next http.Handler) http.Handler {
 	d := &door{Options: o, documents: metadata(&o)}
 	endpoints := map[string]http.HandlerFunc{tokenPath: d.token, revokePath: d.revoke, introspectPath: d.introspect}

@@ -29,7 +29,7 @@ const (
 // ClientAddress returns the IP address of the client of a request.
 type ClientAddress func(*http.Request) netip.Addr
 
-// Handler serves the API below /v1.
+// Handler returns the handler of the API below /v1.
 //
 // trace returns the traceparent header of a request if its sender is trusted, and "" otherwise.
 func Handler(a *api.API, address ClientAddress, trace func(*http.Request) string) http.Handler {

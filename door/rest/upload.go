@@ -12,7 +12,7 @@ import (
 // local storage.
 const UploadPrefix = "/uploads/"
 
-// UploadHandler serves all paths below UploadPrefix.
+// UploadHandler returns the handler that receives the files of upload sessions below UploadPrefix.
 func UploadHandler(u *api.Uploads) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := transfer.Body(w, r)

@@ -32,8 +32,8 @@ type pace struct {
 // mover counts transferred bytes, like api.File.
 type mover interface{ Moved(bytes int) }
 
-// step runs do, which reads from the client or writes to it and returns the number of bytes. step
-// sets the deadline of the connection before.
+// step runs do, which reads from the client or writes to it, and returns the number of bytes.
+// Before that, step sets the deadline of the connection.
 func (p *pace) step(do func() (int, error)) (int, error) {
 	begun := time.Now()
 	behind := time.Duration(p.moved/slowest)*time.Second - p.waited // negative if too slow

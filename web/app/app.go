@@ -33,7 +33,8 @@ func Handler(o shell.Options) http.Handler {
 
 // liveOf returns the names of the record families whose changes make a script reload the page,
 // separated by spaces. A list depends on its own family, and other pages depend on all families.
-// The request log and an import have names too. The result is empty if the page is not reloaded.
+// The names requests and imports stand for the request log and for an import. The result is empty
+// if the page is not reloaded.
 func liveOf(v *shell.Request, here string) string {
 	f := records.FamilyOf(here)
 	switch {

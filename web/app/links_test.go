@@ -103,8 +103,8 @@ func TestNewAddress(t *testing.T) {
 	})
 }
 
-// TestSwitchOrganization checks that a person can switch the session to another organization, and
-// only to their own users.
+// TestSwitchOrganization checks that a person can switch the session to another organization of the
+// account, and to no other.
 func TestSwitchOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

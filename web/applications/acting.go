@@ -11,8 +11,8 @@ import (
 	"kartei/web/shell"
 )
 
-// madeKinds has the label and the icon for each kind of creation, and the page where an admin can
-// end the creation.
+// madeKinds has the label and the icon for each kind of object that a person can create. page
+// returns the path of the page on which an admin can end the object.
 var madeKinds = map[string]struct {
 	word i18n.Text
 	icon string
@@ -24,8 +24,8 @@ var madeKinds = map[string]struct {
 	"invitation": {"Invitation", "mail", func(string) string { return "/settings/people" }},
 }
 
-// madeFacts returns the kind, the owner, the organization and the environment of a creation, in one
-// line.
+// madeFacts returns the kind, the owner, the organization and the environment of a created object,
+// in one line.
 func madeFacts(v *shell.Request, m account.Creation) string {
 	owner, sandbox := v.Words.Say("belongs to the organization"), ""
 	if m.OwnerName != "" {

@@ -203,7 +203,8 @@ var scopeWords = map[string]i18n.Text{
 	"webhook_endpoints:write": "Change webhooks: have changes reported to addresses that the application chooses",
 }
 
-// approving returns the text that says whom an admin's consent also approves the application for.
+// approving returns the text about the approval that is a part of an admin's consent. The approval
+// is for all people, or only for the admin.
 func (a *consentRequest) approving(v *shell.Request) string {
 	if a.Host != "" {
 		return v.Words.Say("If you allow it, you approve it for everybody in your office.")

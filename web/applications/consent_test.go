@@ -57,7 +57,7 @@ func asking(c *grant.Client, set ...string) string {
 	return consentPath + "?" + q.Encode()
 }
 
-// backLink matches the link to the application on a page without consent.
+// backLink matches the link to the application on a page that does not ask for a consent.
 var backLink = regexp.MustCompile(`href="(https://app\.example/callback[^"]*)"`)
 
 // went returns the query of the redirect URI to which the browser is sent. It fails the test if the

@@ -58,7 +58,7 @@ func inShell(s string) string { return strings.ReplaceAll(quoted(s), "'", `'\''`
 func inGo(s string) string { return strings.ReplaceAll(quoted(s), "`", "`+\"`\"+`") }
 
 // text returns s as a Python or JavaScript string. It uses single quotes if s contains double
-// quotes.
+// quotes, and no single quotes or backslashes.
 func text(s string) string {
 	if strings.Contains(s, `"`) && !strings.ContainsAny(s, `'\`) {
 		return "'" + s + "'"

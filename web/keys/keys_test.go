@@ -45,7 +45,7 @@ func TestKeysOnPages(t *testing.T) {
 		one.Send(path, "name", "Abgleich", "days", "7").Want(303)
 		b.Get(path).Want(200, "Abgleich", "192.0.2.1/32")
 
-		// To pause a key or restrict it needs no recent sign-in. To extend its access needs one.
+		// Pausing or restricting a key needs no recent sign-in. Extending its access needs one.
 		o.Clock.Advance(access.SignInFresh + time.Minute)
 		b.Get(path).Send(path + "/pause").Want(303)
 		b.Get(path).Want(200, "pausiert").Send(path+"/rotate").Want(403, "bestätigen")

@@ -256,7 +256,7 @@ func (f *keyForm) writes() bool {
 	return slices.ContainsFunc(f.scopes(), func(scope string) bool { return strings.HasSuffix(scope, ":write") })
 }
 
-// until returns the last day of the key's lifetime.
+// until returns the last day of the key's lifetime as a text.
 func (f *keyForm) until(v *shell.Request) string {
 	return v.Words.Day(v.Words.Now.Add(lifetime(f.typed["days"])))
 }
@@ -359,7 +359,7 @@ func versionOptions(v *shell.Request, versions []string) (list []ui.Option) {
 	return list
 }
 
-// lifetime returns a duration of so many days. It is zero if days is empty or no number.
+// lifetime returns a number of days as a duration. It is zero if days is empty or no number.
 func lifetime(days string) time.Duration {
 	n, _ := strconv.Atoi(days)
 	return time.Duration(n) * 24 * time.Hour

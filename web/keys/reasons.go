@@ -7,7 +7,7 @@ import (
 	"kartei/web/shell"
 )
 
-// reasons are the texts for the reasons in the request log why a call was refused. The response to
+// reasons maps the reason of a refused call, as in the request log, to its text. The response to
 // the caller says less (see access.Reason).
 var reasons = map[string]i18n.Text{
 	"missing":             "No key was sent.",
@@ -70,8 +70,8 @@ type cure struct {
 	admins bool
 }
 
-// cures has the cure for each reason. Other reasons have no cure: the program has to send its key
-// correctly.
+// cures has the cure for each reason that a page can remove. For other reasons, the program has to
+// send its key correctly.
 var cures = map[string]cure{
 	"address":            {"Allow this address", func(_ *shell.Request, c *loggedCall) string { return ofKey(c, allowing(c.KeyID, c.Address)) }, false},
 	"expired":            {"Extend its validity", keyAt("#change"), false},

@@ -28,7 +28,7 @@ type usedSubject usage.Entry
 // policyBalance is a limit and its balance, with the texts for the pages.
 type policyBalance key.PolicyBalance
 
-// usagePage has the data of the page of usage.
+// usagePage has the data of the usage page.
 type usagePage struct {
 	usage.Report
 	keys      []key.Info
@@ -48,7 +48,7 @@ var spans = []shell.Option{
 // defaultSpan is the option that is selected first.
 const defaultSpan = "30"
 
-// showUsage serves the page of usage.
+// showUsage serves the usage page.
 func showUsage(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	p := usagePage{key: q.Get("key"), days: cmp.Or(shell.Offered(spans, q.Get("days")), defaultSpan), names: map[string]string{}}
@@ -110,7 +110,7 @@ func (p *usagePage) calls(status string) string {
 	return shell.RequestsPath + "?" + q.Encode()
 }
 
-// tile is a number with its name.
+// tile is a total above the charts. href is the address of a page about it, or empty.
 type tile struct{ name, value, note, href string }
 
 // tiles returns the totals above the charts.

@@ -230,7 +230,7 @@ func from(v *shell.Request, l *audit.Line) string {
 	return shell.Joined(" · ", cmp.Or(door, l.Door), l.Address)
 }
 
-// acts are the texts of audit words. Each follows the name of the person who acted.
+// acts are the texts of audit words. Each text follows the name of the person who acted.
 var acts = map[string]i18n.Text{
 	"key.create":                 "created an API key",
 	"key.update":                 "changed an API key",

@@ -25,7 +25,8 @@ var (
 	succession = op.List{principal.ListUsers, principal.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
 	shell.Private("GET", "/settings/people", op.List{principal.FindNames, principal.ListUsers, invitation.List}, showPeople),
 	shell.Private("GET", "/settings/people/invite", op.List{principal.ListUsers}, showInvite),

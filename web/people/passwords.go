@@ -18,8 +18,8 @@ type passwordPeople struct {
 // peopleCounted is the maximum number of people that the page counts.
 const peopleCounted = 1000
 
-// hasPasswords reports whether the page has the setting of passwords. The setting needs an SSO
-// provider. It is also shown if passwords are off.
+// hasPasswords reports whether the page has the setting of passwords. The page has it if there is
+// an SSO provider, or if passwords are off.
 func (p *organizationPage) hasPasswords(v *shell.Request) bool {
 	return p.is.SandboxOf == "" && (v.SSO() != "" || p.is.Passwords == "off")
 }

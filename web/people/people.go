@@ -200,8 +200,8 @@ func showPrincipals(of *principals) func(*shell.Request) shell.View {
 	}
 }
 
-// principalsOffered is the maximum number of people that a field offers, and also of service
-// accounts.
+// principalsOffered is the maximum number of people in the options of a field. The maximum for
+// service accounts is the same.
 const principalsOffered = 1000
 
 // PrincipalOptions returns the options of a field: people, and then service accounts. It leaves out

@@ -6,8 +6,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// marks finds the name of a browser or a system by a part of the user agent. The first mark that
-// occurs counts, because most user agents also name other browsers.
+// marks maps parts of a user agent to the names of browsers or systems. The first part that occurs
+// counts, because most user agents also name other browsers.
 type marks []struct{ mark, name string }
 
 func (m marks) in(agent string) string {

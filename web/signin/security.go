@@ -250,7 +250,7 @@ func totpLabel(v *shell.Request, present bool) string {
 }
 
 // deviceOrSignIn returns the device of a sign-in. After the session is deleted, the device is
-// unknown.
+// unknown, and the result is a general text.
 func deviceOrSignIn(v *shell.Request, s account.Entry) string {
 	if s.Agent == "" {
 		return v.Words.Say("Signed in")

@@ -23,7 +23,7 @@ type eventInfo struct {
 	sandbox bool
 }
 
-// eventsOf returns found with their environment.
+// eventsOf adds the environment to events of the feed.
 func eventsOf(found []event.FeedEvent, sandbox bool) []eventInfo {
 	list := make([]eventInfo, len(found))
 	for i, e := range found {

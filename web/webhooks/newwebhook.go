@@ -42,7 +42,7 @@ var eventTypes = []eventType{
 	{"operation.completed", "Operation completed", "circle-check", ""},
 }
 
-// eventFamilies are the headings above the types.
+// eventFamilies are the record families of event types. Their labels are the headings in the form.
 var eventFamilies = []shell.Option{
 	shell.NewOption("contact", "Contacts"),
 	shell.NewOption("company", "Companies"),

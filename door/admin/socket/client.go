@@ -144,7 +144,7 @@ func (c *Client) broken(err error) error {
 // Close closes the client's connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Config says where the data is.
+// Config is the location of the data.
 type Config struct {
 	// DataDir is the data folder. It is empty if there can be no server with a socket.
 	DataDir string
