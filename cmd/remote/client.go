@@ -1,4 +1,4 @@
-// Package remote owns work with an instance elsewhere through its API alone: kartei api, listen and trigger.
+// Package remote owns the client of an instance elsewhere, for the commands kartei api, listen and trigger.
 package remote
 
 import (

@@ -1,4 +1,4 @@
-// Package data owns the pages of imports, of everything about somebody, and of changes of whole lists.
+// Package data owns the pages of imports, of exports of personal data, and of changes of whole lists.
 package data
 
 import (
@@ -14,7 +14,8 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
 	// The pages of imports need the right to create contacts. Every person may export their own
 	// personal data.

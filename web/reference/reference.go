@@ -1,4 +1,4 @@
-// Package reference owns the content of the API reference: operations, members, answers and samples.
+// Package reference owns the content of the API reference: operations, members, responses and samples.
 package reference
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Document is an OpenAPI document in the form of the pages.
+// Document is an OpenAPI document, converted for the pages of the reference.
 type Document struct {
 	Title, Summary, Version string
 	// Server is the base URL of all paths.
@@ -118,7 +118,7 @@ func Read(data []byte) (*Document, error) {
 	return r.read()
 }
 
-// reader converts a document into the form of the pages.
+// reader converts an OpenAPI document into a Document.
 type reader struct {
 	*document
 	// everywhere are the names of parameters that every operation has. common are the names of
@@ -378,8 +378,9 @@ func object(operations []Operation) (*Object, string) {
 
 var heading = regexp.MustCompile(`^\*\*([^*]+)\*\*\s*`)
 
-// sections splits a description at the paragraphs that begin with words in bold, which become
-// headings. If these words end with a dot, they are removed from the text.
+// sections returns the parts of a description, which begin at the paragraphs that begin with words
+// in bold. These words are the heading. If the words end with a dot, they are removed from the text
+// of the part. text is everything before the first heading.
 func sections(description string) (text string, found []Section) {
 	for paragraph := range strings.SplitSeq(description, "\n\n") {
 		m := heading.FindStringSubmatch(paragraph)
@@ -400,8 +401,9 @@ func sections(description string) (text string, found []Section) {
 	return strings.TrimSpace(text), found
 }
 
-// facts splits off the last paragraph of a description if this paragraph is a list such as 'Kosten:
-// 2 Punkte · Recht: `contacts:read`'.
+// facts returns a description without its last paragraph, and the entries of that paragraph. The
+// last paragraph must be a list such as 'Kosten: 2 Punkte · Recht: `contacts:read`'. Otherwise,
+// facts returns the whole description.
 func facts(description string) (text string, row []Fact) {
 	i := strings.LastIndex(description, "\n\n")
 	last := description[i+1:]

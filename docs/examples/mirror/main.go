@@ -1,9 +1,9 @@
-// Package main owns the example of the guide: a copy in SQLite of what a key sees, which follows the changes.
+// Package main owns the example of the guide: a program that keeps a copy of the records in SQLite.
 //
 // Three sources work together, each for its own purpose:
 //
-//   - updatedSince has the records. It alone changes the copy: list by list, in the order of the changes, deletions included.
-//   - Webhooks wake the program at once. One that is lost, repeated or late does no harm.
+//   - Lists with updatedSince have the changed and the deleted records. Only these lists change the copy.
+//   - Webhooks wake the program at once. A lost, repeated or late webhook does no harm.
 //   - The feed has the events of webhooks that did not arrive.
 //
 // Some changes have no event, such as a new name of a document or a record that became private. For these, the program
