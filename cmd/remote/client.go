@@ -1,4 +1,4 @@
-// Package remote owns work with an instance elsewhere through its API alone: kartei api, listen and trigger.
+// Package remote owns the client of an instance elsewhere, for the commands kartei api, listen and trigger.
 package remote
 
 import (
@@ -23,20 +23,18 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Options name the instance to call, and how to call it.
+// Options are the settings of a Client.
 type Options struct {
-	// URL is the address of the instance, with or without /v1.
+	// URL is the base URL of the instance, with or without /v1.
 	URL string
 	Key string
-	// Patience limits the time of a call that gets no answer or has to wait;
-	// zero means no limit.
+	// Patience is the maximum time for a call and its waits. Zero means no limit.
 	Patience time.Duration
-	// Waiting is called before a wait, with its reason and its length. It may be nil.
+	// Waiting is called before a wait, with the reason and the length of the wait. It may be nil.
 	Waiting func(why error, wait time.Duration)
 	Clock   clock.Clock
 	HTTP    *http.Client
-	// Stall limits the time without new bytes in an answer to Send; zero means
-	// two minutes.
+	// Stall is the maximum time without new bytes in a response to Send. Zero means two minutes.
 	Stall time.Duration
 }
 
@@ -44,18 +42,18 @@ type Options struct {
 type Client struct {
 	Options
 	base string
-	// pace is the time between two calls at which the points of the limit last.
+	// pace is the time between two calls at which the rate limit is never reached.
 	pace time.Duration
 }
 
-// maxAnswer is the maximum number of bytes read from an answer. A page of the largest records fits
-// into it.
+// maxAnswer is the maximum number of bytes that are read of a response. A page of the largest
+// records is shorter.
 const maxAnswer = 32 << 20
 
-// timeout bounds one call: twice the time after which a server ends a slow one.
+// timeout is the maximum time of one call: twice the time after which a server ends a slow call.
 const timeout = 2 * time.Minute
 
-// New returns a client. It calls nothing yet.
+// New returns a client. It makes no call. It fails if the URL is invalid or the key is empty.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
@@ -74,11 +72,11 @@ func New(o Options) (*Client, error) {
 	return &Client{Options: o, base: strings.TrimSuffix(strings.TrimSuffix(o.URL, "/"), "/v1") + "/v1"}, nil
 }
 
-// Base returns the address of the API, with /v1.
+// Base returns the base URL of the API, with /v1.
 func (c *Client) Base() string { return c.base }
 
-// Refusal is an answer other than 2xx: a problem document of the instance, or
-// the answer of a proxy in front of it.
+// Refusal is a response with a status other than 2xx: a problem document of the instance, or the
+// response of a proxy.
 type Refusal struct {
 	Status    int    `json:"status"`
 	Code      string `json:"code"`
@@ -91,7 +89,7 @@ type Refusal struct {
 	} `json:"errors"`
 	RetryAfterMillis int64 `json:"retryAfterMs"`
 
-	// Answer has the head of the answer, Body the part of the body that was
+	// Answer has the status and the headers of the response. Body is the part of the body that was
 	// read.
 	Answer *http.Response `json:"-"`
 	Body   []byte         `json:"-"`
@@ -99,7 +97,7 @@ type Refusal struct {
 	retryAfter time.Duration
 }
 
-// newRefusal reads an answer other than 2xx.
+// newRefusal returns the error for a response with a status other than 2xx.
 func newRefusal(response *http.Response, body []byte, now time.Time) *Refusal {
 	refused := new(Refusal)
 	if json.Unmarshal(body, refused) != nil {
@@ -111,8 +109,8 @@ func newRefusal(response *http.Response, body []byte, now time.Time) *Refusal {
 	return refused
 }
 
-// Error returns the refused call, the reason, and the id by which the operator
-// finds the call.
+// Error returns the refused call, the reason and the request id. With the request id, the operator
+// finds the call in the request log.
 func (r *Refusal) Error() string { return plain(r.words()) }
 
 func (r *Refusal) words() string {
@@ -149,9 +147,9 @@ func (r *Refusal) passes() bool {
 	return r.Code == "IDEMPOTENCY_IN_PROGRESS" || r.Code == "INTERNAL"
 }
 
-// plain makes a text of an instance safe for a terminal. Control characters
-// become U+FFFD, among them the escapes that move the cursor or set a title. So
-// do marks that change the direction of writing.
+// plain makes a text from an instance safe for a terminal. It replaces control characters, with
+// which escape sequences begin, by U+FFFD. It also replaces the marks that change the direction of
+// writing.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -161,13 +159,13 @@ func plain(s string) string {
 	}, s)
 }
 
-// answer is the answer to a call.
+// answer is a successful response.
 type answer struct {
 	header http.Header
 	body   []byte
 }
 
-// into decodes the answer's JSON.
+// into decodes the JSON of the response into v.
 func (a *answer) into(v any) error {
 	if err := json.Unmarshal(a.body, v); err != nil {
 		return fmt.Errorf("the answer cannot be decoded: %w", err)
@@ -175,10 +173,10 @@ func (a *answer) into(v any) error {
 	return nil
 }
 
-// call sends a call below /v1 until it is answered. It waits as long as
-// Retry-After says, or else 1, 2, 4 and 8 s. Each wait has jitter, so that not
-// all clients come back together. A call that creates something has one
-// Idempotency-Key for all tries. headers are name, value pairs.
+// call sends a call until it succeeds or fails for good. It waits as Retry-After says, or else 1,
+// 2, 4 and 8 s. Each wait has jitter, so that clients do not all return at the same time.
+//
+// A POST has one Idempotency-Key for all tries. headers are names and values in turn.
 func (c *Client) call(ctx context.Context, method, path string, in any, headers ...string) (*answer, error) {
 	var body []byte
 	if in != nil {
@@ -218,8 +216,8 @@ func (c *Client) call(ctx context.Context, method, path string, in any, headers 
 	}
 }
 
-// Call sends a call below /v1 and decodes its answer into out, which may be
-// nil. It is tried for as long as the client's patience lasts.
+// Call sends a call below /v1 and decodes the response into out, which may be nil. It tries again
+// until the client's Patience ends.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	a, err := c.call(ctx, method, path, in)
 	if err != nil || out == nil {
@@ -228,7 +226,7 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	return a.into(out)
 }
 
-// rest waits for a time.
+// rest waits for d. It returns the error of ctx if ctx ends before.
 func (c *Client) rest(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -268,11 +266,11 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, hea
 	return nil, newRefusal(response, a.body, c.Clock.Now())
 }
 
-// longestTold bounds the wait that an answer names, so that it cannot overflow.
+// longestTold is the maximum wait that is taken from a response. It prevents an overflow.
 const longestTold = 365 * 24 * time.Hour
 
-// retryAfter returns the wait in Retry-After, seconds or a date (RFC 9110,
-// section 10.2.3). Without the header it is zero.
+// retryAfter returns the wait in Retry-After, which is in seconds or a date (RFC 9110, section
+// 10.2.3). It is zero without this header.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
@@ -284,8 +282,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// reason is the error without the method and address that net/http puts before
-// it.
+// reason returns the error without the method and the URL that net/http adds.
 func reason(err error) error {
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -293,9 +290,9 @@ func reason(err error) error {
 	return err
 }
 
-// pace reads RateLimit (draft 11 of the RateLimit header fields). If r calls
-// are left and all come back in t seconds, one call every t/r seconds never
-// reaches the limit. The returning calls are left to other callers.
+// pace returns the time between two calls at which the rate limit is never reached (draft 11 of the
+// RateLimit header fields). If r calls are left until a reset in t seconds, this time is t/r
+// seconds. It is zero without a limit.
 func pace(h http.Header) time.Duration {
 	list, err := httpsfv.UnmarshalList(h.Values("RateLimit"))
 	if err != nil {
@@ -318,7 +315,7 @@ func pace(h http.Header) time.Duration {
 	return slowest
 }
 
-// Me is the caller.
+// Me is the principal of the key.
 type Me struct {
 	PrincipalID   string `json:"principalId"`
 	PrincipalName string `json:"principalName"`
@@ -332,7 +329,7 @@ type Me struct {
 	Scopes []string `json:"scopes"`
 }
 
-// SeesRecords reports whether a scope lets the key read records. Otherwise the
+// SeesRecords reports whether a scope allows the key to read records. Without such a scope, the
 // feed is empty.
 func (m Me) SeesRecords() bool {
 	return slices.ContainsFunc(m.Scopes, func(scope string) bool {

@@ -21,11 +21,11 @@ type Event struct {
 		Object string `json:"object"`
 		ID     string `json:"id"`
 	} `json:"data"`
-	// Body is the event as in the answer of GET /events/{id} and in a webhook.
+	// Body is the JSON of the event, as in GET /events/{id} and in a webhook.
 	Body []byte `json:"-"`
 }
 
-// UnmarshalJSON decodes the members and keeps the bytes.
+// UnmarshalJSON decodes an event and keeps its JSON in Body.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	type fields Event
 	if err := json.Unmarshal(b, (*fields)(e)); err != nil {
@@ -44,11 +44,11 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 
 // Place is a position in the feed.
 type Place struct {
-	// Since is the createdAt of the last handled event. It stays valid for 30
-	// days, as long as the feed goes back.
+	// Since is the createdAt of the last handled event. It is valid for 30 days, the age of the
+	// oldest event in the feed.
 	Since clock.Micros `json:"since"`
-	// Cursor leads to the page of the next event. It works for 24 hours, and
-	// only together with From, the createdSince of its request.
+	// Cursor is the cursor of the page with the next event. It is valid for 24 hours, and only
+	// together with From, the createdSince of its request.
 	Cursor string       `json:"cursor,omitempty"`
 	From   clock.Micros `json:"from,omitempty"`
 }
@@ -59,11 +59,11 @@ type feedPage struct {
 	NextCursor string  `json:"nextCursor"`
 }
 
-// Idle is the time between two reads of a feed without new events: 60 of a
-// key's 300 points a minute.
+// Idle is the time between two reads of a feed without new events. These reads use 60 of the 300
+// points that a key has in a minute.
 const Idle = time.Second
 
-// Newest returns the position after all present events.
+// Newest returns the position after the newest event.
 func (c *Client) Newest(ctx context.Context) (Place, error) {
 	a, err := c.call(ctx, http.MethodGet, "/events?limit=1", nil)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 	case !page.HasMore: // the feed is empty, so its beginning is its end
 		return Place{}, nil
 	}
-	// The key sees none of the last events. Starting with the second of the
-	// answer may repeat some events, but misses none.
+	// The key cannot read the latest events. The time of the response is exact to a second, so some
+	// events may be repeated, but none is missed.
 	now, err := http.ParseTime(a.header.Get("Date"))
 	if err != nil {
 		return Place{}, errors.New("the answer has no valid header Date")
@@ -88,11 +88,11 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 	return Place{Since: clock.FromTime(now)}, nil
 }
 
-// Follow passes on the events after a place, the oldest first, and waits for
-// more until ctx ends. An event is handled when handle returns nil. save is
-// then called with the place after it. A program that starts there again gets
-// at most one event twice, the one in progress. Follow returns the first error
-// of either, or a permanent refusal.
+// Follow calls handle for each event after p, the oldest first, and waits for more until ctx ends.
+// After handle returns nil, it calls save with the position after the event. If a program starts
+// again at a saved position, at most one event is repeated.
+//
+// Follow returns the first error of handle or save, the error of ctx, or a permanent refusal.
 func (c *Client) Follow(
 	ctx context.Context, p Place, handle func(context.Context, Event) error, save func(Place) error,
 ) error {
@@ -102,7 +102,7 @@ func (c *Client) Follow(
 		}
 		page, err := c.feedPage(ctx, p)
 		if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "CURSOR_MISMATCH" && p.Cursor != "" {
-			p.Cursor = "" // older than 24 hours, or of another version: continue by time
+			p.Cursor = "" // expired, or of another version: continue by time
 			continue
 		}
 		if err != nil {

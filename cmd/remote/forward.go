@@ -16,8 +16,8 @@ import (
 	"kartei/kit/clock"
 )
 
-// Receiver is an address that gets events like the deliveries of an endpoint.
-// It may be anywhere, and plain HTTP is allowed.
+// Receiver is a URL to which events are sent as webhooks. It may be a local address, and HTTP
+// without TLS is allowed.
 type Receiver struct {
 	url    string
 	secret webhook.Secret
@@ -25,18 +25,16 @@ type Receiver struct {
 	client *http.Client
 }
 
-// ErrAway is returned, wrapped, if the receiver did not answer and the event
-// can be posted again later.
+// ErrAway is returned, wrapped, if the receiver did not respond. The event can be sent again later.
 var ErrAway = errors.New("the receiver does not answer")
 
-// ErrSlow is returned if the answer did not come within the 10 s that a
-// receiver has.
+// ErrSlow is returned if the response did not arrive within 10 s.
 var ErrSlow = errors.New("no answer within 10 s")
 
-// answerTime is the time that a receiver has by contract.
+// answerTime is the time within which a receiver must respond.
 const answerTime = 10 * time.Second
 
-// NewReceiver returns the receiver at an http or https URL.
+// NewReceiver returns the receiver at an http or https URL. It fails if the URL is invalid.
 func NewReceiver(address string, secret webhook.Secret, c clock.Clock) (*Receiver, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
@@ -44,14 +42,13 @@ func NewReceiver(address string, secret webhook.Secret, c clock.Clock) (*Receive
 	}
 	return &Receiver{address, secret, c, &http.Client{
 		Timeout:       answerTime,
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 1}, // without the proxy of the environment
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 1}, // ignores the proxy of the environment
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Post posts one event and returns the status of the answer and how long it
-// took. Any status is returned without an error: the caller decides whether it
-// is a failure.
+// Post sends one event. It returns the status of the response and the time that it took. Any status
+// is returned without an error.
 func (r *Receiver) Post(ctx context.Context, e Event) (status int, took time.Duration, err error) {
 	begin := r.clock.Now()
 	request, err := dispatch.NewRequest(ctx,

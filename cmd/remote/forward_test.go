@@ -11,7 +11,8 @@ import (
 	"kartei/kit/clock"
 )
 
-// A local receiver that asks for another protocol does not block forwarding.
+// TestForwardToAnotherProtocol checks that a receiver that switches to another protocol does not
+// block Post.
 func TestForwardToAnotherProtocol(t *testing.T) {
 	left := make(chan struct{})
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var ctx = context.Background()
 
-// client returns a client whose waits the test ends by moving the clock.
+// client returns a client with a fake clock. The test ends the client's waits by advancing the
+// clock.
 func client(t testing.TB, url, key string, change ...func(*remote.Options)) (*remote.Client, *clock.Fake) {
 	t.Helper()
 	c := clock.NewFake(apitest.Begin)
@@ -43,7 +44,7 @@ func client(t testing.TB, url, key string, change ...func(*remote.Options)) (*re
 
 var errEnough = errors.New("the test has seen enough")
 
-// follow reads n events behind a place and returns them with the place behind them.
+// follow reads n events after the position p. It returns them with the position after them.
 func follow(t testing.TB, c *remote.Client, p remote.Place, n int) (events []remote.Event, behind remote.Place) {
 	t.Helper()
 	behind = p
@@ -66,8 +67,8 @@ func follow(t testing.TB, c *remote.Client, p remote.Place, n int) (events []rem
 	return events, behind
 }
 
-// Each event comes once and in order, across pages and from any place, with the
-// same bytes as in a webhook.
+// TestFollow checks that Follow passes on each event once and in order, across pages and from any
+// position. The bytes are the same as in a webhook.
 func TestFollow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -87,7 +88,7 @@ func TestFollow(t *testing.T) {
 		make(230)
 		var got []string
 		place := newest
-		for _, n := range []int{1, 99, 120, 10} { // stops within pages of 100 events, and at their ends
+		for _, n := range []int{1, 99, 120, 10} { // ends within pages of 100 events, and at their ends
 			var events []remote.Event
 			events, place = follow(t, c, place, n)
 			for _, e := range events {
@@ -114,14 +115,13 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// hastyClock is a clock whose waits are all short.
+// hastyClock is a clock with short waits.
 type hastyClock struct{}
 
 func (hastyClock) Now() time.Time                       { return apitest.Begin }
 func (hastyClock) After(time.Duration) <-chan time.Time { return time.After(5 * time.Millisecond) }
 
-// toServer sends requests for the office's own address to the server of the
-// test.
+// toServer sends requests for the base URL of the office to the server of the test.
 type toServer string
 
 func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -129,7 +129,7 @@ func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Trigger causes each event type with a record of its own, and returns both.
+// TestTrigger checks that Trigger causes each type of event, and returns the event and its record.
 func TestTrigger(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -185,7 +185,7 @@ func TestTrigger(t *testing.T) {
 	})
 }
 
-// Every event type of the catalogue can be triggered.
+// TestTypes checks that Trigger supports every type of event.
 func TestTypes(t *testing.T) {
 	var catalogue []string
 	for _, known := range event.Types {
@@ -196,8 +196,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// scripted returns a server that gives the answers in order and repeats the
-// last one.
+// scripted returns a server that gives the responses in order and repeats the last one.
 func scripted(t testing.TB, answers ...func(http.ResponseWriter, *http.Request)) (url string, calls *atomic.Int64) {
 	t.Helper()
 	calls = new(atomic.Int64)
@@ -223,8 +222,8 @@ func me(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"principalId":
 
 func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// A temporary refusal is retried after the time in the answer. A permanent one
-// fails at once with an explanation.
+// TestWaiting checks that a temporary refusal is retried after the time in the response. A
+// permanent refusal fails at once with an explanation.
 func TestWaiting(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -294,8 +293,7 @@ func TestRefusedInWords(t *testing.T) {
 	}
 }
 
-// Without a scope that reads records, the feed is empty. SeesRecords lets
-// listen say so.
+// TestSeesRecords checks for which scopes SeesRecords is true.
 func TestSeesRecords(t *testing.T) {
 	for scopes, want := range map[string]bool{
 		"": false, "webhook_endpoints:read webhook_endpoints:write": false, "contacts:write": false,
@@ -307,7 +305,7 @@ func TestSeesRecords(t *testing.T) {
 	}
 }
 
-// A call fails at once if it would have to wait longer than Patience.
+// TestPatience checks that a call fails at once if it would have to wait longer than Patience.
 func TestPatience(t *testing.T) {
 	url, calls := scripted(t, problem(429, "QUOTA_EXHAUSTED", "Retry-After", "1800"))
 	c, _ := client(t, url, "kart_test_x", func(o *remote.Options) { o.Patience = time.Minute })
@@ -316,8 +314,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A feed without new events is read every second, or less often if that would
-// use up the key's limit.
+// TestPace checks that an idle feed is read every second, or less often if that would use up the
+// rate limit.
 func TestPace(t *testing.T) {
 	for _, c := range []struct {
 		limits string
@@ -357,8 +355,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A long-running operation is polled at the times in the answers, and never
-// longer than Patience.
+// TestPatienceWithAnOperation checks that an operation is polled at the times in the responses, and
+// not longer than Patience.
 func TestPatienceWithAnOperation(t *testing.T) {
 	var url string
 	running := func(w http.ResponseWriter, _ *http.Request) {
@@ -385,7 +383,8 @@ func TestPatienceWithAnOperation(t *testing.T) {
 	}
 }
 
-// Texts of an instance never reach the terminal as control sequences.
+// TestNothingForTheTerminal checks that texts from an instance contain no control characters when
+// they are printed.
 func TestNothingForTheTerminal(t *testing.T) {
 	var e remote.Event
 	if err := json.Unmarshal([]byte(`{"id":"evt_\u001b[2J","type":"a\u0007\u009b","data":{"object":"\u007f","id":"con_\u202e\r\n"}}`), &e); err != nil {

@@ -23,43 +23,44 @@ import (
 // Request is one call below /v1.
 type Request struct {
 	Method string
-	// Path follows /v1 and may have a query.
+	// Path is the path below /v1, with a query if there is one.
 	Path   string
 	Header http.Header
 	Body   []byte
-	// Repeatable is true if a call may be sent again after a lost answer: it
-	// only reads, or its Idempotency-Key is honoured.
+	// Repeatable says that the call may be sent again if its response was lost. This holds for
+	// reads, and for calls whose Idempotency-Key is honoured.
 	Repeatable bool
 }
 
-// Bounds of Send, as the contract has them under 'Backoff and lock'.
+// attempts is the maximum number of times that Send sends a call. The guide has these limits under
+// 'Backoff and lock'.
 const (
 	attempts = 5
-	// longestWait bounds a single wait. The longest wait that an instance asks
-	// for, except for a quota, is the lock of a key: 5 minutes.
+	// longestWait is the maximum length of a wait. The longest wait that an instance requests,
+	// except for a quota, is 5 minutes for a locked key.
 	longestWait = 10 * time.Minute
-	// maxRefusal bounds the bytes read of an error answer.
+	// maxRefusal is the maximum number of bytes that are read of an error response.
 	maxRefusal = 1 << 20
 )
 
-// NoAnswerError is the error of a call without an answer, or with an incomplete
-// one.
+// NoAnswerError is the error of a call without a response, or with an incomplete response.
 type NoAnswerError struct {
 	Err error
-	// Sent is true if the instance may have processed the call.
+	// Sent says that the instance may have processed the call.
 	Sent bool
 }
 
-// Error says why there is no answer.
+// Error returns the reason why there is no response.
 func (e *NoAnswerError) Error() string { return plain(e.Err.Error()) }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *NoAnswerError) Unwrap() error { return e.Err }
 
-// Send sends a call and returns its 2xx answer, whose body the caller closes.
-// Another answer is a *Refusal, and no answer a *NoAnswerError. A repeatable
-// call is sent up to five times. The wait is the one in the answer, or else 1,
-// 2, 4 and 8 s, each time with jitter.
+// Send sends a call and returns its 2xx response. The caller must close the body. For any other
+// status, the error is a *Refusal. Without a response, it is a *NoAnswerError.
+//
+// Send sends a call up to five times if this is safe. It waits for the time in the response, or
+// else 1, 2, 4 and 8 s, with jitter.
 func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		response, err := c.send(ctx, r)
@@ -79,8 +80,8 @@ func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	}
 }
 
-// Plain makes text safe for a terminal. Characters that move the cursor or
-// change the direction of writing become U+FFFD. Ends of lines stay.
+// Plain makes a text safe for a terminal. It replaces characters that move the cursor or change the
+// direction of writing by U+FFFD. It keeps newlines.
 func Plain(s string) string {
 	lines := strings.SplitAfter(s, "\n")
 	for i, line := range lines {
@@ -93,7 +94,7 @@ func Plain(s string) string {
 	return strings.Join(lines, "")
 }
 
-// again reports whether a call is sent again, and after which wait.
+// again reports whether a call is sent again after err, and returns the wait before that.
 func (r Request) again(err error, attempt int) (wait time.Duration, again bool) {
 	backoff := time.Second << (attempt - 1)
 	wait = backoff
@@ -108,9 +109,8 @@ func (r Request) again(err error, attempt int) (wait time.Duration, again bool) 
 	return wait + mathrand.N(backoff/2), again && attempt < attempts && wait <= longestWait
 }
 
-// untouched reports whether the instance refused the call before any work and
-// may accept it later. Quotas do not count, since they come back only after
-// hours.
+// untouched reports whether the instance refused the call before any work, and may accept it later.
+// It is false for a quota, because that resets only after hours.
 func (r *Refusal) untouched() bool {
 	switch r.Status {
 	case http.StatusTooManyRequests:
@@ -121,17 +121,17 @@ func (r *Refusal) untouched() bool {
 	return r.Code == "IDEMPOTENCY_IN_PROGRESS"
 }
 
-// gateway reports whether a proxy in front of the instance refused the call.
+// gateway reports whether a proxy may have refused the call.
 func (r *Refusal) gateway() bool {
 	return r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable ||
 		r.Status == http.StatusGatewayTimeout
 }
 
-// Wait returns how long the answer asks to wait.
+// Wait returns the wait that the response requests, or zero.
 func (r *Refusal) Wait() time.Duration { return r.retryAfter }
 
-// resend reports whether a call without an answer is sent again. A wrong
-// certificate or name stays wrong.
+// resend reports whether a call without a response is sent again. It is false for an invalid
+// certificate or an unknown host, because these errors are permanent.
 func (r Request) resend(err error) bool {
 	if lookup := new(net.DNSError); errors.As(err, &lookup) && lookup.IsNotFound ||
 		errors.As(err, new(*tls.CertificateVerificationError)) {
@@ -144,7 +144,7 @@ func (r Request) resend(err error) bool {
 // send sends a call once.
 func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var sent atomic.Bool // there is a connection, so the instance may have the call
+	var sent atomic.Bool // a connection was made, so the instance may have the call
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, c.base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	maps.Copy(request.Header, r.Header)
 	request.Header.Set("Authorization", "Bearer "+c.Key)
 	watch := newWatchdog(cancel, c.Stall)
-	without := *c.HTTP // a download has no time limit while bytes arrive
+	without := *c.HTTP // a download has no maximum time while bytes arrive
 	without.Timeout = 0
 	response, err := without.Do(request)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	return nil, newRefusal(response, body, c.Clock.Now())
 }
 
-// noAnswer returns the error for a missing or incomplete answer.
+// noAnswer returns the error for a missing or incomplete response.
 func noAnswer(ctx context.Context, err error, sent bool) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -182,7 +182,7 @@ func noAnswer(ctx context.Context, err error, sent bool) error {
 	return &NoAnswerError{Err: reason(err), Sent: sent}
 }
 
-// watchdog cancels a call whose answer stalls.
+// watchdog cancels a call if no byte of the response arrives for the time after.
 type watchdog struct {
 	*time.Timer
 	after  time.Duration
@@ -201,7 +201,7 @@ func (w *watchdog) stop() {
 	w.cancel(nil)
 }
 
-// watchedBody is a body that resets the watchdog with each read.
+// watchedBody is a response body that resets the watchdog with each read.
 type watchedBody struct {
 	body  io.ReadCloser
 	ctx   context.Context
@@ -218,15 +218,15 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the call.
+// Close closes the body and stops the watchdog.
 func (b *watchedBody) Close() error {
 	defer b.watch.stop()
 	return b.body.Close()
 }
 
-// guarded returns a client that follows redirections of reads only, and sends
-// the key to the named address only: net/http would send it to other ports and
-// subdomains, and from https to http.
+// guarded returns a copy of the client that follows redirects only for GET and HEAD. It sends the
+// key only to the original scheme, host and port. net/http would also send the key to subdomains,
+// other ports and from https to http.
 func guarded(h *http.Client) *http.Client {
 	with := *h
 	with.CheckRedirect = func(next *http.Request, via []*http.Request) error {
@@ -242,7 +242,7 @@ func guarded(h *http.Client) *http.Client {
 	return &with
 }
 
-// Errors of answers that are not a list.
+// These are the errors of lists.
 var (
 	errNoList     = errors.New("the answer is not a list of records")
 	errPageSize   = errors.New("a page is larger than 32 MiB")
@@ -250,21 +250,21 @@ var (
 	errEmptyPages = errors.New("the list is endless: it announces further pages, but they are empty")
 )
 
-// BrokenListError is the error of a list that does not end, or of an answer
-// that is not a list.
+// BrokenListError is the error of a list that does not end, or of a response that is no list.
 type BrokenListError struct{ Err error }
 
-// Error returns the defect of the list.
+// Error returns what is wrong with the list.
 func (e *BrokenListError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *BrokenListError) Unwrap() error { return e.Err }
 
 // maxEmptyPages is the maximum number of consecutive pages without a record.
 const maxEmptyPages = 10
 
-// Each reads a list and calls record for each record in order, page after page.
-// It holds one page, and 8 bytes for each page that was read.
+// Each reads a list page by page, and calls record for each record in order. It keeps one page in
+// memory, and 8 bytes for each page. It returns the first error of record, an error of Send, or a
+// BrokenListError.
 func (c *Client) Each(ctx context.Context, r Request, record func(json.RawMessage) error) error {
 	u, err := url.Parse(r.Path)
 	if err != nil {
@@ -307,7 +307,7 @@ type page struct {
 	NextCursor string            `json:"nextCursor"`
 }
 
-// page reads one page. An interrupted read is repeated.
+// page reads one page. It repeats an interrupted read.
 func (c *Client) page(ctx context.Context, r Request) (p page, err error) {
 	for attempt := 1; ; attempt++ {
 		response, err := c.Send(ctx, r)

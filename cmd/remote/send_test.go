@@ -34,7 +34,7 @@ func (w *waits) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// sender returns a client of a server with the given handler.
+// sender returns a client of a server with the handler answer.
 func sender(t testing.TB, answer http.HandlerFunc) (*remote.Client, *waits, *httptest.Server) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -53,14 +53,14 @@ func refuse(w http.ResponseWriter, status int, code string, more string) {
 	fmt.Fprintf(w, `{"status":%d,"code":%q,"title":"No"%s}`, status, code, more)
 }
 
-// A call waits as the contract says under 'Backoff and lock'. It is repeated
-// only if that is safe.
+// TestSendWaits checks that Send waits as the guide says under 'Backoff and lock'. A call is
+// repeated only if that is safe.
 func TestSendWaits(t *testing.T) {
 	second := time.Second
 	for name, c := range map[string]struct {
 		request remote.Request
 		answer  http.HandlerFunc
-		want    []time.Duration // of each wait without jitter
+		want    []time.Duration // each wait, without jitter
 	}{
 		"without a time": {remote.Request{Method: "PATCH"},
 			func(w http.ResponseWriter, _ *http.Request) { refuse(w, 429, "RATE_LIMITED", "") },
@@ -138,7 +138,8 @@ func TestSendWaits(t *testing.T) {
 	}
 }
 
-// A refused connection is retried even for a write, because nothing was sent.
+// TestSendToAClosedPort checks that a refused connection is retried even for a write, because
+// nothing was sent.
 func TestSendToAClosedPort(t *testing.T) {
 	client, w, server := sender(t, nil)
 	server.Close()
@@ -149,8 +150,7 @@ func TestSendToAClosedPort(t *testing.T) {
 	}
 }
 
-// Every try sends the same call with the same Idempotency-Key, until it is
-// answered.
+// TestSendRepeatsTheSame checks that every try sends the same call with the same Idempotency-Key.
 func TestSendRepeatsTheSame(t *testing.T) {
 	var seen []string
 	client, _, _ := sender(t, func(w http.ResponseWriter, r *http.Request) {
@@ -180,8 +180,8 @@ func TestSendRepeatsTheSame(t *testing.T) {
 	}
 }
 
-// The key is sent to the named address only, never to another host, port or
-// scheme. A redirected write is not followed.
+// TestKeyIsSentToOneAddress checks that a redirect does not send the key to another host, port or
+// scheme. A redirect of a write is not followed.
 func TestKeyIsSentToOneAddress(t *testing.T) {
 	var told []string
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -209,7 +209,8 @@ func TestKeyIsSentToOneAddress(t *testing.T) {
 	}
 }
 
-// A stalled answer fails, and a slow one does not.
+// TestSendWatches checks that a response without new bytes fails, and that a slow response
+// succeeds.
 func TestSendWatches(t *testing.T) {
 	still := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -238,7 +239,7 @@ func TestSendWatches(t *testing.T) {
 	}
 }
 
-// list answers page n of a list.
+// list returns a handler that sends page(n) for the nth request.
 func list(page func(n int) string) http.HandlerFunc {
 	n := 0
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -247,8 +248,8 @@ func list(page func(n int) string) http.HandlerFunc {
 	}
 }
 
-// A broken list fails, after its earlier records were passed on. It may loop,
-// continue without records, have too large a page, or be no list.
+// TestEachOfABrokenList checks that Each fails for a broken list, after it has passed on earlier
+// records. The list repeats a cursor, has only empty pages, has too large a page, or is no list.
 func TestEachOfABrokenList(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  http.HandlerFunc
@@ -285,8 +286,8 @@ func TestEachOfABrokenList(t *testing.T) {
 	}
 }
 
-// The last page of a list may have a cursor, which is for later. Interrupted
-// pages are read again.
+// TestLastPageWithCursor checks that Each ends at the last page even if that has a cursor.
+// Interrupted pages are read again.
 func TestLastPageWithCursor(t *testing.T) {
 	var asked []string
 	client, w, _ := sender(t, func(w http.ResponseWriter, r *http.Request) {
@@ -318,8 +319,7 @@ func TestLastPageWithCursor(t *testing.T) {
 	}
 }
 
-// Plain keeps the ends of lines and replaces characters that control a
-// terminal.
+// TestPlain checks that Plain keeps newlines and replaces characters that control a terminal.
 func TestPlain(t *testing.T) {
 	if got := remote.Plain("a\x1b[2J\nb\u202ec\u009b\n"); got != "a\ufffd[2J\nb\ufffdc\ufffd\n" {
 		t.Errorf("got %q", got)

@@ -16,22 +16,23 @@ import (
 	"kartei/kit/clock"
 )
 
-// Tag marks the records that Trigger makes, so that they can be found and
-// deleted. They stay, so that a receiver can read the record of an event.
+// Tag is a tag of the records that Trigger creates. People can find and delete these records by it.
+// Trigger does not delete them, because a receiver may read the record of an event.
 const Tag = "kartei-trigger"
 
 // TriggerResult is the result of Trigger.
 type TriggerResult struct {
 	// Type is the type of the event.
 	Type string `json:"type"`
-	// Object and ID are the record of the event.
+	// Object and ID are the kind and the id of the event's record.
 	Object string `json:"object"`
 	ID     string `json:"id"`
-	// EventID is the id of the event, empty if it is not in the feed yet.
+	// EventID is the id of the event. It is empty if the feed does not have the event yet.
 	EventID string `json:"eventId"`
 }
 
-// triggers make one change for each type of event.
+// triggers has a function for each type of event. The function makes a change that causes the
+// event.
 var triggers = []struct {
 	eventType string
 	do        func(*Client, context.Context) (TriggerResult, error)
@@ -52,7 +53,7 @@ var triggers = []struct {
 	{"webhook.test", (*Client).testEndpoint},
 }
 
-// Types are the types of events that Trigger can make, in the catalogue's order.
+// Types returns the types of events that Trigger can cause, in the order of the API.
 func Types() []string {
 	types := make([]string, len(triggers))
 	for i, t := range triggers {
@@ -64,11 +65,11 @@ func Types() []string {
 // ErrType is returned, wrapped, by Trigger for an unknown type.
 var ErrType = errors.New("no such event type")
 
-// ErrLive is returned by Trigger for a key outside of the sandbox.
+// ErrLive is returned by Trigger if the key does not belong to a sandbox.
 var ErrLive = errors.New("a change that only causes an event needs a key of the sandbox (kart_test_...)")
 
-// Trigger makes a change in the sandbox that emits an event of the type. To
-// change a record, it first creates one, so nothing else is touched; that emits
+// Trigger makes a change in the sandbox that causes an event of the type. Before it changes or
+// deletes a record, it creates the record, so that no other record is changed. That creation causes
 // an event too.
 func (c *Client) Trigger(ctx context.Context, eventType string) (TriggerResult, error) {
 	i := slices.Index(Types(), eventType)
@@ -89,8 +90,8 @@ func (c *Client) Trigger(ctx context.Context, eventType string) (TriggerResult, 
 	return m, err
 }
 
-// eventOf finds the event among the last hundred. With much other work it may
-// be further back.
+// eventOf returns the id of the event if it is among the latest 100 events. Otherwise the id is
+// empty.
 func (c *Client) eventOf(ctx context.Context, m TriggerResult) (string, error) {
 	var page feedPage
 	if err := c.Call(ctx, http.MethodGet, "/events?limit=100", nil, &page); err != nil {
@@ -104,7 +105,7 @@ func (c *Client) eventOf(ctx context.Context, m TriggerResult) (string, error) {
 	return "", nil
 }
 
-// samples are the records that Trigger makes. They refer to no other records.
+// samples are the records that Trigger creates. They refer to no other records.
 var samples = map[string]struct {
 	path    string
 	members map[string]any
@@ -124,7 +125,7 @@ func created(object string) func(*Client, context.Context) (TriggerResult, error
 	}
 }
 
-// then creates a record and makes one more call about it.
+// then returns a function that creates a record and makes one more call for it.
 func then(object, method, path string, in any) func(*Client, context.Context) (TriggerResult, error) {
 	return func(c *Client, ctx context.Context) (TriggerResult, error) {
 		m, err := created(object)(c, ctx)
@@ -151,8 +152,8 @@ func deleted(object string) func(*Client, context.Context) (TriggerResult, error
 	}
 }
 
-// remove deletes a new record. If it is gone, the answer to an earlier try was
-// lost.
+// remove deletes a new record. NOT_FOUND is no error, because the response to an earlier try may
+// have been lost.
 func (c *Client) remove(ctx context.Context, path string) error {
 	_, err := c.call(ctx, http.MethodDelete, path, nil, "If-Match", "*")
 	if refused := new(Refusal); errors.As(err, &refused) && refused.Code == "NOT_FOUND" {
@@ -184,7 +185,7 @@ func (c *Client) completeOperation(ctx context.Context) (TriggerResult, error) {
 	return TriggerResult{Object: "operation", ID: operation}, err
 }
 
-// operation holds the members of an operation that Trigger needs.
+// operation has the members of an operation that Trigger needs.
 type operation struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
@@ -194,8 +195,8 @@ type operation struct {
 	Error *Refusal `json:"error"`
 }
 
-// upload makes a document of a small text file, with a session, and returns the
-// ids of the operation and the document.
+// upload creates a document from a small text file with an upload session. It returns the ids of
+// the operation and of the document.
 func (c *Client) upload(ctx context.Context) (operationID, documentID string, err error) {
 	file := []byte("Made by kartei trigger at " + clock.Now(c.Clock).String() + ".\n")
 	sum := sha256.Sum256(file)
@@ -238,7 +239,7 @@ func (c *Client) upload(ctx context.Context) (operationID, documentID string, er
 	return "", "", err
 }
 
-// put sends the file to the address of the session, without the key.
+// put sends the file to the URL of the upload session, without the key.
 func (c *Client) put(ctx context.Context, method, address string, headers map[string]string, file []byte) error {
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(file))
 	if err != nil {
@@ -259,7 +260,7 @@ func (c *Client) put(ctx context.Context, method, address string, headers map[st
 	return nil
 }
 
-// testEndpoint tests the first endpoint of the principal.
+// testEndpoint sends a test event to the first webhook endpoint of the principal.
 func (c *Client) testEndpoint(ctx context.Context) (TriggerResult, error) {
 	var page struct {
 		Data []struct {

@@ -1,4 +1,4 @@
-// Package admin owns the door of the operator: each operation for operators, and the acts of the process.
+// Package admin owns the operator's access to an instance: the operations for operators, and the process's own acts.
 package admin
 
 import (
@@ -12,24 +12,24 @@ import (
 	"kartei/kit/fault"
 )
 
-// Door calls the operations that are not in the contract (api.Unpublished) as the operator.
-// It also calls the acts of the process.
+// Door calls the unpublished operations (api.Unpublished) as the operator, and the acts of the
+// process.
 type Door struct {
-	// API executes operations. It is nil if only acts can be called.
+	// API runs the operations. It is nil if only acts can be called.
 	API *api.API
 	// Acts are the acts of the process.
 	Acts socket.Acts
-	// Explain adds to an error what only the operator may read. It may be nil.
+	// Explain adds details for the operator to an error. It may be nil.
 	Explain func(error) error
 }
 
-// Call executes an operation or an act in this process.
+// Call runs the operation or act with the name in this process (see socket.Caller).
 func (d *Door) Call(ctx context.Context, name string, in, out any) error {
 	return socket.CallHere(ctx, d, name, in, out)
 }
 
-// Carry executes an operation or an act. body is its input as JSON. The result
-// can be encoded as JSON.
+// Carry runs the operation or act with the name. body is its input as JSON. The result can be
+// encoded as JSON.
 func (d *Door) Carry(ctx context.Context, name string, body []byte) (any, error) {
 	out, err := d.carry(ctx, name, body)
 	if err != nil && d.Explain != nil {
@@ -50,7 +50,7 @@ func (d *Door) carry(ctx context.Context, name string, body []byte) (any, error)
 	}
 	out, err := api.Value[json.RawMessage](response)
 	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Internal && f.Cause != nil {
-		return nil, f.Cause // the operator sees the cause
+		return nil, f.Cause // the operator may see the cause
 	}
 	if err != nil {
 		return out, err
@@ -61,7 +61,7 @@ func (d *Door) carry(ctx context.Context, name string, body []byte) (any, error)
 	return out, nil
 }
 
-// Call calls an operation in this process or in the server's (socket.Caller).
+// Call runs the operation o through caller, in this process or in the server's process.
 func Call[In, Out any](ctx context.Context, caller socket.Caller, o op.Operation[In, Out], in In) (out Out, err error) {
 	err = caller.Call(ctx, o.ID, in, &out)
 	return out, err

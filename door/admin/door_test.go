@@ -31,10 +31,10 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// dial serves the door to an office on a socket, and returns a client of it.
+// dial serves the operations of o on a socket and returns a client for it.
 func dial(t *testing.T, o *apitest.Office) *socket.Client {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
+	dir, err := os.MkdirTemp("", "kartei") // the path of t.TempDir can be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A call behaves the same in this process and through the socket. A fault keeps
-// its code, its fields and its texts, and unknown members are refused.
+// TestFaultsOfOperations checks that faults are the same in this process and through the socket:
+// their code, their fields and their texts. Unknown members of the input are refused.
 func TestFaultsOfOperations(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	for name, caller := range map[string]socket.Caller{"here": &admin.Door{API: o.API}, "there": dial(t, o)} {
@@ -99,8 +99,8 @@ func TestFaultsOfOperations(t *testing.T) {
 	}
 }
 
-// The operations for operators work through the socket, from a new
-// organization to a revoked key.
+// TestOperations runs the operations for operators through the socket, from a new organization to a
+// revoked key.
 func TestOperations(t *testing.T) {
 	client := dial(t, apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)))
 	org := call(t, client, organization.Create, organization.New{Name: "Kanzlei"})
@@ -152,7 +152,8 @@ func TestOperations(t *testing.T) {
 	call(t, client, webhook.RevokeKey, webhook.RevokeInput{ID: key.ID})
 }
 
-// An operation without an answer can be called in this process and through the socket.
+// TestNoAnswer checks that an operation without a result can be called in this process and through
+// the socket.
 func TestNoAnswer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	for _, caller := range []socket.Caller{&admin.Door{API: o.API}, dial(t, o)} {
@@ -165,7 +166,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// call calls an operation that is not refused.
+// call runs an operation and fails the test if it returns an error.
 func call[In, Out any](t *testing.T, caller socket.Caller, o op.Operation[In, Out], in In) Out {
 	t.Helper()
 	out, err := admin.Call(t.Context(), caller, o, in)
@@ -175,7 +176,7 @@ func call[In, Out any](t *testing.T, caller socket.Caller, o op.Operation[In, Ou
 	return out
 }
 
-// members returns the names in a JSON object, in order.
+// members returns the names of the members of a JSON object, in order.
 func members(text string) (names []string) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.Token()
@@ -187,11 +188,11 @@ func members(text string) (names []string) {
 	return names
 }
 
-// fullDB is a database that refuses writes while full is set.
+// fullDB is a database that refuses writes if full is set.
 type fullDB struct {
 	db.DB
 	full bool
-	away error // the error of reads
+	away error // returned by reads, if set
 }
 
 func (r *fullDB) Read(ctx context.Context, f func(db.Tx) error) error {
@@ -215,7 +216,7 @@ func (r *fullDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) 
 	return r.DB.WriteIn(ctx, organization, f)
 }
 
-// If writes are refused, the operator reads why, for operations and for acts.
+// TestRefusedWritesSayWhy checks that the operator sees the reason if the database refuses writes.
 func TestRefusedWritesSayWhy(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		full := &fullDB{DB: d}

@@ -22,20 +22,20 @@ import (
 	"kartei/kit/i18n"
 )
 
-// member is an argument as it was sent.
+// member is a member of a JSON object: an argument of a tool with its value.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// maxMembers bounds the members of an object: no tool has a tenth of that.
+// maxMembers is the maximum number of members of an object. No tool has a tenth of these.
 const maxMembers = 1000
 
-// maxQuery bounds the query that arguments make, in bytes. A URL over HTTP has a bound too.
+// maxQuery is the maximum length of a query in bytes. A URL over HTTP has a maximum length too.
 const maxQuery = 32 << 10
 
-// membersOf returns the members of a JSON object in their order, so that errors come in
-// that order too.
+// membersOf returns the members of a JSON object in their order. Errors about arguments then have
+// the same order. It fails if the text is no object.
 func membersOf(text []byte) (list []member, err error) {
 	if len(bytes.TrimSpace(text)) == 0 || bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
 		return nil, nil
@@ -67,7 +67,7 @@ func membersOf(text []byte) (list []member, err error) {
 	return list, nil
 }
 
-// text returns a value as it stands in a query: a string without its quotes.
+// text returns the value as it appears in a query: a string without its quotes.
 func (m *member) text() string {
 	var s string
 	if json.Unmarshal(m.value, &s) == nil {
@@ -76,15 +76,16 @@ func (m *member) text() string {
 	return string(m.value)
 }
 
-// outsideBody reports whether an argument stands in the path or the query, or for a header.
+// outsideBody reports whether an argument belongs to the path, the query or a header, and not to
+// the body.
 func (t *tool) outsideBody(name string) bool {
 	return !t.op.HasBody() || slices.Contains(t.query, name) ||
 		name == "id" && t.op.Named() || name == "revision" && t.op.Preconditional() ||
 		name == "idempotencyKey" && t.op.Idempotent()
 }
 
-// arguments turns a tool's arguments into its operation's arguments, and adds the headers
-// that they stand for.
+// arguments returns the arguments of the operation for the arguments of the tool. It adds headers,
+// such as If-Match, to header.
 func (t *tool) arguments(list []member, header map[string][]string) api.Arguments {
 	c := &conversion{tool: t, header: header}
 	c.args.Query = url.Values{}
@@ -95,28 +96,28 @@ func (t *tool) arguments(list []member, header map[string][]string) api.Argument
 	return c.args
 }
 
-// conversion turns a tool's arguments into its operation's arguments.
+// conversion turns arguments of a tool into arguments of its operation.
 type conversion struct {
 	*tool
 	header map[string][]string
 	args   api.Arguments
 	body   bytes.Buffer // the members of the body, without braces
-	// tooMany says that the limit is one of the operation, and too high at this door.
+	// tooMany says that the limit is allowed over HTTP and too high for a tool.
 	tooMany bool
 }
 
-// refuse notes what is wrong with the arguments. The first fault counts.
+// refuse stores an error about the arguments. Only the first error is kept.
 func (c *conversion) refuse(f *fault.Fault) {
 	if c.args.Malformed == nil {
 		c.args.Malformed = f
 	}
 }
 
-// place puts an argument where it belongs: into the path, a header, the query or the body.
+// place adds an argument to the path, a header, the query or the body.
 func (c *conversion) place(m *member) {
 	outside := c.outsideBody(m.name)
 	switch {
-	case outside && string(m.value) == "null": // absent says the same
+	case outside && string(m.value) == "null": // null is the same as no argument
 	case m.name == "id" && c.op.Named():
 		c.args.ID = m.text()
 	case m.name == "revision" && c.op.Preconditional():
@@ -129,14 +130,14 @@ func (c *conversion) place(m *member) {
 		c.header["Idempotency-Key"] = []string{m.text()}
 	case m.name == "limit" && c.pages:
 		if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > maxLimit {
-			// the path refuses what is no size at all
+			// The operation refuses a limit that is no number.
 			c.tooMany = true
 		}
 		c.args.Query.Set("limit", m.text())
 	case outside:
 		c.args.Query.Add(m.name, m.text())
 	default:
-		name, _ := json.Marshal(m.name) // a text always encodes
+		name, _ := json.Marshal(m.name) // a string can always be encoded
 		if c.body.Len() > 0 {
 			c.body.WriteByte(',')
 		}
@@ -146,8 +147,8 @@ func (c *conversion) place(m *member) {
 	}
 }
 
-// limit refuses a limit that is too high, together with the parameters that the operation does
-// not have: a client mends all at once.
+// limit refuses a limit that is too high. The error also names unknown parameters, so that a client
+// sees all errors at once.
 func (c *conversion) limit() {
 	f := fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxLimit}})
 	for _, name := range slices.Sorted(maps.Keys(c.args.Query)) {
@@ -164,7 +165,7 @@ func (c *conversion) limit() {
 	c.refuse(f)
 }
 
-// complete bounds the arguments, and adds those that a client may leave out.
+// complete checks the sizes, and adds the arguments that a client may omit.
 func (c *conversion) complete() {
 	if c.tooMany {
 		c.limit()
@@ -175,7 +176,7 @@ func (c *conversion) complete() {
 	}
 	if c.op.Named() && c.args.ID == "" {
 		c.refuse(fault.Invalid(fault.Field{Name: "id", Code: fault.Required}))
-		c.args.ID = "-" // the operation is found by a path with an id
+		c.args.ID = "-" // without an id there is no operation
 	}
 	if c.pages && !c.args.Query.Has("limit") {
 		c.args.Query.Set("limit", strconv.Itoa(defaultLimit))
@@ -190,8 +191,7 @@ func (c *conversion) complete() {
 
 var revisionExpected = i18n.Text("It takes the number that the record has as revision, for example 3.")
 
-// call calls the operation of a tool along the path of every other call, and turns the
-// answer into a result.
+// call runs the operation of a tool and returns its response as the result of the tool.
 func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallToolResult {
 	if t.op == nil {
 		return x.callTextTool(ctx, list)
@@ -210,8 +210,9 @@ func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallTo
 	})
 }
 
-// send calls an operation. show returns what the result of a successful call says of its
-// answer: first a text in JSON, which is the structured content too.
+// send runs an operation and returns its response as the result of a tool. show returns the
+// contents for a successful response. The first content is JSON text, which also becomes the
+// structured content.
 func (x *exchange) send(
 	ctx context.Context, by api.Caller, o op.Any, args api.Arguments, show func(body []byte) []sdk.Content,
 ) *sdk.CallToolResult {
@@ -232,8 +233,8 @@ func (x *exchange) send(
 	return result
 }
 
-// ask calls an operation and returns the body of its answer. The error is the fault of a call
-// that was refused. Without a response, the call was not even made.
+// ask runs an operation and returns the body of its response. The error is the fault of the
+// operation. If x.response is nil, the operation was not run.
 func (x *exchange) ask(ctx context.Context, by api.Caller, o op.Any, args api.Arguments) (body []byte, err error) {
 	if x.response, err = api.Send(ctx, x.api, by, o, args); err != nil {
 		return nil, err
@@ -244,13 +245,13 @@ func (x *exchange) ask(ctx context.Context, by api.Caller, o op.Any, args api.Ar
 	return x.response.Body, nil
 }
 
-// textContent returns a text as content.
+// textContent returns a text as the content of a result.
 func textContent(text []byte) []sdk.Content {
 	return []sdk.Content{&sdk.TextContent{Text: string(text)}}
 }
 
-// metaOf returns what a result says about its call: the name of the request, and whether
-// the answer repeats the answer to an earlier call with the same key.
+// metaOf returns the metadata of a result: the request id, and whether the response repeats an
+// earlier one with the same idempotency key.
 func metaOf(r *api.Response) sdk.Meta {
 	name := requestOf(r)
 	if name == "" {
@@ -263,7 +264,7 @@ func metaOf(r *api.Response) sdk.Meta {
 	return meta
 }
 
-// requestOf returns the name of the request of an answer, which may be missing.
+// requestOf returns the request id of a response, or an empty string.
 func requestOf(r *api.Response) string {
 	if r == nil || len(r.Header["Request-Id"]) == 0 {
 		return ""
@@ -271,7 +272,7 @@ func requestOf(r *api.Response) string {
 	return r.Header["Request-Id"][0]
 }
 
-// done is the result of a call that is answered without a body.
+// done returns the result of a call whose response has no body.
 func done(t *tool, record string, r *api.Response) []byte {
 	out := map[string]any{"id": record}
 	if t.op.Deletes() {
@@ -286,22 +287,22 @@ func done(t *tool, record string, r *api.Response) []byte {
 	}
 	b, err := json.Marshal(out)
 	if err != nil {
-		panic("mcp: " + err.Error()) // texts and numbers always encode
+		panic("mcp: " + err.Error()) // strings and numbers can always be encoded
 	}
 	return b
 }
 
-// failed is the result of a call that was refused: what is wrong and what to do, and the
-// problem as the API has it. There is no structured content: a client would check it by
-// the schema of an answer.
+// failed returns the result of a refused call: a text with the error and the next step, and the
+// problem document. It has no structured content, because clients would check that by the schema of
+// a successful response.
 func failed(f *fault.Fault, in i18n.Language, problem []byte) *sdk.CallToolResult {
 	text := string(f.Code) + ": "
 	switch {
-	case len(f.Fields) > 0: // each says more than the detail, which only announces them
+	case len(f.Fields) > 0: // the fields say more than the detail
 		for _, field := range f.Fields {
 			text += argumentOf(field.Name) + ": " + field.Message(in) + " "
 		}
-	case f.Code == fault.PreconditionFailed || f.Code == fault.PreconditionRequired: // the detail is about headers
+	case f.Code == fault.PreconditionFailed || f.Code == fault.PreconditionRequired: // the detail names headers
 	case f.DetailIn(in) != "":
 		text += f.DetailIn(in) + " "
 	}
@@ -310,7 +311,8 @@ func failed(f *fault.Fault, in i18n.Language, problem []byte) *sdk.CallToolResul
 	}
 }
 
-// argumentOf returns the argument that stands for a header, and any other field as it is.
+// argumentOf returns the name of the argument for a field. Two headers have arguments with other
+// names.
 func argumentOf(field string) string {
 	switch field {
 	case "If-Match":

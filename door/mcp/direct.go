@@ -12,33 +12,32 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The SDK makes a session, a connection and two goroutines for each request, and reads it
-// three times: that costs several times what the operation does (docs/performance.md). So
-// the door itself answers the call of a tool, the question for the tools and the read of a
-// record, if nothing in them needs the protocol. The SDK answers everything else, also
-// whatever is wrong with a request. FuzzPlain compares both.
+// The SDK makes a session, a connection and two goroutines for each request, and decodes it three
+// times. This costs several times as much as the operation itself (docs/performance.md).
+//
+// So this package handles three plain requests itself: tools/call, tools/list and resources/read of
+// a record. The SDK handles all others, and all malformed requests. FuzzPlain compares both.
 
-// oldRevisions are the revisions whose calls have no headers and no members of their own.
-// A call without a header has the oldest one.
+// oldRevisions are the revisions of the protocol whose calls need no further headers or members. A
+// request without the header has the oldest one.
 var oldRevisions = []string{"", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// newRevision is the first revision without sessions.
+// newRevision is the first revision of the protocol without sessions.
 const newRevision = "2026-07-28"
 
-// plain is a request in which nothing needs the protocol: the call of a tool, the question
-// for the tools, or the read of a record.
+// plain is a request that this package handles without the SDK.
 type plain struct {
 	id json.RawMessage
-	// name is the called tool's name, and arguments are the call's arguments.
+	// name is the name of the called tool. arguments are the arguments of the call.
 	name      string
 	arguments json.RawMessage
-	// revision is the one that the header names. revised is true in the new one, whose
-	// results say more.
+	// revision is the value of the header MCP-Protocol-Version. revised says that it is
+	// newRevision, whose results have more members.
 	revision string
 	revised  bool
 }
 
-// plainCall reads the call of a tool. It is not ok if anything in the request is unusual.
+// plainCall reads a request for tools/call. ok is false if anything in the request is unusual.
 func plainCall(h http.Header, body []byte) (c plain, ok bool) {
 	params, ok := c.read(h, body, "tools/call", "name", "arguments", "_meta")
 	if !ok || len(params) == 0 || json.Unmarshal(params["name"], &c.name) != nil {
@@ -48,13 +47,15 @@ func plainCall(h http.Header, body []byte) (c plain, ok bool) {
 	return c, !c.revised || h.Get("Mcp-Name") == c.name
 }
 
-// plainList reads the question for the tools, for the first page of them.
+// plainList reads a request for the first page of tools/list. ok is false if anything in it is
+// unusual.
 func plainList(h http.Header, body []byte) (c plain, ok bool) {
 	_, ok = c.read(h, body, "tools/list", "_meta")
 	return c, ok
 }
 
-// plainRead reads the question for a record as a resource, and returns its address.
+// plainRead reads a request for resources/read and returns the URI. ok is false if anything in the
+// request is unusual.
 func plainRead(h http.Header, body []byte) (c plain, uri string, ok bool) {
 	params, ok := c.read(h, body, "resources/read", "uri", "_meta")
 	if !ok || len(params) == 0 || json.Unmarshal(params["uri"], &uri) != nil {
@@ -63,8 +64,8 @@ func plainRead(h http.Header, body []byte) (c plain, uri string, ok bool) {
 	return c, uri, !c.revised || h.Get("Mcp-Name") == uri
 }
 
-// read reads a request of a method, and returns its params. It is not ok if there are
-// other members than those names, or if the header belongs to another request.
+// read reads a request of a method and returns its params. ok is false if the params have members
+// other than names, or if the headers do not match the request.
 func (c *plain) read(
 	h http.Header, body []byte, method string, names ...string,
 ) (params map[string]json.RawMessage, ok bool) {
@@ -91,7 +92,8 @@ func (c *plain) read(
 	return nil, false
 }
 
-// acceptable reports whether a client takes what the door answers.
+// acceptable reports whether the request is JSON, and whether the client accepts JSON and event
+// streams.
 func acceptable(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	var taken []string
@@ -103,8 +105,8 @@ func acceptable(h http.Header) bool {
 		slices.Contains(taken, "text/event-stream")
 }
 
-// uniqueMembers returns the members of an object. It is not ok if there are others, or one
-// comes twice. No text and null have no members.
+// uniqueMembers returns the members of a JSON object. ok is false if a member occurs twice, or is
+// not in names. An empty text and null have no members.
 func uniqueMembers(text []byte, names ...string) (map[string]json.RawMessage, bool) {
 	list, err := membersOf(text)
 	if err != nil {
@@ -120,8 +122,8 @@ func uniqueMembers(text []byte, names ...string) (map[string]json.RawMessage, bo
 	return members, true
 }
 
-// plainID reports whether an id is a text without escapes, or an integer that every program
-// can hold. Such an id is repeated as it came.
+// plainID reports whether an id is a string without escapes, or an integer with at most 15 digits.
+// Such an id can be repeated unchanged in the response.
 func plainID(id []byte) bool {
 	if len(id) > 1 && id[0] == '"' {
 		return !bytes.Contains(id, []byte{'\\'})
@@ -130,8 +132,8 @@ func plainID(id []byte) bool {
 	return len(digits) > 0 && len(digits) < 16 && len(bytes.Trim(digits, "0123456789")) == 0 && string(id) != "-0"
 }
 
-// oldMeta reports whether _meta belongs to an old revision. A progress token is ignored: the
-// door sends no progress.
+// oldMeta reports whether _meta belongs to an old revision. A progress token in it is ignored,
+// because no progress is sent.
 func oldMeta(text []byte) bool {
 	var meta map[string]json.RawMessage
 	if json.Unmarshal(text, &meta) != nil || meta == nil {
@@ -141,7 +143,7 @@ func oldMeta(text []byte) bool {
 	return !revised
 }
 
-// newMeta reports whether _meta has what the new revision demands.
+// newMeta reports whether _meta has the members that the new revision requires.
 func newMeta(text []byte) bool {
 	var (
 		meta         map[string]json.RawMessage
@@ -157,8 +159,8 @@ func newMeta(text []byte) bool {
 	return json.Unmarshal(meta[sdk.MetaKeyClientCapabilities], &capabilities) == nil && capabilities != nil
 }
 
-// direct answers the call of a tool. It reports false, and has done nothing, if the request
-// is for the SDK.
+// direct handles a request for tools/call. It returns false, without any effect, if the SDK has to
+// handle the request.
 func (d *door) direct(w http.ResponseWriter, r *http.Request, x *exchange, body []byte) bool {
 	c, ok := plainCall(r.Header, body)
 	if !ok || !d.names[c.name] {
@@ -168,7 +170,8 @@ func (d *door) direct(w http.ResponseWriter, r *http.Request, x *exchange, body 
 	if err != nil {
 		return false
 	}
-	// The version of the caller is not known yet. A tool takes the same arguments in each.
+	// The caller's API version is not known yet. The arguments of a tool are the same in all
+	// versions.
 	set, err := d.toolset("", x.language)
 	if err != nil || set.byName[c.name] == nil {
 		return false
@@ -184,7 +187,7 @@ func (d *door) direct(w http.ResponseWriter, r *http.Request, x *exchange, body 
 	return true
 }
 
-// answer returns the answer to a call.
+// answer returns the JSON-RPC response to a call.
 func (c *plain) answer(result *sdk.CallToolResult, release string) ([]byte, error) {
 	shown := struct {
 		Meta       sdk.Meta      `json:"_meta,omitempty"`
@@ -203,18 +206,19 @@ func (c *plain) answer(result *sdk.CallToolResult, release string) ([]byte, erro
 	return c.encode(shown)
 }
 
-// encode returns the answer with a result.
+// encode returns the JSON-RPC response with a result.
 func (c *plain) encode(result any) ([]byte, error) {
 	out := bytes.NewBuffer(c.begin(4096))
 	if err := json.NewEncoder(out).Encode(result); err != nil {
 		return nil, err
 	}
 	b := out.Bytes()
-	b[len(b)-1] = '}' // in place of the line end that the encoder adds
+	b[len(b)-1] = '}' // replaces the newline of the encoder
 	return b, nil
 }
 
-// begin returns the beginning of an answer, up to the result, with room for one of a size.
+// begin returns the beginning of a JSON-RPC response, up to the result. Its capacity is enough for
+// a result of size bytes.
 func (c *plain) begin(size int) []byte {
 	b := append(make([]byte, 0, size+64+len(c.id)), `{"jsonrpc":"2.0","id":`...)
 	return append(append(b, c.id...), `,"result":`...)

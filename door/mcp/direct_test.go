@@ -16,8 +16,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// What the door takes for a plain call is one for the SDK, too: with the same id, the same
-// tool and the same arguments.
+// FuzzPlain checks that the SDK reads each plain request in the same way: with the same id, tool
+// and arguments.
 func FuzzPlain(f *testing.F) {
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"con_1"}}}`,
@@ -72,8 +72,8 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// checkPlainList checks that a plain question for the tools is one for the SDK, too, and asks
-// for the first page.
+// checkPlainList checks that the SDK reads a plain request for tools/list as a request for the
+// first page.
 func checkPlainList(t *testing.T, h http.Header, body []byte) {
 	h.Set("Mcp-Method", "tools/list")
 	if _, ok := plainList(h, body); !ok {
@@ -90,7 +90,7 @@ func checkPlainList(t *testing.T, h http.Header, body []byte) {
 	}
 }
 
-// What is kept stays within the bounds, and is the result of its key.
+// TestListsBound checks that the cache keeps its limits, and returns the result of the key.
 func TestListsBound(t *testing.T) {
 	var l lists
 	for n := range 3 * maxLists {
@@ -139,7 +139,7 @@ func TestHTTPWords(t *testing.T) {
 	}
 }
 
-// Unusual calls are left to the SDK.
+// TestPlainCall checks that unusual requests are left to the SDK.
 func TestPlainCall(t *testing.T) {
 	const (
 		params  = `{"name":"me_get","arguments":{}}`

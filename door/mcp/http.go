@@ -14,14 +14,14 @@ import (
 	"kartei/kit/loopback"
 )
 
-// The types of an answer.
+// These are the media types of a response.
 const (
 	jsonForm  = "application/json"
 	eventForm = "text/event-stream"
 )
 
-// accepted reports which types of an answer a client takes (RFC 9110, section 12.5.1). The
-// protocol asks for both, and many clients name one of them.
+// accepted reports which media types of a response the client accepts (RFC 9110, section 12.5.1).
+// The protocol requires both, but many clients send only one.
 func accepted(header []string) (asJSON, asEvents bool) {
 	kinds := strings.Split(strings.Join(header, ","), ",")
 	if len(header) == 0 || strings.TrimSpace(strings.Join(kinds, "")) == "" {
@@ -30,7 +30,8 @@ func accepted(header []string) (asJSON, asEvents bool) {
 	return takes(kinds, jsonForm), takes(kinds, eventForm)
 }
 
-// takes reports whether a list of types has a type. The most specific entry decides.
+// takes reports whether a list of media ranges includes a media type. The most specific range
+// decides.
 func takes(kinds []string, form string) bool {
 	major, _, _ := strings.Cut(form, "/")
 	for _, wanted := range []string{form, major + "/*", "*/*"} {
@@ -46,7 +47,7 @@ func takes(kinds []string, form string) bool {
 	return false
 }
 
-// acceptingBoth returns a request with the header that the protocol asks for.
+// acceptingBoth returns a copy of the request with the Accept header that the protocol requires.
 func acceptingBoth(r *http.Request) *http.Request {
 	r = r.WithContext(r.Context())
 	r.Header = r.Header.Clone()
@@ -54,14 +55,14 @@ func acceptingBoth(r *http.Request) *http.Request {
 	return r
 }
 
-// asEvent returns an answer of the protocol as the only event of a stream.
+// asEvent returns a JSON-RPC response as the only event of an event stream.
 func asEvent(answer []byte) []byte {
 	event := append([]byte("event: message\ndata: "),
 		bytes.ReplaceAll(bytes.TrimSpace(answer), []byte("\n"), []byte("\ndata: "))...)
 	return append(event, "\n\n"...)
 }
 
-// problem refuses a request that no operation answers.
+// problem sends a problem document (RFC 9457) for a request that is no JSON-RPC request.
 func problem(a *api.API, w http.ResponseWriter, r *http.Request, err error) {
 	response := a.Refuse(err, Path, r.Header["Accept-Language"], w.Header())
 	w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
@@ -71,20 +72,20 @@ func problem(a *api.API, w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// Closed answers at the path of a door that is switched off.
+// Closed returns the handler for an instance on which the Model Context Protocol is disabled.
 func Closed(a *api.API) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		problem(a, w, r, &fault.Fault{Code: fault.NotFound, Detail: "This instance lets no assistants in."})
 	})
 }
 
-// Serves reports whether a path is one of the door.
+// Serves reports whether a path belongs to Handler.
 func Serves(path string) bool { return path == Path || strings.HasPrefix(path, Path+"/") }
 
-// methodNotAllowed is the fault of a request that is no POST.
+// methodNotAllowed is the error for a method other than POST and OPTIONS.
 var methodNotAllowed = fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": "POST, OPTIONS"}}
 
-// refusals are the faults of requests that the SDK refuses in plain text, by its status.
+// refusals maps a status of the SDK to an error code, for responses in plain text.
 var refusals = map[int]fault.Code{
 	http.StatusForbidden: fault.Forbidden, http.StatusNotFound: fault.NotFound,
 	http.StatusMethodNotAllowed:      fault.MethodNotAllowed,
@@ -92,8 +93,7 @@ var refusals = map[int]fault.Code{
 	http.StatusInternalServerError: fault.Internal,
 }
 
-// refusedBySDK returns the fault of an answer of the SDK that is no message of the protocol,
-// or nil.
+// refusedBySDK returns the error for a response of the SDK that is no JSON-RPC response, or nil.
 func refusedBySDK(answer *answerBuffer) *fault.Fault {
 	if answer.code < http.StatusBadRequest || !strings.HasPrefix(answer.header.Get("Content-Type"), "text/plain") {
 		return nil
@@ -119,8 +119,8 @@ var (
 	unfitForm  = refusal(fault.NotAcceptable, "The header Accept allows neither application/json nor text/event-stream.")
 )
 
-// sameHost reports whether a request is for the host of the instance. An instance on this
-// machine has several names.
+// sameHost reports whether the Host header names the host of the instance. All names of the local
+// machine are the same host.
 func sameHost(asked, own string) bool {
 	if strings.EqualFold(asked, own) {
 		return true

@@ -9,30 +9,30 @@ import (
 	"kartei/api"
 )
 
-// The bounds of the lists of tools that are kept. A list has some 60 KB, and the
-// tools of a caller depend on its scopes only, of which there are few sets in practice.
+// These are the limits of the cache for lists of tools. A list has about 60 KB. The list of a
+// caller depends only on its scopes, and in practice there are few different sets of scopes.
 const (
 	maxLists     = 64
 	maxListBytes = 4 << 20
 )
 
-// lists keeps the results of tools/list as the SDK encoded them: that takes a millisecond,
-// and a client asks at the beginning of each conversation. A result is the same for the
-// same key, for the life of the process, so none becomes stale.
+// lists is a cache of the results of tools/list, as the SDK encoded them. To encode a list takes a
+// millisecond, and clients request the list for each conversation. For one key, the result is the
+// same until the process ends, so entries never become stale.
 type lists struct {
 	mu    sync.Mutex
 	kept  map[string][]byte
 	bytes int
 }
 
-// find returns the result of a key, or nil.
+// find returns the cached result of a key, or nil.
 func (l *lists) find(key string) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.kept[key]
 }
 
-// keep stores the result of a key. What is kept goes first if it would exceed a bound.
+// keep caches the result of a key. If a limit would be exceeded, it first empties the cache.
 func (l *lists) keep(key string, result []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,8 +44,8 @@ func (l *lists) keep(key string, result []byte) {
 	l.bytes += len(result)
 }
 
-// list answers the question of a caller for its tools. The first answer for a set of scopes
-// is one of the SDK, whose result is kept.
+// list handles a request for tools/list. If the cache has no result, the SDK handles the request,
+// and list caches the result.
 func (d *door) list(w http.ResponseWriter, r *http.Request, x *exchange, tools api.Tools, c *plain, body []byte) {
 	key := strings.Join(append([]string{string(x.language), tools.Version, c.revision}, tools.Scopes...), " ")
 	result := d.lists.find(key)

@@ -31,7 +31,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// site is the door of an office.
+// site is an instance with the handler of package mcp.
 type site struct {
 	*testing.T
 	*apitest.Office
@@ -54,11 +54,11 @@ func newSite(t *testing.T, d db.DB, with ...apitest.Option) *site {
 	return s
 }
 
-// transport sends the requests of a client to the door, with a credential.
+// transport sends the requests of a client to the handler, with a credential.
 type transport struct {
 	*site
 	key string
-	// language is the one that the client asks for, German if it is empty.
+	// language is the value of Accept-Language. If it is empty, the language is German.
 	language string
 	last     *http.Response
 }
@@ -82,7 +82,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.last, nil
 }
 
-// assistant is a client of the SDK, connected with a key.
+// assistant is a client of the SDK that is connected with a key.
 type assistant struct {
 	*testing.T
 	*sdk.ClientSession
@@ -114,7 +114,7 @@ func (s *site) assistant(key string) *assistant {
 	return a
 }
 
-// sent returns a header as the door spelled it.
+// sent returns a header whose name has this spelling.
 func sent(answer *http.Response, name string) string {
 	return strings.Join(map[string][]string(answer.Header)[name], "")
 }
@@ -141,7 +141,8 @@ func (a *assistant) call(name string, arguments map[string]any) *answer {
 	return out
 }
 
-// ok returns the members of a result, whose text says the same.
+// ok returns the members of a successful result. It fails the test if the text and the structured
+// content differ.
 func (a *answer) ok() map[string]any {
 	a.T.Helper()
 	if a.IsError || len(a.texts) != 1 {
@@ -159,8 +160,8 @@ func (a *answer) ok() map[string]any {
 	return members
 }
 
-// refused requires an error with a code: a sentence with the next step, and the
-// problem.
+// refused fails the test unless the result is an error with the code and the words. It returns the
+// members of the problem document.
 func (a *answer) refused(code string, words ...string) map[string]any {
 	a.T.Helper()
 	if !a.IsError || a.StructuredContent != nil || len(a.texts) != 2 || !strings.HasPrefix(a.texts[0], code+": ") {
@@ -178,7 +179,7 @@ func (a *answer) refused(code string, words ...string) map[string]any {
 	return problem
 }
 
-// link returns the address of a resource that follows the text of a result.
+// link returns the URI of the resource link in a result, or an empty string.
 func (a *answer) link() string {
 	for _, c := range a.Content[1:] {
 		if link, is := c.(*sdk.ResourceLink); is {
@@ -188,9 +189,8 @@ func (a *answer) link() string {
 	return ""
 }
 
-// TestJourney is an assistant at work: it finds a contact by a half-remembered name, makes
-// a task with a date for it, meets a change of somebody else and solves it, and is refused a
-// deletion that its key does not allow.
+// TestJourney plays an assistant. It finds a contact by a part of the name, creates a task for it,
+// and resolves a conflict with another change. It must not delete a record without the scope.
 func TestJourney(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -245,7 +245,8 @@ func TestJourney(t *testing.T) {
 	})
 }
 
-// TestArguments checks what arguments stand for, and that a call is refused as by HTTP.
+// TestArguments checks how arguments become parameters, headers and members. Errors must be the
+// same as over HTTP.
 func TestArguments(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	clerk := s.As(access.Member)
@@ -317,8 +318,8 @@ func TestArguments(t *testing.T) {
 		"revision: ")
 }
 
-// TestList shows each caller the tools that it may call, and each with what a client needs
-// to ask its person.
+// TestList checks that each caller gets only the tools that it may call, with annotations for the
+// client.
 func TestList(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	clerk := s.As(access.Member)
@@ -361,8 +362,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestWords looks for words of HTTP in what assistants read, which have no headers, paths
-// and statuses.
+// TestWords checks that texts for assistants have no words about HTTP.
 func TestWords(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	http := regexp.MustCompile(`If-Match|Body|without a body|Idempotency-Key|\b(20[0-9]|40[0-9]|41[0-9]|42[0-9])\b|Retry-After|Merge Patch|GET /|POST /|ETag|Svc-|\bcontent returns|liefert content`)
@@ -385,7 +385,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestSize prints what the tools cost an assistant to read, and bounds it.
+// TestSize checks the total length of the tools, which assistants have to read.
 func TestSize(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	clerk := s.As(access.Member)
@@ -395,7 +395,7 @@ func TestSize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tool.OutputSchema = nil // no assistant reads it
+			tool.OutputSchema = nil // assistants do not read it
 			b, err := json.Marshal(tool)
 			if err != nil {
 				t.Fatal(err)
@@ -404,7 +404,7 @@ func TestSize(t *testing.T) {
 		}
 		return n
 	}
-	// A token of German and JSON has some 3.5 bytes.
+	// A token of German text and JSON has about 3.5 bytes.
 	all, reading := size(api.Scopes()...), size("contacts:read", "companies:read", "tasks:read", "documents:read")
 	t.Logf("all tools: %d bytes, those that read: %d bytes", all, reading)
 	if all > 45_000 || reading > 12_500 {
@@ -412,7 +412,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestRefusals tries requests that are none of an assistant's.
+// TestRefusals checks the responses to requests that do not follow the protocol.
 func TestRefusals(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	key := s.As(access.Member).Key
@@ -508,8 +508,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAccept asks as clients do, many of which name one of the two types that the protocol
-// asks for: the answer is JSON, or the only event of a stream.
+// TestAccept checks the media type of responses for different Accept headers. Many clients name
+// only one of the two types that the protocol requires.
 func TestAccept(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	key := s.As(access.Member).Key
@@ -562,7 +562,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// forbiddenBody is a body that nobody may read.
+// forbiddenBody is a body that must not be read.
 type forbiddenBody struct{ t *testing.T }
 
 func (u forbiddenBody) Read([]byte) (int, error) {
@@ -570,8 +570,7 @@ func (u forbiddenBody) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestStrangers calls with a credential that is not valid. Nothing is read, whatever the
-// request says.
+// TestStrangers checks that the body of a request with an invalid credential is not read.
 func TestStrangers(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for name, key := range map[string]string{
@@ -589,8 +588,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestHostileCalls sends requests that the door and the SDK could read in two ways, or that
-// cost much. A caller gets what its rights allow, and no more.
+// TestHostileCalls sends requests that two decoders could read differently, or that are expensive.
+// A caller must get only what its scopes allow.
 func TestHostileCalls(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	clerk := s.As(access.Member)
@@ -664,14 +663,14 @@ func TestHostileCalls(t *testing.T) {
 	if status, body := send(`{}`, "Content-Encoding", "gzip"); status != 415 {
 		t.Errorf("%d %s", status, body)
 	}
-	// A token without the right to read documents is offered none, and not asked for more.
+	// A token without the scope for documents gets an empty list, and no request for more scopes.
 	token := s.assistant(s.token(clerk.Principal, access.MCP, "contacts:read"))
 	if list, err := token.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
 		t.Errorf("%+v %v", list, err)
 	}
 }
 
-// token returns an access token for a resource, of an application that acts for somebody.
+// token returns an access token for a resource, with which an application acts for a person.
 func (s *site) token(principal, audience string, scopes ...string) string {
 	s.T.Helper()
 	c := grant.Client{
@@ -683,9 +682,9 @@ func (s *site) token(principal, audience string, scopes ...string) string {
 	return s.Connect(&c, principal, audience, scopes...).Access
 }
 
-// TestTokens connects by OAuth. A token is for this door or for the API, and one that lacks
-// a scope hears by HTTP which: a client asks its person for it then. The request log tells
-// of each call by which door it came.
+// TestTokens checks access tokens. A token is valid either for this endpoint or for the API. If a
+// scope is missing, the HTTP response names it, so that the client asks the person for it. The
+// request log has the interface of each call.
 func TestTokens(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -704,7 +703,7 @@ func TestTokens(t *testing.T) {
 			t.Error("a tool without its scope answers")
 		}
 		challenge := sent(a.wire.last, "WWW-Authenticate")
-		b := s.assistant(here) // the former client is done after such an answer
+		b := s.assistant(here) // after this response, the former client no longer works
 		if _, err := b.CallTool(t.Context(), &sdk.CallToolParams{
 			Name:      "documents_text",
 			Arguments: map[string]any{"id": "doc_0"},
@@ -731,7 +730,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestNewRevision calls as clients of revision 2026-07-28 do, without any session before.
+// TestNewRevision checks requests of revision 2026-07-28, which has no sessions.
 func TestNewRevision(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	key := s.As(access.Member).Key
@@ -785,8 +784,8 @@ func TestNewRevision(t *testing.T) {
 	}
 }
 
-// The door answers the plain call of a tool itself, with the same bytes as the SDK. A member
-// that the protocol does not know makes a call one for the SDK.
+// TestDirect checks that a plain call of a tool gets the same response as through the SDK, byte for
+// byte. If a call has an unknown member, the SDK handles the call.
 func TestDirect(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	member, viewer := s.As(access.Member), s.As(access.Viewer)
@@ -858,8 +857,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// The door answers the question for the tools with the bytes of the SDK, the first time and
-// every other, and each caller gets its own tools.
+// TestKeptLists checks that a cached list of tools is equal to the list of the SDK, byte for byte.
+// Each caller gets only its own tools.
 func TestKeptLists(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
@@ -885,7 +884,7 @@ func TestKeptLists(t *testing.T) {
 		}
 		return w.Code, h, w.Body.String()
 	}
-	known := map[string]string{} // whose list it is, by the list
+	known := map[string]string{} // the caller by the list
 	for _, language := range []string{"de", "en"} {
 		for revision, forms := range map[string][]string{
 			"2025-03-26": {
@@ -918,8 +917,8 @@ func TestKeptLists(t *testing.T) {
 	}
 }
 
-// The door answers the plain question for a record with the bytes of the SDK, and costs what
-// that costs.
+// TestPlainResources checks that a plain request for a record gets the same response as through the
+// SDK, byte for byte. The cost must be the same too.
 func TestPlainResources(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t), apitest.Metered())
 	member, narrow := s.As(access.Member), s.As(access.Member, "tasks:read")
@@ -970,8 +969,8 @@ func TestPlainResources(t *testing.T) {
 	}
 }
 
-// TestCosts calls each tool, by the door itself and by the SDK, with and without arguments
-// that its operation takes. A call costs what the operation costs by HTTP, also a refused one.
+// TestCosts calls each tool with and without valid arguments, directly and by the SDK. Each call,
+// even a refused one, must have the same cost as over HTTP.
 func TestCosts(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t), apitest.Metered())
 	c := s.As(access.Admin)
@@ -1002,7 +1001,7 @@ func TestCosts(t *testing.T) {
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
-		return before - left() - 1 // which the second look costs
+		return before - left() - 1 // the second call of left costs one point
 	}
 	want := map[string]float64{"documents_text": 1}
 	for i := range api.Operations {
@@ -1039,8 +1038,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestResources reads records and the text of a document in parts. What a caller may not
-// see does not exist for it.
+// TestResources checks that records and texts of documents can be read as resources. Resources that
+// the caller may not read are not found.
 func TestResources(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -1109,7 +1108,7 @@ func (a *assistant) read(address string) (string, error) {
 	return got.Contents[0].Text, nil
 }
 
-// reads returns a resource, and fails the test unless it has the word.
+// reads returns the text of a resource. It fails the test if the text lacks word.
 func (a *assistant) reads(address, word string) string {
 	a.T.Helper()
 	got, err := a.read(address)
@@ -1126,8 +1125,8 @@ func (a *assistant) findsNothing(address string) {
 	}
 }
 
-// links fails the test unless the answer about a document links to its text, or to
-// nothing.
+// links fails the test unless the result for the document has a link to want, or no link if want is
+// empty.
 func (a *assistant) links(document, want string) {
 	a.T.Helper()
 	found := a.call("documents_get", map[string]any{"id": document})
@@ -1136,7 +1135,7 @@ func (a *assistant) links(document, want string) {
 	}
 }
 
-// readsTextByTool reads the same text, as assistants do that read no resources.
+// readsTextByTool reads the text with a tool, as assistants do that read no resources.
 func (a *assistant) readsTextByTool(letter, scan string) {
 	a.T.Helper()
 	part := a.call("documents_text", map[string]any{"id": letter, "part": 2}).ok()
@@ -1178,7 +1177,7 @@ func picture(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestPrompts gives the requests of an office, with their argument.
+// TestPrompts checks the list of prompts and their texts with an argument.
 func TestPrompts(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	a := s.assistant(s.As(access.Member).Key)

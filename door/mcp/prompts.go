@@ -10,13 +10,12 @@ import (
 	"kartei/kit/i18n"
 )
 
-// prompt is a request that a person of an office makes of an assistant again and again. Its
-// text names the tools. {} is the argument.
+// prompt is a text that people can send to an assistant, with a place for an argument: {}. The text
+// names the tools.
 type prompt struct {
 	name               string
 	title, about, text i18n.Text
-	// argument is the name of the one argument, empty for none, and asks describes
-	// it.
+	// argument is the name of the argument, or empty if there is none. asks describes the argument.
 	argument string
 	asks     i18n.Text
 }
@@ -51,10 +50,10 @@ var prompts = []prompt{
 	},
 }
 
-// invalid is the error of the protocol for wrong parameters.
+// invalid returns the JSON-RPC error for wrong parameters.
 func invalid(why string) error { return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: why} }
 
-// addPrompts adds the prompts in a language.
+// addPrompts adds all prompts in a language to the server.
 func addPrompts(s *sdk.Server, in i18n.Language) {
 	for _, p := range prompts {
 		shown := &sdk.Prompt{Name: p.name, Title: p.title.In(in), Description: p.about.In(in)}

@@ -28,13 +28,15 @@ import (
 	"kartei/record/task"
 )
 
-// scheme begins the addresses of resources.
+// scheme is the beginning of the URI of a resource.
 const scheme = "kartei://"
 
-// listed is the number of documents that are offered: those that changed last.
+// listed is the number of documents in the list of resources. These are the ones that were changed
+// last.
 const listed = 20
 
-// records are the families whose records are resources, with the operation that reads one.
+// records are the families whose records are resources, each with the operation that reads a
+// record.
 var records = []struct {
 	family string
 	get    op.Any
@@ -45,8 +47,8 @@ var records = []struct {
 	{"tasks", task.Get, "Task"},
 }
 
-// addResources adds records by their ids, and the texts of documents in parts. A resource
-// that is unknown, foreign or beyond the rights of the caller does not exist for it.
+// addResources adds templates for records and for texts of documents to the server. A resource that
+// is unknown, or that the caller may not read, is not found.
 func addResources(s *sdk.Server, in i18n.Language) {
 	template := func(name, address, kind string, title, about i18n.Text, read sdk.ResourceHandler) {
 		s.AddResourceTemplate(&sdk.ResourceTemplate{
@@ -64,10 +66,10 @@ func addResources(s *sdk.Server, in i18n.Language) {
 	s.AddReceivingMiddleware(listDocuments)
 }
 
-// textAddress returns the address of the text of a document.
+// textAddress returns the URI of the text of a document.
 func textAddress(id string) string { return scheme + "documents/" + id + "/text" }
 
-// textOf returns a link from a document to its text, if documents of its type have one.
+// textOf returns a link to the text of a document, if documents of its media type have a text.
 func textOf(document []byte) []sdk.Content {
 	var d struct{ ID, Name, ContentType string }
 	if err := json.Unmarshal(document, &d); err != nil || !api.HasText(d.ContentType) {
@@ -76,7 +78,7 @@ func textOf(document []byte) []sdk.Content {
 	return []sdk.Content{&sdk.ResourceLink{URI: textAddress(d.ID), Name: d.Name, MIMEType: "text/plain"}}
 }
 
-// segments returns the parts of an address of a resource.
+// segments returns the parts of the URI of a resource.
 func segments(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -85,8 +87,8 @@ func segments(address string) []string {
 	return append([]string{u.Host}, strings.Split(strings.Trim(u.Path, "/"), "/")...)
 }
 
-// resourceError is the error of the protocol for a resource. A record that the
-// caller may not see does not exist for it. Other faults keep their text.
+// resourceError returns the JSON-RPC error for a fault. A record that the caller may not read is
+// not found. Other faults keep their text.
 func (x *exchange) resourceError(err error, address string) error {
 	f := fault.From(err)
 	switch f.Code {
@@ -106,7 +108,7 @@ func readRecord(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResou
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
 	x := exchangeOf(ctx)
-	if x.refused != nil { // it was asked for already
+	if x.refused != nil { // read has already run the operation
 		return nil, x.resourceError(x.refused, r.Params.URI)
 	}
 	body, err := x.record(ctx, parts)
@@ -116,7 +118,7 @@ func readRecord(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResou
 	return contents(r.Params.URI, "application/json", string(body)), nil
 }
 
-// record reads the record of an address.
+// record returns the record that the parts of a URI name.
 func (x *exchange) record(ctx context.Context, parts []string) ([]byte, error) {
 	for _, f := range records {
 		if f.family == parts[0] {
@@ -126,11 +128,11 @@ func (x *exchange) record(ctx context.Context, parts []string) ([]byte, error) {
 	return nil, fault.New(fault.NotFound)
 }
 
-// recordAddress is the address of a record, as the door writes it.
+// recordAddress matches the URI of a record.
 var recordAddress = regexp.MustCompile(`^` + scheme + `(contacts|companies|tasks)/[a-z]+_[0-9a-z]+$`)
 
-// read answers the plain question for a record. It reports false if the SDK has to
-// answer: to another address, or that there is no such record.
+// read handles a request for resources/read of a record. It returns false if the SDK has to handle
+// the request: the URI is another one, or the record cannot be read.
 func (d *door) read(w http.ResponseWriter, r *http.Request, x *exchange, c *plain, uri string) bool {
 	if !recordAddress.MatchString(uri) {
 		return false
@@ -164,11 +166,12 @@ func (d *door) read(w http.ResponseWriter, r *http.Request, x *exchange, c *plai
 	return true
 }
 
-// readTextResource returns a part of the text of a document, and says which one of how many it is.
+// readTextResource returns a part of the text of a document, with its number and the number of
+// parts.
 func readTextResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	parts, part, x := segments(r.Params.URI), 1, exchangeOf(ctx)
 	if len(parts) == 4 {
-		part, _ = strconv.Atoi(parts[3]) // zero is refused
+		part, _ = strconv.Atoi(parts[3]) // zero is refused below
 	}
 	if len(parts) < 3 || part < 1 {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
@@ -184,7 +187,7 @@ func readTextResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Rea
 		return nil, err
 	}
 	shown := text.Text
-	if strings.TrimSpace(shown) == "" { // also because a client refuses contents without a text
+	if strings.TrimSpace(shown) == "" { // clients refuse contents without a text
 		shown = noText.In(x.language)
 	}
 	if text.Parts > 1 {
@@ -196,8 +199,9 @@ func readTextResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Rea
 
 var noText = i18n.Text("[No text that can be read.]")
 
-// guard refuses addresses that the SDK cannot repeat, and turns a panic into an error: the
-// SDK runs handlers in goroutines of its own, where net/http does not recover.
+// guard refuses URIs with characters that cannot be printed. For an unknown tool, its error names the
+// most similar tool. It also recovers panics, because the SDK runs handlers in goroutines in which
+// net/http does not recover.
 func (d *door) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -220,8 +224,8 @@ func (d *door) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// meant returns the tool that an unknown name probably stands for: contacts_list for
-// contacts.list.
+// meant returns the tool whose name is most like an unknown name: contacts_list for contacts.list.
+// It is empty for a known name.
 func (d *door) meant(name string) string {
 	if d.names[name] || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		return ""
@@ -229,7 +233,8 @@ func (d *door) meant(name string) string {
 	return fault.Nearest(name, slices.Sorted(maps.Keys(d.names)))
 }
 
-// listDocuments offers the documents that changed last. A list of all would be endless.
+// listDocuments adds the latest documents to resources/list. A list of all documents would be too
+// long.
 func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method != "resources/list" {
@@ -241,7 +246,7 @@ func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		x := exchangeOf(ctx)
 		if !slices.Contains(x.scopes, "documents:read") {
-			return result, nil // whoever may not read documents is offered none
+			return result, nil // without this scope there are no documents
 		}
 		body, err := x.ask(ctx, x.by, document.List, api.Arguments{Query: url.Values{"limit": {strconv.Itoa(listed)}}})
 		if err != nil {

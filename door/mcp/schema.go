@@ -11,19 +11,19 @@ import (
 	"kartei/kit/i18n"
 )
 
-// spec is an OpenAPI document, from which the schemas of the tools are made. Package
-// api checks the arguments by the same document.
+// spec is an OpenAPI document, from which the schemas of tools are made. Package api checks
+// arguments by the same document.
 type spec struct {
 	Paths      map[string]map[string]operationObject `json:"paths"`
 	Components map[string]map[string]any             `json:"components"`
 	language   i18n.Language
-	// english has the English words for the German ones, nil for German.
+	// english maps German texts to English texts. It is nil if the language is German.
 	english map[string]string
-	// words turns the words of HTTP into an assistant's words.
+	// words replaces words about HTTP by words about tools.
 	words *strings.Replacer
 }
 
-// operationObject is what the document says about an operation.
+// operationObject is the Operation Object of OpenAPI.
 type operationObject struct {
 	ID          string           `json:"operationId"`
 	Summary     string           `json:"summary"`
@@ -44,8 +44,8 @@ func parseDocument(text []byte, in i18n.Language) (*spec, error) {
 	return d, nil
 }
 
-// say returns a text in the language of the document, its paragraphs one by one, in the
-// words of an assistant.
+// say returns a text in the language of d, with words about tools. It translates each paragraph
+// separately.
 func (d *spec) say(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
@@ -56,7 +56,7 @@ func (d *spec) say(text string) string {
 	return d.words.Replace(strings.Join(paragraphs, "\n\n"))
 }
 
-// deref follows references within the document.
+// deref returns the schema to which a node refers, or the node itself.
 func (d *spec) deref(node map[string]any) map[string]any {
 	for range 10 {
 		name, is := node["$ref"].(string)
@@ -72,12 +72,12 @@ func (d *spec) deref(node map[string]any) map[string]any {
 	return node
 }
 
-// kept are the rules of a schema that help to choose a value. The others are
-// checked and not shown: they would double the text for an assistant.
+// kept are the keywords of a schema that help assistants to choose a value. Other keywords are
+// still checked. To show them would double the length of schemas.
 var kept = []string{"type", "enum", "format", "minimum", "maximum", "default", "required"}
 
-// shorten returns a schema without references and without the rules that are checked
-// anyway. Without null, a member that may be null is one that may be left out.
+// shorten returns a schema without references, and only with the keywords in kept. If null is
+// false, it also removes the type null.
 func (d *spec) shorten(node map[string]any, null bool) map[string]any {
 	described, _ := node["description"].(string)
 	node = d.deref(node)
@@ -114,7 +114,7 @@ func (d *spec) shorten(node map[string]any, null bool) map[string]any {
 	return out
 }
 
-// either merges a schema that allows one other schema, or null.
+// either merges a schema that allows null or one other schema.
 func (d *spec) either(node map[string]any, choice []any, null bool) map[string]any {
 	out := map[string]any{}
 	for _, c := range choice {
@@ -136,8 +136,8 @@ func (d *spec) either(node map[string]any, choice []any, null bool) map[string]a
 	return out
 }
 
-// output returns a shallow schema of an answer: its members and their types. Clients check
-// answers by it, and no assistant reads it. It is nil for an answer without a body.
+// output returns the schema of a response: its members and their types. Clients check results by
+// it, and assistants do not read it. It is nil for a response without a body.
 func (d *spec) output(op *operationObject) map[string]any {
 	for _, status := range []string{"200", "201", "202"} {
 		answer, has := op.Responses[status].(map[string]any)

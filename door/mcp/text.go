@@ -12,12 +12,12 @@ import (
 	"kartei/record/document"
 )
 
-// textTool is the name of the tool that reads the text of a document. Many assistants call
-// tools, but read no resources by themselves.
+// textTool is the name of the tool that reads the text of a document. Many assistants call tools,
+// but do not read resources.
 const textTool = "documents_text"
 
-// newTextTool returns that tool. It is no operation of the API, whose programs read the
-// files themselves.
+// newTextTool returns the tool that reads the text of a document. It is no operation of the API,
+// whose programs read the files.
 func newTextTool(in i18n.Language) *tool {
 	inside := false
 	return &tool{scope: "documents:read", shown: &sdk.Tool{
@@ -31,21 +31,21 @@ func newTextTool(in i18n.Language) *tool {
 	}}
 }
 
-// documentText is a part of the text of a document, as an assistant gets it.
+// documentText is a part of the text of a document.
 type documentText struct {
 	ID    string `json:"id"`
 	Part  int    `json:"part"`
 	Parts int    `json:"parts"`
 	Text  string `json:"text"`
-	// Cut is true if the document has more text than is read.
+	// Cut says that the document has more text than the instance reads.
 	Cut bool `json:"cut,omitempty"`
-	// Reason is why there is no text, for example that the document is encrypted.
+	// Reason is the reason why there is no text, for example that the document is encrypted.
 	Reason string `json:"reason,omitempty"`
 }
 
 var textArguments = i18n.Text("This name is not known here. Known names: id, part.")
 
-// callTextTool calls the tool that reads the text of a document.
+// callTextTool runs the tool that reads the text of a document.
 func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToolResult {
 	var args api.Arguments
 	asked := map[string]any{"part": 1}
@@ -53,7 +53,7 @@ func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToo
 		switch {
 		case m.name == "id":
 			asked["id"] = m.text()
-		case m.name == "part" && string(m.value) == "null": // absent says the same
+		case m.name == "part" && string(m.value) == "null": // null is the same as no argument
 		case m.name == "part":
 			asked["part"] = m.value
 		case args.Malformed == nil:
@@ -67,7 +67,7 @@ func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToo
 		args.Malformed = fault.Invalid(fault.Field{Name: "id", Code: fault.Required})
 	}
 	if part, is := asked["part"].(json.RawMessage); is && string(part) == "0" {
-		asked["part"] = -1 // the operation takes 0 as the first part
+		asked["part"] = -1 // for the operation, 0 is the first part
 	}
 	args.Body = asked
 	return x.send(ctx, x.by, document.GetTextForTool, args, func(body []byte) []sdk.Content {
@@ -78,7 +78,7 @@ func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToo
 		text.ID, _ = asked["id"].(string)
 		shown, err := json.Marshal(text)
 		if err != nil {
-			panic("mcp: " + err.Error()) // texts and numbers always encode
+			panic("mcp: " + err.Error()) // strings and numbers can always be encoded
 		}
 		return textContent(shown)
 	})

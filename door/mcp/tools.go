@@ -14,26 +14,28 @@ import (
 	"kartei/kit/i18n"
 )
 
-// The size of a page at this door. A page of a hundred is more than an assistant reads.
+// These are the default size and the maximum size of a page. A page of 100 records, as over HTTP,
+// is too long for an assistant.
 const (
 	defaultLimit = 10
 	maxLimit     = 50
 )
 
-// tool is an operation as assistants call it.
+// tool is an operation as assistants see it.
 type tool struct {
-	// op is nil for the tool that reads the text of a document.
+	// op is the operation. It is nil for the tool that reads the text of a document.
 	op    *api.Operation
 	scope string
 	shown *sdk.Tool
-	// query are the names of the query parameters. What is neither one of them nor the id
-	// belongs to the body.
+	// query are the names of the query parameters. All other arguments, except the id, belong to
+	// the body.
 	query []string
-	// pages is true for a list, whose limit is a smaller one here.
+	// pages says that the operation is a list. Its limit is lower than over HTTP.
 	pages bool
 }
 
-// toolsOf returns the tools of a version, in the order of the table.
+// toolsOf returns the tools of an API version, in the order of api.Operations. It fails if the
+// version has no OpenAPI document.
 func toolsOf(version string, in i18n.Language) ([]*tool, error) {
 	text, found := openapi.Document(version)
 	if !found {
@@ -69,7 +71,7 @@ func toolsOf(version string, in i18n.Language) ([]*tool, error) {
 	return append(list, newTextTool(in)), nil
 }
 
-// toolNotes is what a description says at this door only.
+// toolNotes are additions to the descriptions of operations.
 var toolNotes = map[string]i18n.Text{
 	"uploads.create":   "\n\nThe file itself then goes by PUT to the address that the answer names; there is no tool for that.",
 	"documents.create": "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later.",
@@ -81,7 +83,7 @@ var (
 	limitText    = i18n.Text("Size of the page")
 )
 
-// inputSchema collects the schema of the arguments of a tool.
+// inputSchema is the schema of the arguments of a tool.
 type inputSchema struct {
 	members  map[string]any
 	required []string
@@ -98,9 +100,9 @@ func (s *inputSchema) add(name string, schema map[string]any, required bool) err
 	return nil
 }
 
-// input returns the schema of the arguments: the parameters of the path and the query and
-// the members of the body side by side. In place of headers there are a revision and a key.
-// It notes which arguments belong to the query, and whether the tool is a list.
+// input returns the schema of the arguments. They are the parameters of the path and the query, and
+// the members of the body. The arguments revision and idempotencyKey replace headers. It also sets
+// t.query and t.pages.
 func (t *tool) input(d *spec, said *operationObject) (json.RawMessage, error) {
 	in := &inputSchema{members: map[string]any{}}
 	for _, p := range said.Parameters {
@@ -120,7 +122,7 @@ func (t *tool) input(d *spec, said *operationObject) (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// addParameter adds a parameter of the path or the query, or what stands for a header.
+// addParameter adds a parameter of the path or the query, or the argument that replaces a header.
 func (t *tool) addParameter(d *spec, p map[string]any, in *inputSchema) error {
 	name, place := p["name"].(string), p["in"].(string)
 	if place == "header" {
@@ -131,7 +133,7 @@ func (t *tool) addParameter(d *spec, p map[string]any, in *inputSchema) error {
 		case "Idempotency-Key":
 			return in.add("idempotencyKey", map[string]any{"type": "string", "description": keyText.In(d.language)}, false)
 		}
-		return nil // a client of the protocol cannot send the others
+		return nil // clients cannot send other headers
 	}
 	schema := d.shorten(p["schema"].(map[string]any), true)
 	if about, is := p["description"].(string); is {
@@ -150,7 +152,7 @@ func (t *tool) addParameter(d *spec, p map[string]any, in *inputSchema) error {
 	return in.add(name, schema, place == "path")
 }
 
-// addBody adds the members of a body.
+// addBody adds the members of the request body.
 func (t *tool) addBody(d *spec, body map[string]any, in *inputSchema) error {
 	content, _ := body["content"].(map[string]any)
 	media, _ := content["application/json"].(map[string]any)
@@ -166,7 +168,7 @@ func (t *tool) addBody(d *spec, body map[string]any, in *inputSchema) error {
 	return nil
 }
 
-// annotations decide which calls an assistant confirms with its person.
+// annotations returns the hints by which an assistant decides which calls its user must confirm.
 func annotations(op *api.Operation) *sdk.ToolAnnotations {
 	destroys := op.Deletes() || op.ID == "webhookEndpoints.rotateSecret"
 	outside := slices.Contains([]string{"webhookEndpoints.create", "webhookEndpoints.update", "webhookEndpoints.test"},

@@ -6,9 +6,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// httpWords has what the OpenAPI document says in the words of HTTP, and how it is said to
-// an assistant, which has no headers, paths and statuses. Nothing in place of a text leaves
-// it out.
+// httpWords has pairs: words about HTTP in an OpenAPI document, and the words for an assistant that
+// replace them. An assistant sees no headers, paths and statuses. An empty text removes the words.
 var httpWords = [][2]i18n.Text{
 	{" (JSON Merge Patch, RFC 7396)", ""},
 	{" Requires If-Match.", ""},
@@ -30,7 +29,7 @@ var httpWords = [][2]i18n.Text{
 	{"else 422 WEBHOOK_URL_INVALID", "else WEBHOOK_URL_INVALID"},
 }
 
-// forAssistants returns what turns the words of HTTP into an assistant's words.
+// forAssistants returns the replacer of the words in httpWords, in a language.
 func forAssistants(in i18n.Language) *strings.Replacer {
 	var pairs []string
 	for _, p := range httpWords {

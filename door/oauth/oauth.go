@@ -1,4 +1,4 @@
-// Package oauth owns the door for applications: the endpoints and the metadata of OAuth 2.1.
+// Package oauth owns the HTTP handler of OAuth 2.1 for applications: the token endpoints and the metadata.
 package oauth
 
 import (
@@ -21,7 +21,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// The paths of the door.
+// These are the paths of the endpoints and of the metadata.
 const (
 	authorizePath  = "/oauth/authorize" // a page of the web application
 	tokenPath      = "/oauth/token"
@@ -32,24 +32,25 @@ const (
 	resourcePath   = "/.well-known/oauth-protected-resource"
 )
 
-// maxBody bounds a request, in bytes.
+// maxBody is the maximum size of a request body in bytes.
 const maxBody = 64 << 10
 
-// Options are what the door needs.
+// Options are the dependencies and settings of Handler.
 type Options struct {
 	API *api.API
-	// Address returns the address that a request comes from.
+	// Address returns the IP address of the client.
 	Address func(*http.Request) netip.Addr
-	// Trace returns the traceparent header of a request if it is believed, and "" otherwise.
+	// Trace returns the traceparent header of a request if its sender is trusted, and "" otherwise.
 	Trace func(*http.Request) string
-	// BaseURL is the address of the instance, which is the issuer.
+	// BaseURL is the base URL of the instance. It is also the issuer.
 	BaseURL string
-	// Origins are the origins whose pages may register applications, beside the instance's own.
+	// Origins are the web origins whose pages may register applications, besides the origin of
+	// BaseURL.
 	Origins []string
-	// Register says that applications may register themselves, Documents that they may
-	// name a document about them.
+	// Register says that applications may register themselves. Documents says that a client id may
+	// be the URL of a metadata document.
 	Register, Documents bool
-	// Assistants says that the door for assistants is open.
+	// Assistants says that the endpoint of the Model Context Protocol is enabled.
 	Assistants bool
 }
 
@@ -58,8 +59,8 @@ type door struct {
 	documents map[string][]byte
 }
 
-// Handler serves the endpoints for applications and the metadata. It passes all
-// requests for other paths to next.
+// Handler returns the handler of the endpoints and the metadata of OAuth. It passes all requests
+// for other paths to next.
 func Handler(o Options, next http.Handler) http.Handler {
 	d := &door{Options: o, documents: metadata(&o)}
 	endpoints := map[string]http.HandlerFunc{tokenPath: d.token, revokePath: d.revoke, introspectPath: d.introspect}
@@ -94,12 +95,12 @@ func Handler(o Options, next http.Handler) http.Handler {
 	})
 }
 
-// allowAll lets the scripts of every origin call: no cookie counts here, and they bring
-// what they know.
+// allowAll sets the CORS headers for scripts of all origins. This is safe because no endpoint uses
+// cookies.
 func allowAll(h http.Header) { allow(h, "*") }
 
-// allowKnown lets the scripts of the origins register that the operator named. A page of
-// somebody else could use up the registrations of the network in which it is open.
+// allowKnown sets the CORS headers for scripts of the origins in Origins. A page of another origin
+// could use up the limit of registrations for the network of its reader.
 func (d *door) allowKnown(h http.Header, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Add("Vary", "Origin")
@@ -108,9 +109,9 @@ func (d *door) allowKnown(h http.Header, r *http.Request) {
 	}
 }
 
-// foreignPage reports whether a page in a browser sends a request that belongs neither to
-// the instance nor to an origin that the operator named. A browser says so also where it lets
-// a page send without asking (Fetch, sections 3.1 and 5.1).
+// foreignPage reports whether a page of an unknown origin sends the request. Known are BaseURL and
+// Origins. Browsers send Origin or Sec-Fetch-Site even with requests that need no preflight (Fetch,
+// sections 3.1 and 5.1).
 func (d *door) foreignPage(r *http.Request) bool {
 	if origins := r.Header["Origin"]; len(origins) > 0 {
 		return len(origins) > 1 || origins[0] != d.BaseURL && !slices.Contains(d.Origins, origins[0])
@@ -128,7 +129,7 @@ func allow(h http.Header, origin string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// show sends a document of metadata.
+// show serves a metadata document.
 func (d *door) show(w http.ResponseWriter, r *http.Request, document []byte) {
 	allowAll(w.Header())
 	switch r.Method {
@@ -145,12 +146,12 @@ func (d *door) show(w http.ResponseWriter, r *http.Request, document []byte) {
 	w.Header().Set("Cache-Control", "public, max-age=300")
 	w.Header().Set("Content-Length", strconv.Itoa(len(document)))
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(document) // a client that went away needs no error
+		_, _ = w.Write(document) // ignored: the client has disconnected
 	}
 }
 
-// metadata returns the documents by their paths (RFC 8414, section 2; RFC 9728, section
-// 2). The bare path of a resource has the API's document.
+// metadata returns the metadata documents by path (RFC 8414, section 2, and RFC 9728, section 2).
+// The path without a resource has the document of the API.
 func metadata(o *Options) map[string][]byte {
 	issuer := o.BaseURL
 	resources := []string{issuer + "/v1"}
@@ -193,7 +194,7 @@ func metadata(o *Options) map[string][]byte {
 	documents := map[string][]byte{serverPath: encode(server), resourcePath: rest, resourcePath + "/v1": rest}
 	if o.Assistants {
 		assistants := resource("/mcp", "Kartei MCP", "/guide#assistants")
-		// A person may have pasted the address with a slash at its end.
+		// People may paste the URL with a slash at its end.
 		documents[resourcePath+"/mcp"], documents[resourcePath+"/mcp/"] = assistants, assistants
 	}
 	return documents
@@ -202,7 +203,7 @@ func metadata(o *Options) map[string][]byte {
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("oauth: " + err.Error()) // texts and lists always encode
+		panic("oauth: " + err.Error()) // strings and lists can always be encoded
 	}
 	return b
 }
@@ -232,7 +233,7 @@ func (d *door) revoke(w http.ResponseWriter, r *http.Request) { d.about(w, r, oa
 // introspect serves the introspection endpoint.
 func (d *door) introspect(w http.ResponseWriter, r *http.Request) { d.about(w, r, oauth.Introspect) }
 
-// about serves an endpoint that takes a token.
+// about serves an endpoint that needs a client and a token.
 func (d *door) about(w http.ResponseWriter, r *http.Request, o op.Any) {
 	form, client, ok := d.form(w, r)
 	if !ok {
@@ -247,8 +248,7 @@ func (d *door) about(w http.ResponseWriter, r *http.Request, o op.Any) {
 	d.answer(w, r, client, http.StatusOK, o, input)
 }
 
-// register serves the registration endpoint. Members that mean nothing here are ignored,
-// as RFC 7591 asks.
+// register serves the registration endpoint. It ignores unknown members, as RFC 7591 requires.
 func (d *door) register(w http.ResponseWriter, r *http.Request) {
 	var input struct {
 		RedirectURIs  []string `json:"redirect_uris"`
@@ -275,10 +275,10 @@ func (d *door) register(w http.ResponseWriter, r *http.Request) {
 	d.answer(w, r, clientAuth{}, http.StatusCreated, oauth.Register, input)
 }
 
-// clientAuth is how a client proves itself in a request.
+// clientAuth has the credentials of a client in a request.
 type clientAuth struct {
 	id, secret string
-	// basic is true for the header Authorization.
+	// basic says that the credentials are in the Authorization header.
 	basic bool
 }
 
@@ -286,8 +286,9 @@ func (c *clientAuth) input() map[string]any {
 	return map[string]any{"clientId": c.id, "clientSecret": c.secret}
 }
 
-// form reads the form of a request and the client that sends it. Each parameter comes
-// once (RFC 6749, section 3.2), but for resource, of which the path refuses a second.
+// form reads the form of a request and the credentials of the client. If the request is malformed,
+// form sends the error, and ok is false. A repeated parameter is an error (RFC 6749, section 3.2).
+// The operation itself checks a repeated resource.
 func (d *door) form(w http.ResponseWriter, r *http.Request) (form url.Values, client clientAuth, ok bool) {
 	why := ""
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
@@ -313,8 +314,9 @@ func (d *door) form(w http.ResponseWriter, r *http.Request) (form url.Values, cl
 	return form, client, true
 }
 
-// clientOf returns the client of a request: from the header, whose parts are encoded as
-// in a form (RFC 6749, section 2.3.1), or from the form.
+// clientOf returns the credentials of a client from the Authorization header or from the form. In
+// the header, both parts are encoded as in a form (RFC 6749, section 2.3.1). why is the error, or
+// empty.
 func clientOf(r *http.Request, form url.Values) (c clientAuth, why string) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
@@ -340,7 +342,7 @@ func clientOf(r *http.Request, form url.Values) (c clientAuth, why string) {
 	return c, ""
 }
 
-// answer calls an operation, and translates its answer.
+// answer runs the operation o and sends its result or its error.
 func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth, status int, o op.Any, input any) {
 	by := api.Caller{
 		Door:    api.OAuth,
@@ -356,12 +358,12 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth,
 	f := response.Fault
 	if f == nil {
 		w.Header().Set("Content-Type", "application/json")
-		if len(response.Body) == 0 { // a revocation
+		if len(response.Body) == 0 { // a revocation has no body
 			w.WriteHeader(http.StatusOK)
 			return
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(response.Body) // a client that went away needs no error
+		_, _ = w.Write(response.Body) // ignored: the client has disconnected
 		return
 	}
 	if wait := f.Wait(); wait > 0 {
@@ -378,8 +380,9 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth,
 	refuse(w, response.Status, code, why)
 }
 
-// errorOf returns the error code of a fault. A fault of the protocol has its
-// code as its reason. Other codes mean a failure of the server, or a wait.
+// errorOf returns the OAuth error code of a fault. If the operation has chosen the code, known is
+// true and the code is the reason of the fault. Otherwise the code is for a failure of the server,
+// a limit or a malformed request.
 func errorOf(f *fault.Fault) (code string, known bool) {
 	switch {
 	case f.Reason != "" && (f.Code == fault.InvalidRequest || f.Code == fault.Unauthenticated):
@@ -393,8 +396,8 @@ func errorOf(f *fault.Fault) (code string, known bool) {
 	return "server_error", false
 }
 
-// refuse sends an error (RFC 6749, section 5.2). The description has the characters that
-// the RFC allows.
+// refuse sends an error response (RFC 6749, section 5.2). It removes characters from why that the
+// RFC does not allow.
 func refuse(w http.ResponseWriter, status int, code, why string) {
 	why = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '"' || r == '\\' {
@@ -404,6 +407,6 @@ func refuse(w http.ResponseWriter, status int, code, why string) {
 	}, why)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// a client that went away needs no error
+	// The error is ignored: the client has disconnected.
 	_, _ = w.Write(encode(map[string]string{"error": code, "error_description": why}))
 }

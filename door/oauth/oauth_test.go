@@ -37,8 +37,8 @@ const (
 	verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" // RFC 7636, appendix B
 )
 
-// site is the door of an office, with an application that people let in and one of a
-// service account.
+// site is an HTTP handler with two applications: client, which people can connect, and service, the
+// application of a service account.
 type site struct {
 	*testing.T
 	*apitest.Office
@@ -88,7 +88,8 @@ func (s *site) write(f func(tx db.Tx) error) {
 	}
 }
 
-// code lets the application act for somebody, and returns the code.
+// code creates a grant for a new person and returns its authorization code. more are additional
+// scopes.
 func (s *site) code(more ...string) (code string) {
 	s.T.Helper()
 	who, sum := s.User(access.Member), sha256.Sum256([]byte(verifier))
@@ -138,13 +139,13 @@ func (s *site) send(method, path, contentType, body string, headers ...string) *
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	got := &reply{status: w.Code, header: w.Result().Header, body: w.Body.String()}
-	_ = json.Unmarshal([]byte(got.body), &got.fields) // some answers have no body
+	_ = json.Unmarshal([]byte(got.body), &got.fields) // responses without JSON have no fields
 	return got
 }
 
 const formType = "application/x-www-form-urlencoded"
 
-// post sends a form: names and values in turn.
+// post sends a form. pairs are names and values in turn.
 func (s *site) post(path string, pairs ...string) *reply {
 	s.T.Helper()
 	form := url.Values{}
@@ -171,8 +172,8 @@ func (s *site) exchange(code string, more ...string) *reply {
 	}, more...)...)
 }
 
-// TestTokenEndpoint tries everything that RFC 6749 lets the endpoint refuse, and then what
-// it issues.
+// TestTokenEndpoint checks the errors of the token endpoint in RFC 6749, and the tokens that it
+// issues.
 func TestTokenEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -262,7 +263,7 @@ func TestTokenEndpoint(t *testing.T) {
 				t.Errorf("%s: the description is %q", name, why)
 			}
 		}
-		// Somebody who guesses learns nothing about which clients exist.
+		// An unknown client id and a wrong secret get the same response.
 		unknown, wrong := s.post("/oauth/token", "client_id", "cli_x", "client_secret",
 			"x"), s.post("/oauth/token", "client_id", s.service.ID, "client_secret", "x")
 		if unknown.body != wrong.body || unknown.status != wrong.status {
@@ -273,7 +274,7 @@ func TestTokenEndpoint(t *testing.T) {
 				":x"))); got.header.Get("WWW-Authenticate") != `Basic realm="Kartei"` {
 			t.Errorf("%v", got.header)
 		}
-		// Libraries differ in how they encode the parts of the header (RFC 6749, section 2.3.1).
+		// Libraries encode the parts of the header differently (RFC 6749, section 2.3.1).
 		for _, pair := range []string{
 			s.service.ID + ":" + s.service.ClientSecret,
 			strings.ReplaceAll(s.service.ID+":"+s.service.ClientSecret, "_", "%5F"),
@@ -307,8 +308,8 @@ func TestTokenEndpoint(t *testing.T) {
 	})
 }
 
-// TestExpiredGrant lets one of two connections rest for more than 30 days. Its endpoint is
-// disabled then, and the other connection's endpoint goes on.
+// TestExpiredGrant checks that a connection without use for more than 30 days ends, and that its
+// webhook endpoint is disabled. Another connection remains.
 func TestExpiredGrant(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -355,9 +356,9 @@ func TestExpiredGrant(t *testing.T) {
 	})
 }
 
-// TestRenewal connects an application that nobody has checked. The connection lasts 90 days,
-// however often it is used, unless the person renews it. Notices come a week before its end
-// and at its end.
+// TestRenewal checks a connection of an unapproved application. The connection ends after 90 days
+// unless the person renews it. The person gets a notice a week before the end, and another at the
+// end.
 func TestRenewal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -374,7 +375,7 @@ func TestRenewal(t *testing.T) {
 			return strings.Join(dbtest.Texts(t, s.DB,
 				`select kind from notices where kind like 'application_%' order by id`), " ")
 		}
-		// pass lets days pass, in which the application goes on working.
+		// pass lets days pass, while the application refreshes its token.
 		pass := func(days int) {
 			t.Helper()
 			for ; days > 0; days -= 20 {
@@ -413,7 +414,7 @@ func TestRenewal(t *testing.T) {
 		if got := renew(principal); got != 200 {
 			t.Fatalf("the renewal is answered %d", got)
 		}
-		pass(82) // the token that waited lives on, too
+		pass(82) // the other refresh token remains valid too
 		if got := told(); got != "application_ends application_connected application_connected" {
 			t.Errorf("after the renewal people are told %s", got)
 		}
@@ -436,8 +437,8 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestReuse uses a refresh token twice, as a thief does. The grant is over, the audit log
-// tells of it, and the person hears of it.
+// TestReuse checks that a second use of a refresh token ends the grant. The audit log records this,
+// and the person gets a notice.
 func TestReuse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -478,7 +479,7 @@ func TestReuse(t *testing.T) {
 	})
 }
 
-// TestRevokeAndIntrospect ends a token, and asks about it.
+// TestRevokeAndIntrospect checks the endpoints for introspection and revocation.
 func TestRevokeAndIntrospect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -527,7 +528,7 @@ func TestRevokeAndIntrospect(t *testing.T) {
 	})
 }
 
-// TestRegistration registers applications, and too many.
+// TestRegistration checks the registration endpoint, its errors and its limit.
 func TestRegistration(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -583,8 +584,8 @@ func TestRegistration(t *testing.T) {
 	})
 }
 
-// TestPrograms registers programs on somebody's computer: as Cursor does, and one that does
-// not say how it proves itself.
+// TestPrograms checks the registration of programs on a person's computer. One request is like
+// Cursor's, and one has no authentication method.
 func TestPrograms(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for body, addresses := range map[string][]any{
@@ -602,8 +603,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestRegistrationByPages registers from pages that somebody of the network has open. Only
-// those that the operator named may, and the others use up nothing.
+// TestRegistrationByPages checks that only pages of known origins can register applications.
+// Refused requests do not count for the limit.
 func TestRegistrationByPages(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	const body = `{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"none"}`
@@ -639,7 +640,7 @@ func TestRegistrationByPages(t *testing.T) {
 			t.Errorf("%s may ask: %v", origin, got.header)
 		}
 	}
-	// A browser keeps answers by their address, so each says that it depends on the origin.
+	// Browsers cache responses by URL, so each response says that it varies by origin.
 	asked := s.send("OPTIONS", "/oauth/register", "", "", "Origin", "https://assistant.example")
 	made := s.send("POST", "/oauth/register", "application/json", body, "Origin", "https://assistant.example",
 		"Sec-Fetch-Site", "cross-site")
@@ -664,9 +665,9 @@ func TestRegistrationByPages(t *testing.T) {
 	}
 }
 
-// TestFlood has strangers from a thousand networks register ten thousand applications. One
-// network gets ten an hour, people and tokens notice nothing, and those that nobody used
-// are gone as others register later.
+// TestFlood registers 10,000 applications from 1,000 networks. It checks that each network can
+// register ten an hour, and that existing tokens still work. Later registrations delete the unused
+// applications.
 func TestFlood(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
@@ -719,8 +720,8 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// TestGuesses blocks a network that guesses, and neither another one nor a client of the
-// same network that proves itself. Signing in has limits of its own.
+// TestGuesses checks that wrong codes and secrets block the requests of a network without valid
+// client credentials. Other networks and the sign-in page are not blocked.
 func TestGuesses(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for range 200 {
@@ -752,7 +753,7 @@ func TestGuesses(t *testing.T) {
 	t.Error("nobody is blocked")
 }
 
-// TestMetadata reads the documents as libraries do.
+// TestMetadata checks the metadata documents and their headers.
 func TestMetadata(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for path, member := range map[string]string{

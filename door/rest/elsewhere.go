@@ -9,9 +9,9 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Misplaced answers calls with a credential of the API that lack its prefix, with a problem
-// document that names it. A page would send such a client to the sign-in, whose page is no
-// answer that it understands. All other requests go on to next.
+// Misplaced returns a handler for API calls whose path lacks Prefix. It answers them with a problem
+// document (RFC 9457) that names the prefix. It passes all other requests to next, whose response
+// would be a redirect to the sign-in page.
 func Misplaced(a *api.API, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !misplaced(a, r) {
@@ -25,8 +25,8 @@ func Misplaced(a *api.API, next http.Handler) http.Handler {
 
 var belowPrefix = i18n.Text("No API answers at this address. Its paths begin with /v1, for example /v1/contacts. The reference is at /docs.")
 
-// misplaced reports whether a request is a call of the API at another path. Browsers send no
-// bearer, and the paths of OAuth are none of those that it looks at.
+// misplaced reports whether a request with an API credential has a path that looks like an API path
+// without Prefix. Browsers send no bearer token, and the OAuth endpoints have other paths.
 func misplaced(a *api.API, r *http.Request) bool {
 	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || !strings.HasPrefix(strings.TrimSpace(credential), "kart_") {

@@ -11,8 +11,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A call without /v1 gets a problem that names it. What a browser or an application of OAuth
-// asks for goes on to the pages.
+// TestMisplaced checks that API calls without /v1 get a problem document. Other requests are passed
+// on.
 func TestMisplaced(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	const page = "a page"
@@ -59,7 +59,8 @@ func TestMisplaced(t *testing.T) {
 	}
 }
 
-// A path that the API lacks says so. One of a record that is not there says nothing more.
+// TestNoPath checks that the response for an unknown path refers to the documentation. The response
+// for an unknown record does not.
 func TestNoPath(t *testing.T) {
 	s, c := open(t)
 	for path, says := range map[string]bool{

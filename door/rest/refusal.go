@@ -12,9 +12,9 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Refusal returns a function that writes the response to a request that
-// net/http refuses before any handler runs. The response is a problem document
-// like any other. Its language is German, because no header was read.
+// Refusal returns a function that returns the whole HTTP response to a request that net/http
+// refuses before any handler runs. The response is a problem document (RFC 9457). Its language is
+// German, because the Accept-Language header was not read.
 func Refusal(a *api.API) func(status int) []byte {
 	return func(status int) []byte {
 		header := http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}}
@@ -28,13 +28,14 @@ func Refusal(a *api.API) func(status int) []byte {
 			ContentLength: int64(len(refused.Body)), Body: io.NopCloser(bytes.NewReader(refused.Body)),
 		}
 		var b bytes.Buffer
-		_ = answer.Write(&b) // a buffer never fails
+		_ = answer.Write(&b) // a buffer returns no error
 		return b.Bytes()
 	}
 }
 
-// ForServer answers requests whose target is the server as a whole, '*'. Only OPTIONS has it.
-// The first line of HTTP/2 to a connection without TLS looks like one.
+// ForServer returns the handler of requests with the target '*' (RFC 9112, section 3.2.4). Only
+// OPTIONS may have this target. The preface of HTTP/2 on a connection without TLS looks like such a
+// request too.
 func ForServer(a *api.API) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {
@@ -46,11 +47,11 @@ func ForServer(a *api.API) http.Handler {
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
 		w.WriteHeader(response.Status)
-		_, _ = w.Write(response.Body) // a client that went away needs no error
+		_, _ = w.Write(response.Body) // ignored: the client has disconnected
 	})
 }
 
-// refusals explain what net/http rejected, by its status.
+// refusals has the explanations for requests that net/http refuses, by status.
 var refusals = map[int]i18n.Text{
 	http.StatusBadRequest:                  "The request is not valid HTTP/1.1. Check the first line (path and percent signs), the header Host, and the form of all headers.",
 	http.StatusExpectationFailed:           "The header Expect takes 100-continue only.",

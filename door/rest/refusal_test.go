@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A request that net/http refuses before any handler gets a problem document,
-// and the connection is closed.
+// TestRefusal checks that requests refused by net/http get a problem document, and that the
+// connection is closed.
 func TestRefusal(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	s, err := serve.Listen("127.0.0.1:0", serve.Options{MaxHeaderBytes: 1 << 10, Logger: nil})
@@ -80,14 +80,14 @@ func TestRefusal(t *testing.T) {
 				!response.Close || a.Header.Get("Date") == "" {
 				t.Errorf("%v", a.Header)
 			}
-			if rest, _ := io.ReadAll(r); len(rest) > 0 { // the end may be a reset, since part of the request was not read
+			if rest, _ := io.ReadAll(r); len(rest) > 0 { // a reset is possible, as the request was not read to its end
 				t.Errorf("behind the answer: %q", rest)
 			}
 		})
 	}
 }
 
-// OPTIONS of the server as a whole has the headers of every answer outside the table.
+// TestOptionsOfTheServer checks that OPTIONS * gets the headers of every response.
 func TestOptionsOfTheServer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	s, err := serve.Listen("127.0.0.1:0", serve.Options{MaxHeaderBytes: 1 << 10})
@@ -109,7 +109,7 @@ func TestOptionsOfTheServer(t *testing.T) {
 	}
 }
 
-// Header names on the wire have the spelling of the RFCs.
+// TestHeaderNames checks that header names are sent with the spelling of the RFCs.
 func TestHeaderNames(t *testing.T) {
 	s, c := open(t)
 	made := s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Berg"}`}).Want(201)

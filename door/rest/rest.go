@@ -1,4 +1,4 @@
-// Package rest owns the door for HTTP: it turns requests into calls of the API, and answers into responses.
+// Package rest owns the HTTP handler of the API: it turns requests into calls, and results into responses.
 package rest
 
 import (
@@ -16,22 +16,22 @@ import (
 	"kartei/kit/fault"
 )
 
-// Prefix is the path of the operations below the instance's address.
+// Prefix is the beginning of the path of every operation.
 const Prefix = "/v1"
 
-// Limits of a request's headers. They are lower than the server's own, so that
-// a client over them gets a problem document.
+// These are the limits of the headers of a request. They are lower than the server's limits, so
+// that the handler can answer a larger request with a problem document.
 const (
 	maxHeaderBytes = 64 << 10
 	maxHeaderLines = 200
 )
 
-// ClientAddress returns the address that a request comes from.
+// ClientAddress returns the IP address of the client of a request.
 type ClientAddress func(*http.Request) netip.Addr
 
-// Handler serves everything below /v1.
+// Handler returns the handler of the API below /v1.
 //
-// trace returns the traceparent header of a request if it is believed, and "" otherwise.
+// trace returns the traceparent header of a request if its sender is trusted, and "" otherwise.
 func Handler(a *api.API, address ClientAddress, trace func(*http.Request) string) http.Handler {
 	return &handler{a, address, trace}
 }
@@ -76,7 +76,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, response)
 }
 
-// answer sends a response whose body is JSON.
+// answer sends a response with a JSON body.
 func answer(w http.ResponseWriter, r *http.Request, response *api.Response) {
 	if response.Body != nil {
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(response.Body))}
@@ -87,8 +87,8 @@ func answer(w http.ResponseWriter, r *http.Request, response *api.Response) {
 	}
 }
 
-// pathBelow returns the escaped path below /v1. Any other path becomes "",
-// which no operation has.
+// pathBelow returns the escaped path below /v1. For any other path it returns "", which no
+// operation has.
 func pathBelow(r *http.Request) string {
 	path, below := strings.CutPrefix(r.URL.EscapedPath(), Prefix)
 	if !below {
@@ -100,8 +100,9 @@ func pathBelow(r *http.Request) string {
 // bodies pools the buffers for request bodies.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// read reads a whole body of at most api.MaxBody bytes. The result is valid
-// until the request is answered.
+// read reads the body of a request into the buffer into. It returns a fault if the body is
+// incomplete or longer than api.MaxBody bytes. The result is valid as long as the buffer is not
+// reused.
 func read(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) ([]byte, error) {
 	if r.ContentLength > api.MaxBody {
 		return nil, fault.New(fault.PayloadTooLarge)
@@ -119,8 +120,7 @@ func read(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) ([]byte, e
 	return into.Bytes(), nil
 }
 
-// oversize reports whether a request has more headers than an honest client
-// sends.
+// oversize reports whether the headers exceed maxHeaderLines or maxHeaderBytes.
 func oversize(h http.Header) bool {
 	lines, size := 0, 0
 	for name, values := range h {

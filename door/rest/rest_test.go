@@ -24,8 +24,7 @@ func open(t *testing.T) (*apitest.Server, *apitest.Client) {
 	return o.Listen(), o.As(access.Member)
 }
 
-// Request targets outside /v1 are not found, and cause no error in the
-// operator's log.
+// TestOutside checks that request targets outside /v1 get 404, and are not logged as errors.
 func TestOutside(t *testing.T) {
 	s, _ := open(t)
 	for _, line := range []string{
@@ -46,8 +45,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// Every answer has its length and its content type. Answers without content
-// have neither.
+// TestLengths checks Content-Length and Content-Type of responses. Responses without a body have
+// neither.
 func TestLengths(t *testing.T) {
 	s, c := open(t)
 	made := s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Müller"}`}).Want(201)
@@ -91,8 +90,8 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// A client keeps its connection after an error, unless its body is larger than
-// the server reads.
+// TestConnectionIsReused checks that a connection stays open after an error, unless the request's
+// body is too large for the server to read.
 func TestConnectionIsReused(t *testing.T) {
 	s, c := open(t)
 	conn := s.Dial()
@@ -106,7 +105,7 @@ func TestConnectionIsReused(t *testing.T) {
 		{apitest.Wire{Method: "GET", Path: "/nothing"}, 404},
 		{apitest.Wire{Method: "HEAD", Path: "/me"}, 200},
 		{apitest.Wire{Method: "HEAD", Path: "/nothing"}, 404},
-		// refused before the body is read
+		// These requests are refused before the body is read.
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"Authorization: Bearer x"}}, 401},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"-Svc-Preview"}}, 404},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body}, 422},
@@ -132,7 +131,7 @@ func TestConnectionIsReused(t *testing.T) {
 	}
 }
 
-// Pipelined requests are answered in order.
+// TestPipelined checks that pipelined requests are answered in order.
 func TestPipelined(t *testing.T) {
 	s, c := open(t)
 	conn := s.Dial()
@@ -153,8 +152,8 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
-// While a slow client sends its body, the server answers other requests. At the
-// end it answers the slow one.
+// TestSlowBody checks that the server answers other requests while one client sends its body
+// slowly. In the end, the slow request succeeds.
 func TestSlowBody(t *testing.T) {
 	s, c := open(t)
 	slow := s.Dial()
@@ -171,7 +170,7 @@ func TestSlowBody(t *testing.T) {
 	s.Read(bufio.NewReader(slow), w).Want(201)
 }
 
-// A client that disconnects in the middle of its body changes nothing.
+// TestInterruptedBody checks that a request whose body is incomplete changes nothing.
 func TestInterruptedBody(t *testing.T) {
 	s, c := open(t)
 	whole := c.Text(apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Berg"}`})
@@ -179,8 +178,7 @@ func TestInterruptedBody(t *testing.T) {
 		conn := s.Dial()
 		io.WriteString(conn, whole[:keep])
 		conn.(interface{ CloseWrite() error }).CloseWrite()
-		// The server may answer or close the connection. In both cases the
-		// connection ends.
+		// The server may send a response or only close the connection.
 		answer, err := io.ReadAll(conn)
 		if err == nil && len(answer) > 0 && !bytes.HasPrefix(answer, []byte("HTTP/1.1 400 ")) {
 			t.Errorf("half a body got %.60q", answer)
@@ -194,8 +192,8 @@ func TestInterruptedBody(t *testing.T) {
 	}
 }
 
-// A client that expects 100-continue gets it, or a refusal before it sends the
-// body.
+// TestContinue checks that a client with Expect: 100-continue gets 100, or an error before it sends
+// the body.
 func TestContinue(t *testing.T) {
 	s, c := open(t)
 	ask := func(lines ...string) (*bufio.Reader, io.Writer, string) {
@@ -222,8 +220,7 @@ func TestContinue(t *testing.T) {
 	s.Read(in, apitest.Wire{Method: "POST", Path: "/contacts"}).Want(413)
 }
 
-// Clients of HTTP/1.0, and those that do not keep connections, are served as
-// well.
+// TestHTTP10 checks that clients with HTTP/1.0, which close the connection, get a response.
 func TestHTTP10(t *testing.T) {
 	s, c := open(t)
 	conn := s.Dial()
@@ -236,8 +233,7 @@ func TestHTTP10(t *testing.T) {
 	}
 }
 
-// Requests reuse the pooled buffers for bodies one after the other, never
-// concurrently.
+// TestOverlappingBodies checks that concurrent requests do not share a pooled buffer.
 func TestOverlappingBodies(t *testing.T) {
 	s, c := open(t)
 	client := &http.Client{Timeout: waittest.Bound}

@@ -8,11 +8,11 @@ import (
 	"kartei/door/transfer"
 )
 
-// UploadPrefix is the path that takes the files of upload sessions if local
-// storage is used.
+// UploadPrefix is the beginning of the paths for the files of upload sessions. It is used only with
+// local storage.
 const UploadPrefix = "/uploads/"
 
-// UploadHandler serves everything below UploadPrefix.
+// UploadHandler returns the handler that receives the files of upload sessions below UploadPrefix.
 func UploadHandler(u *api.Uploads) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := transfer.Body(w, r)
@@ -28,6 +28,6 @@ func UploadHandler(u *api.Uploads) http.Handler {
 			w.Header().Set("Connection", "close") // the rest of the file is not read
 		}
 		w.WriteHeader(answer.Status)
-		w.Write(answer.Body) // a client that went away needs no error
+		w.Write(answer.Body) // ignored: the client has disconnected
 	})
 }

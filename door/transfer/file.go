@@ -1,4 +1,4 @@
-// Package transfer owns files on their way between a client and a door: at the pace of the client, whole or in ranges.
+// Package transfer owns the transfer of files over HTTP: at the pace of the client, whole or in ranges.
 package transfer
 
 import (
@@ -10,17 +10,17 @@ import (
 	"kartei/api"
 )
 
-// maxParts limits the ranges of one request. A request for more gets the whole
-// file (RFC 9110, section 14.2). Every range costs the reading of a segment of
-// 64 KiB, however small it is, and 10,000 ranges fit into a header.
+// maxParts is the maximum number of ranges in a request. A request with more gets the whole file
+// (RFC 9110, section 14.2). A header can have 10,000 ranges, and even the smallest range costs the
+// read of a segment of 64 KiB.
 const maxParts = 32
 
-// parts returns a Range header in the form that net/http understands (RFC 9110,
-// section 14). It returns "" if the header has no byte ranges and must be
-// ignored. It returns unsatisfiable if the header is malformed or no range is
-// satisfiable. Units ignore case, and numbers have no upper limit. net/http
-// would answer the last zero bytes of a file with a Content-Range that ends
-// before it begins, so such ranges are left out.
+// parts normalizes a Range header for net/http (RFC 9110, section 14). The unit may have any case,
+// and numbers have no maximum. If the header has no byte ranges and must be ignored, parts returns
+// "". If the header is malformed or no range is satisfiable, parts returns unsatisfiable.
+//
+// parts leaves out ranges for the last zero bytes. For these, net/http would send a Content-Range
+// that ends before it begins.
 func parts(header string, size int64) string {
 	unit, list, is := strings.Cut(header, "=")
 	if !is || !strings.EqualFold(unit, "bytes") {
@@ -52,11 +52,11 @@ func parts(header string, size int64) string {
 	return ""
 }
 
-// unsatisfiable is a range that no file satisfies.
+// unsatisfiable is a Range header that no file satisfies.
 const unsatisfiable = "bytes=x"
 
-// offset returns the number that digits spell, at most size. Without digits it
-// is zero.
+// offset returns the number in digits, or size if the number is larger. The result for no digits is
+// zero. ok is false if there is another character.
 func offset(digits string, size int64) (n int64, ok bool) {
 	for _, c := range []byte(digits) {
 		if c < '0' || c > '9' {
@@ -67,7 +67,7 @@ func offset(digits string, size int64) (n int64, ok bool) {
 	return n, true
 }
 
-// greater reports whether the digits of a spell a larger number than the digits of b.
+// greater reports whether the number in a is larger than the number in b.
 func greater(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return len(a) > len(b) || len(a) == len(b) && a > b
@@ -80,19 +80,18 @@ func formatted(digits string, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Send streams a file, or the ranges of it in the request (RFC 9110,
-// section 14).
+// Send streams a file, or the ranges of the file that the request names (RFC 9110, section 14).
 func Send(w http.ResponseWriter, r *http.Request, f *api.File) {
 	control := http.NewResponseController(w)
 	paced := &pacedWriter{w, &pace{deadline: control.SetWriteDeadline, transfer: f}}
 	answer := &fileAnswer{ResponseWriter: paced, status: http.StatusOK}
 	defer func() {
 		f.Sent(answer.status, !paced.failed)
-		control.SetWriteDeadline(time.Now().Add(patience)) // for what net/http still buffers
+		control.SetWriteDeadline(time.Now().Add(patience)) // for the bytes that net/http still buffers
 	}()
 	// The API has already checked the other preconditions.
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
-	// A Range has no meaning for HEAD (RFC 9110, section 14.2).
+	// HEAD ignores a Range header (RFC 9110, section 14.2).
 	if header := r.Header.Get("Range"); header != "" && r.Method == http.MethodGet &&
 		strings.Count(header, ",") < maxParts {
 		asked.Header.Set("Range", parts(header, f.Size()))
@@ -100,7 +99,7 @@ func Send(w http.ResponseWriter, r *http.Request, f *api.File) {
 			asked.Header["If-Range"] = values
 		}
 	}
-	// ServeContent compares If-Range with the tag under net/http's own name.
+	// ServeContent compares If-Range with the header under the key Etag.
 	w.Header()["Etag"] = w.Header()["ETag"]
 	http.ServeContent(answer, asked, "", f.Created, f)
 	if answer.status == http.StatusRequestedRangeNotSatisfiable {
@@ -114,8 +113,8 @@ func Send(w http.ResponseWriter, r *http.Request, f *api.File) {
 	}
 }
 
-// fileAnswer records the status, sends the tag once, and drops net/http's own
-// text for an unsatisfiable range.
+// fileAnswer is a ResponseWriter that records the status and sends the entity tag only as ETag. For
+// an unsatisfiable range, it drops the text of net/http.
 type fileAnswer struct {
 	http.ResponseWriter
 	status int
@@ -123,7 +122,7 @@ type fileAnswer struct {
 
 func (a *fileAnswer) WriteHeader(status int) {
 	a.status = status
-	delete(a.Header(), "Etag") // the same tag is sent as ETag
+	delete(a.Header(), "Etag") // ETag has the same value
 	if status != http.StatusRequestedRangeNotSatisfiable {
 		a.ResponseWriter.WriteHeader(status)
 	}

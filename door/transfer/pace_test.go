@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// byteCount is the number of transferred bytes.
+// byteCount is a mover that counts bytes.
 type byteCount int
 
 func (c *byteCount) Moved(bytes int) { *c += byteCount(bytes) }
 
-// pipes is a listener whose connections are pipes, so that the test runs on the
-// time of its bubble.
+// pipes is a listener whose connections are pipes. With them, the test can use the fake clock of
+// its synctest bubble.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -31,8 +31,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// dial serves h with the short timeouts of the public server, and returns a
-// connection to it.
+// dial serves h with the timeouts of the public server, and returns a connection to it.
 func dial(t *testing.T, h http.HandlerFunc) net.Conn {
 	p := make(pipes)
 	s := &http.Server{Handler: h, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute}
@@ -42,12 +41,12 @@ func dial(t *testing.T, h http.HandlerFunc) net.Conn {
 	t.Cleanup(func() {
 		client.Close()
 		s.Close()
-		time.Sleep(time.Minute) // bubble time, since net/http lingers on connections
+		time.Sleep(time.Minute) // time of the bubble, because net/http lingers on connections
 	})
 	return client
 }
 
-// rest sleeps, but not beyond the end of the test.
+// rest waits for d, or until the test ends.
 func rest(t *testing.T, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -55,20 +54,20 @@ func rest(t *testing.T, d time.Duration) {
 	}
 }
 
-// fileSize is the size of the file that paced clients transfer.
+// fileSize is the size of the transferred file in bytes.
 const fileSize = 4 << 20
 
-// pacedClient is a client that transfers a file piece by piece.
+// pacedClient is a client that transfers a file in pieces, with a pause after each piece.
 type pacedClient struct {
 	name   string
 	piece  int // bytes in each piece
 	pause  time.Duration
-	within time.Duration // limit of the transfer's time
+	within time.Duration // maximum time of the transfer
 	whole  bool
 }
 
-// A slow connection finishes its file of 4 MiB, however long it takes. A client
-// that stops, or sends just enough to avoid that, does not.
+// TestPace checks that a slow client can transfer a file of 4 MiB, however long this takes. A
+// client that stops, or is slower than the minimum rate, is disconnected.
 func TestPace(t *testing.T) {
 	for _, c := range []pacedClient{
 		{"as fast as it goes", fileSize, 0, time.Second, true},
@@ -84,7 +83,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// uploads sends the file. The answer comes also if the server gives up.
+// uploads sends the file. The response must arrive even if the server gives up.
 func (c pacedClient) uploads(t *testing.T) {
 	moved := new(byteCount)
 	begun := time.Now()
@@ -149,7 +148,7 @@ func (c pacedClient) downloads(t *testing.T) {
 	c.check(t, err, *moved, time.Since(begun))
 }
 
-// check fails the test unless a transfer ended as the client's must.
+// check fails the test if the result of the transfer is not the expected one.
 func (c pacedClient) check(t *testing.T, err error, moved byteCount, took time.Duration) {
 	t.Helper()
 	if (err == nil) != c.whole || c.whole && moved != fileSize {
@@ -160,8 +159,7 @@ func (c pacedClient) check(t *testing.T, err error, moved byteCount, took time.D
 	}
 }
 
-// The time that the server waits for its own disk does not count against the
-// client.
+// TestPaceOfTheStore checks that time for the server's disk does not count.
 func TestPaceOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deadline time.Time
@@ -182,8 +180,8 @@ func TestPaceOfTheStore(t *testing.T) {
 	})
 }
 
-// A client that is a second behind the slowest rate has one second less,
-// whatever the size of the file.
+// TestPaceOfLargeFiles checks that a client that is one second behind the minimum rate has one
+// second less, whatever the size of the file.
 func TestPaceOfLargeFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, moved := range []int64{slowest, 8 << 30, 9 << 30, 5 << 40, 1 << 60} {

@@ -20,7 +20,8 @@ import (
 	"kartei/web/shell"
 )
 
-// TestProfileOnPages changes the profile, and sees it at once.
+// TestProfileOnPages checks that a change of the profile appears on the next page. A wrong form
+// shows its errors.
 func TestProfileOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Invited(t, apitest.New(t, d), "ida@kanzlei.example")
@@ -28,7 +29,8 @@ func TestProfileOnPages(t *testing.T) {
 		form.Send("/settings/profile", "language", "en", "theme", "dark", "density", "compact", "zone", "America/New_York", "name", " Ida  Abend ").Want(303)
 		b.Get("/settings/profile?done=profile").Want(200, `lang="en"`, `data-theme="dark"`, `data-density="compact"`, "Time zone", "Ida  Abend", "Profile saved.")
 
-		// A switch that is off, and a form in another tab that knows nothing of it.
+		// A form turns a switch off. A second form, loaded before that change, does not turn it on
+		// again.
 		other := b.Get("/settings/profile")
 		off := other.Fields("/settings/profile")
 		off.Del("singleKeys")
@@ -45,8 +47,8 @@ func TestProfileOnPages(t *testing.T) {
 	})
 }
 
-// TestSecondFactorOnPages sets up a generator of codes, and signs in with it, with a
-// recovery code, and with neither twice.
+// TestSecondFactorOnPages sets up TOTP codes. It checks that a person signs in with a TOTP code or
+// a recovery code, and that each code works only once.
 func TestSecondFactorOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -66,7 +68,7 @@ func TestSecondFactorOnPages(t *testing.T) {
 			t.Fatal("no cookie after the second step")
 		}
 		b.Get(pagetest.Security).Want(200)
-		two.Send("/signin/second", "code", code()).Want(404, "abgelaufen") // the ticket was used
+		two.Send("/signin/second", "code", code()).Want(404, "abgelaufen") // the ticket was already used
 		begin().Send("/signin/second", "code", now).Want(422, "stimmt nicht, oder er wurde schon verwendet")
 
 		recover := begin()
@@ -92,7 +94,8 @@ func TestSecondFactorOnPages(t *testing.T) {
 	})
 }
 
-// TestSecretsAreShownOnceAndUncompressed looks at how pages with a secret are sent.
+// TestSecretsAreShownOnceAndUncompressed checks that pages with a secret are sent uncompressed. No
+// later page may show a recovery code again.
 func TestSecretsAreShownOnceAndUncompressed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -113,8 +116,8 @@ func TestSecretsAreShownOnceAndUncompressed(t *testing.T) {
 	})
 }
 
-// The secrets of keys, endpoints and applications are on one page, uncompressed, and
-// neither on another one nor in the log.
+// TestSecretsOfInterfaces checks that the secret of a key, a webhook or an application is on one
+// page only. That page is uncompressed, and the log has no secret.
 func TestSecretsOfInterfaces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -167,8 +170,8 @@ func TestSecretsOfInterfaces(t *testing.T) {
 	})
 }
 
-// TestPasswordOnPages changes the password: the old one is asked for, and the other
-// sessions end.
+// TestPasswordOnPages checks that a change of the password requires the old password. The change
+// ends all other sessions.
 func TestPasswordOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -196,7 +199,8 @@ func TestPasswordOnPages(t *testing.T) {
 	})
 }
 
-// TestSessionsOnPages lists the sessions and the sign-ins, and ends some.
+// TestSessionsOnPages checks that the security page lists sessions and sign-ins, and that a person
+// can end other sessions.
 func TestSessionsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -229,13 +233,13 @@ func TestSessionsOnPages(t *testing.T) {
 		if working != 1 {
 			t.Errorf("after one was ended, %d of two sessions work", working)
 		}
-		list.Send(end[0][1]).Want(303) // the same form counts once
+		list.Send(end[0][1]).Want(303) // the second request changes nothing
 		b.Get(pagetest.Security).Send(pagetest.Security + "/sessions/end").Want(303)
 		phone.Get("/contacts").Want(303)
 		tablet.Get("/contacts").Want(303)
 		b.Get("/contacts").Want(200)
 
-		// Nobody ends the session of somebody else, and nobody sees their sign-ins.
+		// A person cannot end a session of another person, and does not see that person's sign-ins.
 		jan := pagetest.Invited(t, o, "jan@kanzlei.example")
 		foreign := jan.Get(pagetest.Security).Want(200)
 		if strings.Contains(foreign.Main(), "iPhone") || strings.Contains(foreign.Main(), "Abgelehnt") {
@@ -244,7 +248,8 @@ func TestSessionsOnPages(t *testing.T) {
 	})
 }
 
-// TestActingOnPages lists what acts for an account, and ends it: one by one, and all.
+// TestActingOnPages checks that the page lists all sessions and webhooks of an account. A person
+// can end them separately or all together.
 func TestActingOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -260,7 +265,7 @@ func TestActingOnPages(t *testing.T) {
 		if got := list.Send(end[1]).Want(303); got.Location != pagetest.Security+"/access?done=ended" {
 			t.Error(got.Location)
 		}
-		list.Send(end[1]).Want(303) // the same form counts once
+		list.Send(end[1]).Want(303) // the second request changes nothing
 		list = b.Get(pagetest.Security+"/access").Want(200, "Fibu")
 		if strings.Contains(list.Main(), "CRM") {
 			t.Errorf("what was ended is still there\n%s", list.Main())
@@ -274,8 +279,8 @@ func TestActingOnPages(t *testing.T) {
 	})
 }
 
-// TestConfirmFirst lets the sign-in grow old, and changes something that needs a
-// recent one: the same form is sent after the password, with what was typed.
+// TestConfirmFirst checks changes that need a recent sign-in. If the sign-in is too old, the page
+// asks for the password. Then it sends the same form with the entered values.
 func TestConfirmFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -300,7 +305,8 @@ func TestConfirmFirst(t *testing.T) {
 		old := &pagetest.Browser{T: t, Handler: b.Handler, Cookie: before}
 		old.Get("/contacts").Want(303)
 
-		// Once fresh, no page asks.
+		// A recent confirmation is enough for further changes. With a second factor, the page also
+		// asks for a code.
 		secret, _ := b.Generate(o)
 		o.Clock.Advance(11 * time.Minute)
 		asked = b.Get(pagetest.Security).Send(pagetest.Security+"/codes").Want(403, `name="code"`)
@@ -310,7 +316,7 @@ func TestConfirmFirst(t *testing.T) {
 		o.Clock.Advance(11 * time.Minute)
 		b.Get(pagetest.Security).Send(pagetest.Security+"/codes").Want(403).Send("/confirm", "password", pagetest.Password, "code", code).Want(422)
 
-		// A script keeps the form, and asks in a dialog over the page.
+		// For a request of a script, the page asks in a dialog and leaves the form in place.
 		over := []string{"HX-Request", "true", "Kartei-Over", "1"}
 		dialog := b.Do("POST", pagetest.Security+"/codes", b.Get(pagetest.Security).Fields(pagetest.Security+"/codes"), pagetest.Script...).Want(403, `id="over-title"`, `name="code"`)
 		if dialog.Header.Get("Kartei-Dialog") == "" || strings.Contains(dialog.Body, "resume-") {
@@ -326,7 +332,7 @@ func TestConfirmFirst(t *testing.T) {
 		if got := b.Do("POST", "/confirm", answers, over...).Want(204); got.Header.Get("Kartei-Signed-In") == "" {
 			t.Errorf("a script that confirmed gets %v", got.Header)
 		}
-		// The form that waits leads to a page of this site, and not to the confirmation itself.
+		// An action at another site, or at the confirmation itself, is not followed.
 		o.Clock.Advance(time.Minute)
 		for _, action := range []string{"https://evil.example/", "//evil.example", "/confirm"} {
 			form := b.Get("/confirm").Fields("/confirm")
@@ -341,7 +347,8 @@ func TestConfirmFirst(t *testing.T) {
 	})
 }
 
-// passkeyOptions answers what a page asks a browser for.
+// passkeyOptions requests the WebAuthn options at path. It returns them with the ticket that the
+// response needs.
 func passkeyOptions(p *pagetest.Page, path string, more ...string) (ticket string, options json.RawMessage) {
 	p.T.Helper()
 	form := url.Values{"form-token": {tokenOf.FindStringSubmatch(p.Body)[1]}}
@@ -361,8 +368,8 @@ func passkeyOptions(p *pagetest.Page, path string, more ...string) (ticket strin
 
 var tokenOf = regexp.MustCompile(`(?s)<main.*?name="form-token" value="([^"]+)"`)
 
-// TestPasskeyOnPages adds a passkey, confirms with it, and signs in with it. A ticket
-// serves once.
+// TestPasskeyOnPages adds a passkey, confirms a sign-in with it and signs in with it. It checks
+// that a ticket works only once.
 func TestPasskeyOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -23,20 +23,22 @@ import (
 	"kartei/web/shell"
 )
 
-// ofAdmins are pages of admins, whatever their rows say.
+// ofAdmins matches the paths that only admins may use. It does not depend on the declarations of
+// the pages.
 var ofAdmins = regexp.MustCompile(`^/settings/(people|service-accounts|organization|audit|data/organization|interfaces/applications/(new|.*/(rotate|disable|enable)))`)
 
-// secretName is the name of what members must not learn of.
+// secretName is a name that no page may show to members.
 const secretName = "Geheim Gehalten"
 
-// administered has the ids of what admins administer, by the beginnings of paths.
+// administered creates the people, accounts, invitations and applications that admins administer.
+// It returns their ids by the beginning of their paths.
 func administered(t *testing.T, o *apitest.Office, admin *pagetest.Browser) map[string]string {
 	t.Helper()
 	person := o.User(access.Viewer)
 	if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: person, Name: new(secretName)}); err != nil {
 		t.Fatal(err)
 	}
-	o.Session(person) // who has joined
+	o.Session(person) // a session marks the person as joined
 	account, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: secretName, Role: access.Member})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +64,7 @@ func administered(t *testing.T, o *apitest.Office, admin *pagetest.Browser) map[
 	return map[string]string{applications + "/approvals/": asked.ID, shell.PeoplePath + "/invitations/": invitation.ID, shell.PeoplePath + "/": person, shell.AccountsPath + "/": account.ID, applications + "/": client}
 }
 
-// form is what an admin would send to a page of admins.
+// form returns a form that an admin could send to path.
 func form(b *pagetest.Browser, path, account, to string) url.Values {
 	b.T.Helper()
 	f := url.Values{
@@ -70,18 +72,18 @@ func form(b *pagetest.Browser, path, account, to string) url.Values {
 		"level": {"off"}, "module": {"off"}, "secondFactor": {"required"}, "principalId": {account}, "environment": {"test"}, "scopes": {"contacts:read"}, "was.name": {"Anders"},
 	}
 	if strings.HasPrefix(path, shell.AccountsPath) {
-		f.Del("email") // no service account reads messages
+		f.Del("email") // service accounts have no e-mail address
 		f.Del("language")
 	}
 	f.Set("form-token", b.Get("/settings/profile").Fields("/settings/profile").Get("form-token"))
 	return f
 }
 
-// kept has the tables that any call changes: sessions say when they were seen, and refusals
-// are logged.
+// kept matches the tables that every call changes, such as the last use of sessions and the request
+// log.
 var kept = regexp.MustCompile(`^(sessions|request_log|usage_hours|limits|idempotency)$`)
 
-// rowsOf returns all rows of an office, by table.
+// rowsOf returns all rows of the database by table, without the tables that match kept.
 func rowsOf(t *testing.T, d db.DB) map[string]string {
 	t.Helper()
 	tables, err := schema.Tables(t.Context(), d)
@@ -103,9 +105,9 @@ func rowsOf(t *testing.T, d db.DB) map[string]string {
 	return all
 }
 
-// TestOnlyAdminsReachTheirPages opens every page of admins, and sends its form, as a member
-// and as a viewer with a session of this minute. Each is refused, tells nothing and changes
-// nothing. An admin gets through with the same.
+// TestOnlyAdminsReachTheirPages requests every page of admins and sends its form, as a member and
+// as a viewer. The responses must be refusals without the secret name, and no row may change. The
+// same requests succeed for an admin.
 func TestOnlyAdminsReachTheirPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -113,7 +115,7 @@ func TestOnlyAdminsReachTheirPages(t *testing.T) {
 		ids, heir := administered(t, o, admin), o.User(access.Member)
 		var pages []shell.Page
 		for _, p := range app.Pages {
-			if p.AdminsOnly() || ofAdmins.MatchString(p.Path) && p.Path != shell.PeoplePath { // members see the names there: TestColleagues
+			if p.AdminsOnly() || ofAdmins.MatchString(p.Path) && p.Path != shell.PeoplePath { // TestColleagues
 				for _, begin := range slices.Backward(slices.Sorted(maps.Keys(ids))) {
 					if strings.HasPrefix(p.Path, begin) {
 						p.Path = strings.Replace(p.Path, "{id}", ids[begin], 1)
@@ -124,7 +126,7 @@ func TestOnlyAdminsReachTheirPages(t *testing.T) {
 		}
 		for _, role := range []access.Role{access.Member, access.Viewer} {
 			b := pagetest.Open(t, o, role)
-			o.Rest() // what was given to the admin is told by a job
+			o.Rest() // a job sends the notices about the admin's rights
 			before := rowsOf(t, d)
 			for _, p := range pages {
 				got := b.Do(p.Method, p.Path, map[string]url.Values{"POST": form(b, p.Path, ids[shell.AccountsPath+"/"], heir)}[p.Method])
@@ -139,7 +141,7 @@ func TestOnlyAdminsReachTheirPages(t *testing.T) {
 			}
 		}
 		for _, p := range pages {
-			o.Rest() // a person is erased after the hand-over
+			o.Rest() // the job after the hand-over erases the person
 			if got := admin.Do(p.Method, p.Path, map[string]url.Values{"POST": form(admin, p.Path, ids[shell.AccountsPath+"/"], heir)}[p.Method]); got.Status >= 400 {
 				t.Errorf("%s %s as an admin: %d %s", p.Method, p.Path, got.Status, got.Main())
 			}

@@ -21,17 +21,20 @@ import (
 	"kartei/web/webhooks"
 )
 
-// Pages is the list of all pages of the application. The tests of every page, and the
-// table of rights in docs/operating/web.md, follow from it.
+// Pages is the list of all pages of the application. Tests run over all of these pages, and the
+// table of rights in docs/operating/web.md is made from them.
 var Pages = slices.Concat(today.Pages, shell.Pages, records.Pages, signin.Pages, applications.Pages, keys.Pages, people.Pages, data.Pages, webhooks.Pages, search.Pages, book.Pages, tasks.Pages, documents.Pages)
 
-// Handler serves the web application, and passes all other paths on.
+// Handler returns the handler of the web application. It passes requests for other paths to the
+// public handler in o.
 func Handler(o shell.Options) http.Handler {
 	return shell.Serve(o, shell.Application{Pages: Pages, Menu: settingsMenu, SignIn: signin.AskToSignIn, Confirm: signin.AskToConfirm, Live: liveOf, Note: tasks.NoteOf})
 }
 
-// liveOf returns the families whose changes a page follows: a list its own, other pages all. The
-// request log counts as one while it is followed, and so does an import.
+// liveOf returns the names of the record families whose changes make a script reload the page,
+// separated by spaces. A list depends on its own family, and other pages depend on all families.
+// The names requests and imports stand for the request log and for an import. The result is empty
+// if the page is not reloaded.
 func liveOf(v *shell.Request, here string) string {
 	f := records.FamilyOf(here)
 	switch {
@@ -53,8 +56,8 @@ func liveOf(v *shell.Request, here string) string {
 	return strings.Join(all, " ")
 }
 
-// settingsMenu has the pages of the settings that a menu leads to. Pages below them
-// belong to the line of their list.
+// settingsMenu has the settings pages in the menu. For a page that is not in the menu, the menu
+// marks the list above it.
 var settingsMenu = []shell.SettingsGroup{
 	{Name: "Personal", Pages: []shell.SettingsPage{
 		{Path: shell.ProfilePath, Icon: "user", Name: "Profile", Hint: "Name, language, time zone, appearance"},

@@ -36,7 +36,8 @@ func TestContactOnPages(t *testing.T) {
 	})
 }
 
-// TestTwoPeopleEditAContact sends two forms that were drawn at the same time (J8).
+// TestTwoPeopleEditAContact checks that the forms of two people, loaded at the same time, do not
+// overwrite each other (story J8).
 func TestTwoPeopleEditAContact(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -46,26 +47,26 @@ func TestTwoPeopleEditAContact(t *testing.T) {
 		idas, jans := ida.Get(path+"/edit"), jan.Get(path+"/edit")
 		idas.Send(path, "mobile", "0176 04069064", "jobTitle", "Richterin").Want(303)
 
-		// Jan changed another member, and the same one to another value.
+		// Jan changed phone, which Ida did not change, and gave mobile another value than Ida.
 		merge := jans.Send(path, "mobile", "0151 2233445", "phone", "0221 2").Want(409, "gespeichert (Stand r", "0176 04069063", "0176 04069064", "0151 2233445", "Richterin", "Funktion")
 		ida.Get(path).Want(200, "0176 04069064", "0221 1")
 		merge.Send(path).Want(303)
 		ida.Get(path).Want(200, "0151 2233445", "0221 2", "Richterin")
 
-		// Members that only one of them changed are merged without a question.
+		// Members that only one person changed are merged without a question.
 		idas, jans = ida.Get(path+"/edit"), jan.Get(path+"/edit")
 		idas.Send(path, "mobile", "1").Want(303)
 		jans.Send(path, "phone", "2", "lastName", "Meier").Want(303)
 		ida.Get(path).Want(200, "Meier", `tel:1"`, `tel:2"`)
 
-		// The stored value and a third value can both be chosen.
+		// For each conflict, a person can choose the stored value or a third value.
 		idas, jans = ida.Get(path+"/edit"), jan.Get(path+"/edit")
 		idas.Send(path, "mobile", "11", "phone", "22").Want(303)
 		jans.Send(path, "mobile", "111", "phone", "222").Want(409).
 			Send(path, "pick.mobile", "theirs", "pick.phone", "other", "phone", "2222").Want(303)
 		ida.Get(path).Want(200, `tel:11"`, `tel:2222"`)
 
-		// A form of a record that is deleted meanwhile creates it anew.
+		// If the record was deleted meanwhile, the form creates a new record.
 		jans = jan.Get(path + "/edit")
 		ida.Get(path + "/delete").Send(path + "/delete").Want(303)
 		again := jans.Send(path, "mobile", "333").Want(409, "gelöscht").Send("/contacts/new").Want(303)
@@ -76,7 +77,8 @@ func TestTwoPeopleEditAContact(t *testing.T) {
 	})
 }
 
-// TestFormIsSentTwice repeats a form, as a browser does after a line that died.
+// TestFormIsSentTwice checks that a form has one effect if a browser sends it twice, for example
+// after a broken connection.
 func TestFormIsSentTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Member)
@@ -103,12 +105,13 @@ func TestPagesAskToSignIn(t *testing.T) {
 		if got := b.Get("/contacts?q=a").Want(303).Location; got != "/signin?next=%2Fcontacts%3Fq%3Da" {
 			t.Errorf("a caller without a session is led to %s", got)
 		}
-		// The typed values wait for the sign-in.
+		// The response without a session keeps the entered values, and the form can be sent after
+		// the sign-in.
 		form.Send(path, "mobile", "0176 1").Want(401, "0176 1", "abgelaufen")
 		b.Cookie = cookie
 		b.Get(path).Want(200)
 
-		// A token of nobody, of somebody else or of another form's person is refused.
+		// An empty token, an invalid token and another person's session token are refused.
 		for _, token := range []string{"", "x", o.Session(o.As(access.Member).Principal)} {
 			form.Send(path, "form-token", token, "mobile", "0176 2").Want(422, "noch nichts", "0176 2")
 		}
@@ -118,7 +121,8 @@ func TestPagesAskToSignIn(t *testing.T) {
 	})
 }
 
-// TestForeignRecordsAreNotFound compares an unknown id with one of another person.
+// TestForeignRecordsAreNotFound checks that the private record of another person gets the same
+// response as an unknown id.
 func TestForeignRecordsAreNotFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -134,7 +138,7 @@ func TestForeignRecordsAreNotFound(t *testing.T) {
 	})
 }
 
-// TestListBothWays leafs through a list by name, to its end and back.
+// TestListBothWays follows the links of a list to its last page and back to its first page.
 func TestListBothWays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Member)
@@ -167,7 +171,8 @@ func TestListBothWays(t *testing.T) {
 	})
 }
 
-// TestViewersSeeNoForms opens the pages of changes as a viewer.
+// TestViewersSeeNoForms checks that a viewer gets no link to a form, and that the forms themselves
+// are refused.
 func TestViewersSeeNoForms(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -184,7 +189,7 @@ func TestViewersSeeNoForms(t *testing.T) {
 	})
 }
 
-// TestLinksLead follows every link from the start page. Each leads to a page.
+// TestLinksLead follows every link from the start page and checks that each leads to a page.
 func TestLinksLead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Admin)
@@ -211,8 +216,8 @@ func TestLinksLead(t *testing.T) {
 	})
 }
 
-// TestEditInPlace changes one member in its place. A refusal and a conflict become
-// forms of all members, which keep the others.
+// TestEditInPlace checks the form for one member of a record. After an error or a conflict, the
+// page has a form for all members, which keeps the other values.
 func TestEditInPlace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Member)
@@ -223,7 +228,7 @@ func TestEditInPlace(t *testing.T) {
 		b.Get(path+"?edit=email").Send(path, "email", "nobody").Want(422, `value="nobody"`, "Richterin").Send(path, "email", "b@example.com").Want(303)
 		b.Get(path).Want(200, `tel:2"`, "b@example.com", "Richterin")
 
-		// A form without a revision overwrites nothing unseen.
+		// A form without a revision does not overwrite a value that it did not show.
 		blind := b.Get(path + "?edit=mobile")
 		blind.Send(path, "revision", "", "was.mobile", "0", "mobile", "9").Want(409)
 		blind.Send(path, "revision", "", "mobile", "2").Want(303)
@@ -235,7 +240,7 @@ func TestEditInPlace(t *testing.T) {
 		late.Send(path, "mobile", "4").Want(409, "Notarin").Send(path).Want(303)
 		b.Get(path).Want(200, `tel:4"`, "b@example.com", "Notarin", "Berg")
 
-		// With a script the answer is the page, with a note that takes the change back.
+		// For a script, the response is the page with a button that undoes the change.
 		form := b.Get(path + "?edit=mobile").Fields(path)
 		form.Set("mobile", "5")
 		page := b.Do("POST", path, form, "HX-Request", "true").Want(200, `tel:5"`, "Mobil geändert.", "Rückgängig")
@@ -245,8 +250,8 @@ func TestEditInPlace(t *testing.T) {
 	})
 }
 
-// An address that is no page is one of the application for somebody who is signed
-// in, and a public one for everybody else. Public pages stay what they are.
+// TestUnknownAddress checks the response for an unknown address: a page of the application with a
+// session, and plain text without one. Public pages do not change with a session.
 func TestUnknownAddress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Open(t, apitest.New(t, d), access.Member)
@@ -255,7 +260,7 @@ func TestUnknownAddress(t *testing.T) {
 		if p := b.Get("/about").Want(http.StatusOK, "Über Kartei"); p.Header.Get("ETag") != `"about"` || p.Header.Get("Content-Security-Policy") != "" {
 			t.Errorf("a public page has the headers %v", p.Header)
 		}
-		// What is sent to no page, or to one that is only read, is answered within the
+		// Other methods at an unknown address, or at a page that only reads, get a page of the
 		// application too.
 		contact := b.Get("/contacts/new").Send("/contacts/new", "lastName", "Berg").Want(303).Location
 		for _, method := range []string{"POST", "PUT", "DELETE"} {

@@ -27,8 +27,8 @@ import (
 	"kartei/web/shell"
 )
 
-// TestStrangersLearnNothing compares the answers about an address with an account, and
-// about one without: status, headers and page are equal.
+// TestStrangersLearnNothing checks that a failed sign-in has the same response whether or not the
+// address has an account.
 func TestStrangersLearnNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -36,7 +36,7 @@ func TestStrangersLearnNothing(t *testing.T) {
 		b.Cookie = ""
 		withFactor := pagetest.Invited(t, o, "jan@kanzlei.example")
 		withFactor.Generate(o)
-		for range 8 { // beyond the guesses that are free
+		for range 8 { // more attempts than are allowed without a delay
 			var seen []string
 			for _, email := range []string{"ida@kanzlei.example", "jan@kanzlei.example", "nobody@kanzlei.example"} {
 				got := b.Get("/signin").Send("/signin", "email", email, "password", "falsch geraten")
@@ -49,7 +49,8 @@ func TestStrangersLearnNothing(t *testing.T) {
 	})
 }
 
-// TestThrottledSignInSaysWhen guesses until the answer is to wait.
+// TestThrottledSignInSaysWhen checks that too many failed sign-ins are answered with 429 and
+// Retry-After. After that time, a sign-in succeeds.
 func TestThrottledSignInSaysWhen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -73,8 +74,8 @@ func TestThrottledSignInSaysWhen(t *testing.T) {
 	})
 }
 
-// TestKnownBrowserSignsIn has a browser that signed in before, and is elsewhere now, while
-// strangers guess. The cookie by which it is known stays when the session ends.
+// TestKnownBrowserSignsIn checks that a known browser can sign in from another network while
+// strangers guess the password. The cookie that identifies the browser stays when the session ends.
 func TestKnownBrowserSignsIn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -99,7 +100,7 @@ func TestKnownBrowserSignsIn(t *testing.T) {
 			mine.From, mine.Device = fmt.Sprintf("203.0.%d.9", n), ""
 			status = signsIn("falsch geraten")
 		}
-		for _, c := range []struct { // the network becomes known with the last one
+		for _, c := range []struct { // the last case makes the network known
 			device string
 			want   int
 		}{{"", 429}, {"erfunden." + strings.Repeat("x", 43), 429}, {known, 303}} {
@@ -111,7 +112,7 @@ func TestKnownBrowserSignsIn(t *testing.T) {
 	})
 }
 
-// raw sends a request, and returns the answer as it is.
+// raw sends a request with the cookie of b and returns the recorded response.
 func raw(b *pagetest.Browser, method, path string, form url.Values, headers ...string) *httptest.ResponseRecorder {
 	b.T.Helper()
 	r := httptest.NewRequest(method, "https://kartei.example"+path, strings.NewReader(form.Encode()))
@@ -125,8 +126,8 @@ func raw(b *pagetest.Browser, method, path string, form url.Values, headers ...s
 	return w
 }
 
-// TestNoFixation signs in with a cookie that somebody planted, and with one that has
-// ended: the session has another token.
+// TestNoFixation checks that a sign-in creates a new session token, even if the browser sends a
+// planted or an ended token.
 func TestNoFixation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -153,8 +154,8 @@ func TestNoFixation(t *testing.T) {
 	})
 }
 
-// TestForeignFormsChangeNothing sends forms of other sites, and with tokens that are
-// missing, forged, of somebody else, or of before the sign-in.
+// TestForeignFormsChangeNothing checks that forms from other sites are refused. The same holds if
+// the form token is missing, forged, another person's or older than the sign-in.
 func TestForeignFormsChangeNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -198,11 +199,11 @@ func TestForeignFormsChangeNothing(t *testing.T) {
 	})
 }
 
-// policies matches the content security policy of a page.
+// policies matches the Content-Security-Policy header of a page.
 var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za-z0-9+/]{24})'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx; report-uri /policy-violations$`)
 
-// TestViolations counts reports of browsers by directive, and keeps nothing else of
-// them. What strangers make up counts as one other directive.
+// TestViolations checks that reports of browsers are counted by directive only. All unknown
+// directives count as "other".
 func TestViolations(t *testing.T) {
 	counted := map[string]int{}
 	h := app.Handler(shell.Options{
@@ -229,8 +230,8 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestHeadersOfSignIn looks at the headers of each page of the sign-in and the
-// settings: nobody frames them, and nothing keeps them.
+// TestHeadersOfSignIn checks the headers of the pages for sign-in and settings. Browsers must not
+// frame or store these pages.
 func TestHeadersOfSignIn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -262,8 +263,8 @@ func TestHeadersOfSignIn(t *testing.T) {
 	})
 }
 
-// TestCodesAtTheSameTime uses one code four times at the same time, with one ticket and
-// with four: one sign-in is made.
+// TestCodesAtTheSameTime sends the same code in four requests at the same time, with one ticket or
+// with four. It checks that one sign-in succeeds.
 func TestCodesAtTheSameTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -274,9 +275,9 @@ func TestCodesAtTheSameTime(t *testing.T) {
 			return b.Get("/signin").Send("/signin", "email", "ida@kanzlei.example", "password", pagetest.Password).Want(200).Fields("/signin/second")
 		}
 		for n, name := range []string{"code", "recoveryCode", "code", "recoveryCode"} {
-			o.Clock.Advance(2 * time.Hour) // nothing of the last turn slows this one down
+			o.Clock.Advance(2 * time.Hour) // the attempts of the last round cause no delay
 			forms := []url.Values{begun()}
-			for len(forms) < 4 { // more are slowed down
+			for len(forms) < 4 { // with more than four attempts, the sign-in would be delayed
 				if n < 2 {
 					forms = append(forms, forms[0])
 				} else {
@@ -301,8 +302,8 @@ func TestCodesAtTheSameTime(t *testing.T) {
 	})
 }
 
-// TestSecretsLeaveNoTrace greps what answers, addresses, the log and the database hold
-// after a person typed secrets everywhere.
+// TestSecretsLeaveNoTrace checks that secrets which a person types are not in pages, locations, the
+// log or the database.
 func TestSecretsLeaveNoTrace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -345,8 +346,8 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 	})
 }
 
-// TestSignOutLeavesNothing signs out: the cookie is gone, and the browser drops what
-// it kept of pages, so the next person at the machine sees none.
+// TestSignOutLeavesNothing checks that a sign-out removes the cookie and tells the browser to
+// delete its cache and storage. The next person at the computer sees no pages.
 func TestSignOutLeavesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -364,8 +365,8 @@ func TestSignOutLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestNoSignInWithoutTLS signs in at an instance without TLS: only a browser on the
-// same machine may.
+// TestNoSignInWithoutTLS checks that an instance without TLS lets only browsers on the same machine
+// sign in.
 func TestNoSignInWithoutTLS(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -389,8 +390,9 @@ func TestNoSignInWithoutTLS(t *testing.T) {
 	})
 }
 
-// TestPayloadsAreText stores markup wherever records, a person and an office have texts.
-// No page has it as markup. A browser looks at more payloads (test/journey).
+// TestPayloadsAreText stores markup in all texts of records, a person and an organization. It
+// checks that no page contains the markup unescaped. Tests with a browser try more payloads
+// (test/journey).
 func TestPayloadsAreText(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b := pagetest.Open(t, o, access.Admin)

@@ -16,17 +16,18 @@ import (
 	"kartei/test/seed"
 )
 
-// TestEditorsLoseNothing has two people edit a contact through the pages, in any
-// order, with forms of any age, and take changes back. A model says what is stored. A
-// typed value is stored, or shown with the value of the other one until a person
-// decides. It is never lost, and never written over a value that was not seen.
+// TestEditorsLoseNothing lets two people edit and undo changes of a contact in random order, with
+// forms of any age. A model has the expected values.
+//
+// Each entered value is stored, or shown beside the other person's value until a person decides. It
+// is never lost, and never replaces a value that the person has not seen.
 func TestEditorsLoseNothing(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	ida := pagetest.Open(t, o, access.Member)
 	jan := &pagetest.Browser{T: t, Handler: ida.Handler, Cookie: o.Session(o.As(access.Member).Principal)}
 	happened := map[string]int{}
 	seed.Check(t, func(t *rapid.T) {
-		o.Clock.Advance(time.Minute) // as many changes as people make
+		o.Clock.Advance(time.Minute) // so that people are not limited by the rate of changes
 		path := ida.Get("/contacts/new").Send("/contacts/new", "lastName", "Streit").Want(303).Location
 		e := editors{T: t, path: path, people: []*pagetest.Browser{ida, jan}, stored: map[string]string{}, happened: happened}
 		e.forms, e.undo = []*pagetest.Page{ida.Get(path + "/edit"), jan.Get(path + "/edit")}, make([]takeBack, 2)
@@ -47,7 +48,7 @@ func TestEditorsLoseNothing(t *testing.T) {
 		}
 	})
 	if testing.Short() {
-		return // twenty stories are too few for each thing to happen
+		return // too few stories for each event to occur
 	}
 	for _, what := range []string{"theirs", "mine", "other", "changed while one decided", "undone", "not undone"} {
 		if happened[what] == 0 && !t.Failed() {
@@ -56,21 +57,21 @@ func TestEditorsLoseNothing(t *testing.T) {
 	}
 }
 
-// editors are two people who edit a contact.
+// editors is the state of two people who edit one contact, with a model of the stored values.
 type editors struct {
 	*rapid.T
 	path   string
 	people []*pagetest.Browser
-	// forms are their open forms. undo are their last changes, which they can take back.
+	// forms are the form that each person has open. undo is the last change of each person.
 	forms []*pagetest.Page
 	undo  []takeBack
-	// stored is the model of the contact.
+	// stored is the expected value of each member.
 	stored   map[string]string
 	happened map[string]int
 }
 
-// takeBack is a change that can be taken back: its note, and the values of the members
-// that it changed, before and after.
+// takeBack is a change that can be undone: the page with the undo button, and the changed members
+// before and after.
 type takeBack struct {
 	note          *pagetest.Page
 	before, after map[string]string
@@ -78,13 +79,13 @@ type takeBack struct {
 
 func (e *editors) members() []string { return []string{"mobile", "jobTitle", "address.city"} }
 
-// value draws what somebody types.
+// value draws a value for a member.
 func (e *editors) value(name string) string {
 	return rapid.SampledFrom([]string{"", "eins", "zwei", "drei"}).Draw(e.T, name)
 }
 
-// edit sends a form with some members typed, and decides until it is stored. The other
-// one may change the contact while somebody decides.
+// edit sends a form with some members changed, and resolves conflicts until it is stored. If
+// disturbed is set, the other person may change the contact in between.
 func (e *editors) edit(who int, form *pagetest.Page, disturbed bool) {
 	sent := form.Fields(e.path)
 	typed := map[string]string{}
@@ -110,12 +111,12 @@ func (e *editors) edit(who int, form *pagetest.Page, disturbed bool) {
 	e.store(who, answer, set)
 }
 
-// send sends a form as a script does, so that the answer offers to take a change back.
+// send sends a form as a script does. The response then has an undo button.
 func (e *editors) send(who int, form url.Values) *pagetest.Page {
 	return e.people[who].Do("POST", e.path, form, "HX-Request", "true")
 }
 
-// store changes the model, and keeps the note of the change.
+// store updates the model by set, and stores the undo button of the response for takeBack.
 func (e *editors) store(who int, answer *pagetest.Page, set map[string]string) {
 	answer.Want(200)
 	e.undo[who] = takeBack{}
@@ -133,8 +134,8 @@ func (e *editors) store(who int, answer *pagetest.Page, set map[string]string) {
 	}
 }
 
-// decide checks that each conflict is shown, with both values, and nothing else. It
-// returns a decision: what is typed now, and its form.
+// decide checks that the page shows exactly the conflicts, with both values of each. It returns the
+// decided values and the form with them.
 func (e *editors) decide(answer *pagetest.Page, sent url.Values, typed map[string]string) (map[string]string, url.Values) {
 	form, decided, conflicts := answer.Fields(e.path), map[string]string{}, 0
 	for _, m := range e.members() {
@@ -164,7 +165,7 @@ func (e *editors) decide(answer *pagetest.Page, sent url.Values, typed map[strin
 			decided[m] = other
 			form.Set(m, other)
 		} else {
-			form.Set(m, "verworfen") // the field of another value, which was not chosen
+			form.Set(m, "verworfen") // this field counts only if the pick is other
 		}
 	}
 	if conflicts == 0 {
@@ -173,8 +174,8 @@ func (e *editors) decide(answer *pagetest.Page, sent url.Values, typed map[strin
 	return decided, form
 }
 
-// takeBack takes the last change of somebody back. If one of its members has changed
-// again, nothing of it is taken back, and the answer says so.
+// takeBack undoes the last change of one person. If one of its members has been changed again,
+// nothing is undone, and the page says so.
 func (e *editors) takeBack(who int) {
 	u := e.undo[who]
 	answer := u.note.Undo()
@@ -190,7 +191,7 @@ func (e *editors) takeBack(who int) {
 	e.happened["undone"]++
 }
 
-// typedOr returns what was typed in a field, or what the form had.
+// typedOr returns the entered value of a field, or else the value in the form.
 func typedOr(typed map[string]string, form interface{ Get(string) string }, name string) string {
 	if text, ok := typed[name]; ok {
 		return text

@@ -20,8 +20,8 @@ import (
 	"kartei/web/app"
 )
 
-// inTwo returns the browser of an admin of two organizations, and who the admin is in the
-// first one and in the second one.
+// inTwo returns the browser of an admin who belongs to two organizations, and the admin's user ids
+// in both.
 func inTwo(t *testing.T, o *apitest.Office) (b *pagetest.Browser, first, second string) {
 	t.Helper()
 	b = pagetest.Open(t, o, access.Admin)
@@ -42,11 +42,11 @@ func inTwo(t *testing.T, o *apitest.Office) (b *pagetest.Browser, first, second 
 	return b, who[0], who[1]
 }
 
-// marker is what a person types into each field of a form.
+// marker is the text that tests enter into every field.
 const marker = "Vertraulich aus der Kanzlei"
 
-// stale returns the forms of the pages of an organization, filled in, whose session a
-// tab beside them switches afterwards.
+// stale returns all forms of the pages of an organization, filled in. Tests then switch the session
+// to another organization.
 func stale(t *testing.T, b *pagetest.Browser) (forms []webtest.Form) {
 	t.Helper()
 	contact := b.Get("/contacts/new").Send("/contacts/new", "lastName", "Berg").Want(303).Location
@@ -64,7 +64,7 @@ func stale(t *testing.T, b *pagetest.Browser) (forms []webtest.Form) {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		list := webtest.Forms(b.Get(path).Body)
-		for _, form := range list { // a button may send its form elsewhere
+		for _, form := range list { // a button can have its own formaction
 			for _, button := range buttons.FindAllStringSubmatch(b.Get(path).Main(), -1) {
 				list = append(list, webtest.Form{Action: html.UnescapeString(button[1]), Fields: url.Values{"form-token": form.Fields["form-token"], "note": {marker}}})
 			}
@@ -86,17 +86,16 @@ func stale(t *testing.T, b *pagetest.Browser) (forms []webtest.Form) {
 	return forms
 }
 
-// ofFrame are the forms that the frame of every page has: they are about the person who
-// is signed in, and belong to no organization. Only the one that switches back carries
-// what was typed.
+// ofFrame are the actions of the forms on every page. These forms belong to the signed-in person
+// and to no organization.
 var ofFrame = []string{"/switch", "/signout", "/theme"}
 
-// buttons are the addresses of buttons that send their form elsewhere.
+// buttons matches the formaction of buttons.
 var buttons = regexp.MustCompile(`formaction="([^"]+)"`)
 
-// TestFormsBelongToAnOrganization sends every form of an organization after another tab
-// has switched to a second one. Each is refused with what was typed, nothing is stored
-// anywhere, and no answer has a token with which the second one could store it.
+// TestFormsBelongToAnOrganization loads every form, switches the session to another organization,
+// and sends the forms. It checks that each is refused and nothing is stored. The response has the
+// entered values, but no form token for the other organization.
 func TestFormsBelongToAnOrganization(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b, _, second := inTwo(t, o)
@@ -114,7 +113,7 @@ func TestFormsBelongToAnOrganization(t *testing.T) {
 	before := changes()
 	for _, form := range forms {
 		got := b.Do("POST", form.Action, form.Fields)
-		if got.Status == 405 { // each of its buttons has another address
+		if got.Status == 405 { // the action itself has no handler, only the formaction of its buttons has
 			continue
 		}
 		if got.Status != 409 {
@@ -122,7 +121,7 @@ func TestFormsBelongToAnOrganization(t *testing.T) {
 			continue
 		}
 		got.Want(409, "Diese Seite gehört zu „Kanzlei Morgenstern“", "arbeiten Sie inzwischen in „Notariat Abendrot“", `action="/switch"`)
-		secret := strings.HasSuffix(form.Action, "/password") // is typed again
+		secret := strings.HasSuffix(form.Action, "/password") // passwords are not sent back
 		if typed := slices.Contains(values(form.Fields), marker); typed && !secret && !strings.Contains(got.Body, marker) {
 			t.Errorf("%s: what was typed is gone", form.Action)
 		}
@@ -148,14 +147,14 @@ func values(fields url.Values) (all []string) {
 	return all
 }
 
-// content returns the page without its frame, whose menu switches too.
+// content reduces the page to its main element, because the menu has a switch form too.
 func content(p *pagetest.Page) *pagetest.Page {
 	p.Body = p.Main()
 	return p
 }
 
-// TestWayBackToAnOrganization sends a form of the first organization from the second one,
-// and follows the way back: it is stored once, where it belongs.
+// TestWayBackToAnOrganization sends a form after a switch to another organization. It checks that
+// the person can switch back and store the record once, in the first organization.
 func TestWayBackToAnOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -165,7 +164,7 @@ func TestWayBackToAnOrganization(t *testing.T) {
 		back := content(form.Send("/contacts/new", "lastName", "Zurück").Want(409, "Zurück zu „Kanzlei Morgenstern“")).Send("/switch").Want(200, "Sie arbeiten wieder in „Kanzlei Morgenstern“")
 		back.Send("/contacts/new").Want(303)
 		b.Get("/contacts").Want(200, "Zurück", "Kanzlei Morgenstern")
-		back.Send("/contacts/new").Want(303) // pressed twice
+		back.Send("/contacts/new").Want(303) // a second press of the button
 		if n := len(regexp.MustCompile(`<bdi>Zurück`).FindAllString(b.Get("/contacts").Body, -1)); n != 1 {
 			t.Errorf("stored %d times", n)
 		}
@@ -176,8 +175,8 @@ func TestWayBackToAnOrganization(t *testing.T) {
 	})
 }
 
-// TestStaleScripts asks for parts and changes as the script of a page of the first
-// organization, while the session is in the second one.
+// TestStaleScripts sends requests as the script of a page of one organization, while the session
+// belongs to another organization.
 func TestStaleScripts(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b, me, second := inTwo(t, o)

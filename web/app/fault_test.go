@@ -32,8 +32,9 @@ import (
 	"kartei/web/shell"
 )
 
-// A script gets the message alone, above the page whose form stays. Without a script
-// the page offers the same form with the same token.
+// TestFaultsOnPages checks the responses while the instance is unavailable. A script gets only a
+// message, and its page keeps the form. Without a script, the response has the same form with the
+// same token.
 func TestFaultsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -59,7 +60,7 @@ func TestFaultsOnPages(t *testing.T) {
 			t.Errorf("the same form made %s and %s", again.Location, twice.Location)
 		}
 
-		// A form that is too old stays where it is, and gets a new token.
+		// A form whose token is too old stays on the page and gets a new token.
 		before := b.Get("/contacts").Body
 		o.Clock.Advance(21 * time.Hour)
 		b.Cookie = o.Session(regexp.MustCompile(`data-me="([^"]+)"`).FindStringSubmatch(before)[1])
@@ -74,8 +75,8 @@ func TestFaultsOnPages(t *testing.T) {
 	})
 }
 
-// A session that has ended asks a script to sign in over the page. The answer to the
-// sign-in names the person of the session, and no page replaces the one beneath.
+// TestSignInOverPage checks that a script whose session has ended gets a dialog for the sign-in.
+// The page below the dialog is not replaced.
 func TestSignInOverPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -93,7 +94,8 @@ func TestSignInOverPage(t *testing.T) {
 	})
 }
 
-// The stream tells families, ends with its session, and ends at once with the process.
+// TestLive checks that the event stream reports only the families of changed records. The stream
+// ends with its session, and at once when the process ends.
 func TestLive(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -137,9 +139,9 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// TestLiveEnds: a stream that the server ends has its last chunk, also if the last line is
-// older than the time in which a browser must accept one. Otherwise browsers take the end
-// for a broken line.
+// TestLiveEnds checks that a stream which the server ends has its last chunk. This must hold even
+// if the write deadline of the last line has passed. Without the chunk, browsers report a broken
+// connection.
 func TestLiveEnds(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	b := pagetest.Open(t, o, access.Member)
@@ -163,7 +165,7 @@ func TestLiveEnds(t *testing.T) {
 	if _, err := io.ReadFull(answer.Body, begin); err != nil {
 		t.Fatal(err)
 	}
-	if err := control.SetWriteDeadline(time.Unix(1, 0)); err != nil { // as after a while without a line
+	if err := control.SetWriteDeadline(time.Unix(1, 0)); err != nil { // as if the deadline of the last line had passed
 		t.Fatal(err)
 	}
 	o.API.EndWatches()
@@ -172,7 +174,8 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// Two hundred streams that are opened and killed leave nothing behind.
+// TestLiveLeavesNothing checks that 200 streams, opened and closed at the same time, leave no
+// goroutine.
 func TestLiveLeavesNothing(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	b := pagetest.Open(t, o, access.Member)
@@ -194,20 +197,20 @@ func TestLiveLeavesNothing(t *testing.T) {
 	all.Wait()
 	server.Client().CloseIdleConnections()
 	leaktest.None(t, before)
-	for _, cookie := range cookies { // each session may open four again
+	for _, cookie := range cookies { // each session can open four streams again
 		s := listen(t, server, cookie, "/sandbox/live")
 		s.line(t)
 		s.kill()
 	}
 }
 
-// stream is an open stream.
+// stream is an open event stream. lines are its events, and kill closes the connection.
 type stream struct {
 	lines chan string
 	kill  func()
 }
 
-// listen opens a stream.
+// listen opens a stream. It fails the test if the response is not an event stream.
 func listen(t testing.TB, server *httptest.Server, cookie, path string) *stream {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+path, nil)
@@ -242,7 +245,8 @@ func listen(t testing.TB, server *httptest.Server, cookie, path string) *stream 
 	return s
 }
 
-// line returns what the stream says next.
+// line returns the next event of the stream. It fails the test if the stream ends or no event
+// comes.
 func (s *stream) line(t testing.TB) string {
 	t.Helper()
 	select {
@@ -257,8 +261,8 @@ func (s *stream) line(t testing.TB) string {
 	return ""
 }
 
-// wake moves the clock until the stream says something or ends. A stream that was
-// between its look at the clock and its wait needs another move.
+// wake advances the clock until the stream has an event or ends. One step may not be enough: the
+// stream may have read the clock before the step and begun to wait after it.
 func (s *stream) wake(t testing.TB, c *clock.Fake) (line string, open bool) {
 	t.Helper()
 	stuck := waittest.New()
@@ -290,7 +294,7 @@ func (s *stream) ends(t testing.TB) {
 	}
 }
 
-// A page that a script loads anew answers only if its content differs.
+// TestRefresh checks that a reload by a script gets status 304 if the content is unchanged.
 func TestRefresh(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -321,8 +325,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// TestReadOnly reads while the database takes no writes: each page says so above what
-// it shows.
+// TestReadOnly checks that each page shows a notice while the database accepts no writes.
 func TestReadOnly(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	session, reads := o.Session(o.As(access.Member).Principal), false

@@ -14,7 +14,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestForgottenPassword asks for a link, and sets a password by it, once.
+// TestForgottenPassword checks that a person can set a new password by a link, once. Unknown
+// addresses get the same response.
 func TestForgottenPassword(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -43,7 +44,7 @@ func TestForgottenPassword(t *testing.T) {
 		b.Get("/signin").Send("/signin", "email", "ida@kanzlei.example", "password", pagetest.Password).Want(401)
 		b.Get("/signin").Send("/signin", "email", "ida@kanzlei.example", "password", next).Want(303)
 
-		// An expired link, and one for something else, say the same.
+		// An expired link and an invalid token get the same response.
 		b.Get("/signin/forgot").Send("/signin/forgot", "email", "ida@kanzlei.example").Want(200)
 		old := o.Linked("ida@kanzlei.example")
 		o.Clock.Advance(31 * time.Minute)
@@ -57,7 +58,7 @@ func TestForgottenPassword(t *testing.T) {
 	})
 }
 
-// TestLostFactors follows the link that an admin causes.
+// TestLostFactors checks that a link removes the second factor after an admin has reset it.
 func TestLostFactors(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -81,7 +82,8 @@ func TestLostFactors(t *testing.T) {
 	})
 }
 
-// TestNewAddress changes the sign-in address by the links to both.
+// TestNewAddress checks that a new sign-in address takes effect only after the links to both
+// addresses were used.
 func TestNewAddress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -101,7 +103,8 @@ func TestNewAddress(t *testing.T) {
 	})
 }
 
-// TestSwitchOrganization goes on as another person of the same account.
+// TestSwitchOrganization checks that a person can switch the session to another organization of the
+// account, and to no other.
 func TestSwitchOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -126,7 +129,7 @@ func TestSwitchOrganization(t *testing.T) {
 		}
 		b.Get("/").Want(200, "Ida Abend", "Notariat Abendrot", `action="/switch"`)
 		form := list.Fields("/switch")
-		form.Set("principalId", o.As(access.Admin).Principal) // somebody else's
+		form.Set("principalId", o.As(access.Admin).Principal) // another person's id
 		b.Do("POST", "/switch", form).Want(422)
 		b.Get("/").Want(200, "Ida Abend")
 	})

@@ -12,7 +12,8 @@ import (
 
 var write = flag.Bool("write", false, "write the table of pages into docs/operating/web.md (make docs)")
 
-// The operator's page has the table of pages: who sees each, and who acts there.
+// TestTableOfPages checks the table of pages in docs/operating/web.md: who can see each page, and
+// who can send its form.
 func TestTableOfPages(t *testing.T) {
 	const file = "../../docs/operating/web.md"
 	page, err := os.ReadFile(file)
@@ -37,8 +38,8 @@ func TestTableOfPages(t *testing.T) {
 	}
 }
 
-// tableOfPages has a line for each address, in the order of Pages. Parts of pages that
-// only scripts ask for are left out.
+// tableOfPages returns the table with a row for each path, in the order of Pages. It leaves out
+// streams and the choices that scripts request.
 func tableOfPages() string {
 	var b strings.Builder
 	b.WriteString("| Page | Seen by | Acts |\n|---|---|---|\n")
@@ -64,7 +65,7 @@ func tableOfPages() string {
 	return b.String()
 }
 
-// whom says who reaches a page.
+// whom returns the text that says who may request a page.
 func whom(p *shell.Page) string {
 	who := "whoever is signed in"
 	if p.Open() {

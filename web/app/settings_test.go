@@ -8,7 +8,8 @@ import (
 	"kartei/web/shell"
 )
 
-// Each page of the settings is in their menu, or says here where it is linked.
+// TestSettingsPages checks that each page of the settings is in the menu, or that the test lists
+// where it is linked.
 func TestSettingsPages(t *testing.T) {
 	elsewhere := map[string]string{
 		"/settings/security/password": "a link of the security page",

@@ -11,7 +11,7 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestNoText sends bytes that are no text: each page refuses them.
+// TestNoText checks that invalid UTF-8 and NUL bytes in forms and queries get status 400.
 func TestNoText(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b := pagetest.Open(t, o, access.Member)
@@ -26,7 +26,7 @@ func TestNoText(t *testing.T) {
 	b.Do("POST", "/opened", url.Values{"form-token": {form.Fields("/contacts/new").Get("form-token")}, "id": {"\xff"}}).Want(400)
 }
 
-// TestMadeNote says that an entry was stored only if the person sees that entry.
+// TestMadeNote checks that a page names a new record only if the person can see the record.
 func TestMadeNote(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b := pagetest.Open(t, o, access.Member)

@@ -13,9 +13,9 @@ import (
 	"kartei/web/app"
 )
 
-// TestRoundTripsOfPages counts the round trips to PostgreSQL of pages that read. A page
-// makes the round trips of session.get, and at most three for each operation that it may call.
-// The session itself costs none, since a call asks for it in its own first round trip.
+// TestRoundTripsOfPages counts the round trips to PostgreSQL of pages that read. A page may make
+// the round trips of session.get, and three for each other operation in its list. The session adds
+// none, because each operation reads it in its own first round trip.
 func TestRoundTripsOfPages(t *testing.T) {
 	const session = 3
 	apitest.Alone(t)
@@ -38,11 +38,11 @@ func TestRoundTripsOfPages(t *testing.T) {
 		if strings.Contains(path, "{") {
 			continue
 		}
-		// least is the minimum of several requests. The first one also prepares the statements.
+		// least is the minimum of four requests. The first request also prepares the statements.
 		least := int64(1000)
 		for range 4 {
 			before := trips.Load()
-			if status := b.Get(path).Status; status != 200 { // it needs parameters
+			if status := b.Get(path).Status; status != 200 { // pages without the query that they need
 				if status >= 500 {
 					t.Errorf("%s: status %d", path, status)
 				}

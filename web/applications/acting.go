@@ -12,7 +12,8 @@ import (
 	"kartei/web/shell"
 )
 
-// madeKinds are the words for what was made, its picture, and the page on which an admin ends it.
+// madeKinds has the label and the icon for each kind of object that a person can create. page
+// returns the path of the page on which an admin can end the object.
 var madeKinds = map[string]struct {
 	word i18n.Text
 	icon string
@@ -24,7 +25,8 @@ var madeKinds = map[string]struct {
 	"invitation": {"Invitation", "mail", func(string) string { return "/settings/people" }},
 }
 
-// madeFacts say what was made, whose it is, and where.
+// madeFacts returns the kind, the owner, the organization and the environment of a created object,
+// in one line.
 func madeFacts(v *shell.Request, m agent.Creation) string {
 	owner, sandbox := v.Words.Say("belongs to the organization"), ""
 	if m.OwnerName != "" {
@@ -36,7 +38,8 @@ func madeFacts(v *shell.Request, m agent.Creation) string {
 	return shell.Joined(" · ", v.Words.Say(madeKinds[m.Kind].word), owner, m.OrganizationName, sandbox)
 }
 
-// actsTitle is the name of a key, or the beginning of its text.
+// actsTitle returns the name of a key, an application or a webhook. Without a name, it returns the
+// first characters of the key, or the id.
 func actsTitle(a agent.Agent) string {
 	if a.KidShort != "" {
 		return cmp.Or(a.Name, "kart_"+a.Environment+"_"+a.KidShort+"…")
@@ -44,8 +47,8 @@ func actsTitle(a agent.Agent) string {
 	return cmp.Or(a.Name, a.ID)
 }
 
-// actsPlace says in which organization a key, an application or an endpoint acts, and in
-// which environment.
+// actsPlace returns the organization, the environment and the URL of a key, an application or a
+// webhook. The organization is left out if the person has only one.
 func actsPlace(v *shell.Request, a agent.Agent) string {
 	sandbox, organization := "", ""
 	if a.Environment == "test" {
@@ -57,14 +60,14 @@ func actsPlace(v *shell.Request, a agent.Agent) string {
 	return shell.Joined(" · ", organization, sandbox, a.URL)
 }
 
-// othersAct reports whether there is anything to end beside the present session.
+// othersAct reports whether the account has any access besides the current session.
 func othersAct(p agent.Overview) bool {
 	return len(p.Sessions) > 1 || len(p.Passkeys)+len(p.Identities)+len(p.Keys)+len(p.Grants)+len(p.Endpoints) > 0
 }
 
 func actingTitle(v *shell.Request) string { return v.Words.Say("Access [all ways in]") }
 
-// showActing serves the page.
+// showActing serves the page of all access to the account.
 func showActing(v *shell.Request) shell.View {
 	p, err := shell.Ask(v, agent.List, op.None{})
 	if err != nil {
@@ -73,8 +76,8 @@ func showActing(v *shell.Request) shell.View {
 	return v.Settings(shell.SecurityPath, actingTitle(v), actingView(v, p))
 }
 
-// endActing ends one access. Passkeys and links with single sign-on are ways to sign in, whose
-// rows ask for a recent sign-in.
+// endActing ends one access. To remove a passkey or an SSO identity is an operation of its own,
+// because it needs a recent sign-in.
 func endActing(v *shell.Request) shell.View {
 	var err error
 	switch name := v.PathValue("id"); {
@@ -91,7 +94,7 @@ func endActing(v *shell.Request) shell.View {
 	return v.Saved(shell.ActingPath, "ended")
 }
 
-// endAllActing ends all access beside the present session.
+// endAllActing ends all access except the current session.
 func endAllActing(v *shell.Request) shell.View {
 	ended, err := shell.Ask(v, agent.End, agent.EndInput{All: true}, shell.Once)
 	if err != nil {

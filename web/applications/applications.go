@@ -15,34 +15,34 @@ import (
 	"kartei/web/ui"
 )
 
-// approvalInfo is an application that people may connect, or that waits for an admin, with
-// what its pages say of it.
+// approvalInfo is an application that an admin has approved or is asked to approve.
 type approvalInfo oauth.ApprovalInfo
 
-// applicationsPage has the connected applications, grouped by application, and the
+// applicationsPage has the data of the list: the connected applications in groups, and the
 // applications of service accounts.
 type applicationsPage struct {
 	groups  []grantGroup
 	clients []oauth.ClientInfo
-	// waiting are the applications that an admin is asked for, approved those that people
-	// may connect.
+	// waiting are the applications that an admin is asked to approve. approved are the applications
+	// that people may connect.
 	waiting, approved []approvalInfo
 	names             map[string]string
 	more              bool
 }
 
-// grantGroup are the grants of one application.
+// grantGroup has the grants of one application.
 type grantGroup struct {
 	name   string
 	grants []oauth.GrantInfo
 }
 
-// origin says how the application became known.
+// origin returns the text about how the application became known to the instance.
 func (g *grantGroup) origin(v *shell.Request) string {
 	return originText(v, g.grants[0].ClientKind, g.grants[0].ClientID)
 }
 
-// originText says how an application became known.
+// originText returns the host of the application's document. Without a document, it says that the
+// application registered itself.
 func originText(v *shell.Request, kind grant.Kind, clientID string) string {
 	if at, err := url.Parse(clientID); err == nil && kind == grant.ByDocument {
 		return v.Words.Say("from %s", at.Host)
@@ -50,7 +50,7 @@ func originText(v *shell.Request, kind grant.Kind, clientID string) string {
 	return v.Words.Say("registered by itself; nobody has checked who is behind it")
 }
 
-// showApplications serves the list.
+// showApplications serves the list of applications.
 func showApplications(v *shell.Request) shell.View {
 	p := applicationsPage{names: map[string]string{}}
 	grants, err := shell.Ask(v, oauth.ListGrants, oauth.FindGrants{})
@@ -63,7 +63,7 @@ func showApplications(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	for _, g := range grants.Data {
-		if g.ClientKind != grant.ByAdmin { // the application stands in the list of its service account
+		if g.ClientKind != grant.ByAdmin { // the list of service accounts has the others
 			p.add(g)
 		}
 		owners = append(owners, g.PrincipalID)
@@ -84,7 +84,8 @@ func showApplications(v *shell.Request) shell.View {
 	return v.Settings(shell.ApplicationsPath, applicationsTitle(v), applicationsView(v, p))
 }
 
-// readApprovals reads what waits and what is approved, and returns whom it names.
+// readApprovals reads the requests for approval and the approvals. It returns the ids of the people
+// whose names the page needs.
 func (p *applicationsPage) readApprovals(v *shell.Request) (named []string, err error) {
 	approvals, err := shell.Ask(v, oauth.ListApprovals, access.Page{})
 	for _, one := range approvals.Data {
@@ -99,7 +100,7 @@ func (p *applicationsPage) readApprovals(v *shell.Request) (named []string, err 
 	return named, err
 }
 
-// named are the people whom an approval names.
+// named returns the ids of the people in an approval.
 func (a *approvalInfo) named() (ids []string) {
 	for _, one := range append([]string{a.PrincipalID, a.ApprovedBy}, a.AskedBy...) {
 		ids = append(ids, shell.Present(one)...)
@@ -107,10 +108,10 @@ func (a *approvalInfo) named() (ids []string) {
 	return ids
 }
 
-// title is what the application calls itself.
+// title returns the name of the application, or else its client id.
 func (a *approvalInfo) title() string { return cmp.Or(a.Client, a.ClientID) }
 
-// whom says who may connect the application.
+// whom returns the text that says who may connect the application.
 func (a *approvalInfo) whom(v *shell.Request, names map[string]string) string {
 	if a.PrincipalID == "" {
 		return v.Words.Say("everybody in the office, as long as its description does not change")
@@ -118,7 +119,7 @@ func (a *approvalInfo) whom(v *shell.Request, names map[string]string) string {
 	return cmp.Or(names[a.PrincipalID], a.PrincipalID)
 }
 
-// askers are the names of the people who asked.
+// askers returns the names of the people who requested the application, as one list.
 func (a *approvalInfo) askers(v *shell.Request, names map[string]string) string {
 	list := make([]string, len(a.AskedBy))
 	for i, by := range a.AskedBy {
@@ -127,7 +128,7 @@ func (a *approvalInfo) askers(v *shell.Request, names map[string]string) string 
 	return v.Words.List(list)
 }
 
-// by is the name of who approved the application.
+// by returns the name of the person who approved the application.
 func (a *approvalInfo) by(v *shell.Request, names map[string]string) string {
 	if a.ApprovedBy == "" {
 		return v.Words.Say("the operator")
@@ -135,7 +136,7 @@ func (a *approvalInfo) by(v *shell.Request, names map[string]string) string {
 	return cmp.Or(names[a.ApprovedBy], a.ApprovedBy)
 }
 
-// approvalsPath is the place of the pages about one approval.
+// approvalsPath is the path above the pages of single approvals.
 const approvalsPath = shell.ApplicationsPath + "/approvals"
 
 // showApproval serves the page on which an admin approves an application.
@@ -158,24 +159,24 @@ func showApproval(v *shell.Request) shell.View {
 	return v.Settings(shell.ApplicationsPath, v.Words.Say("Approve an application"), approvalView(v, a, names))
 }
 
-// approve lets people connect an application.
+// approve approves an application, so that people may connect it.
 func approve(v *shell.Request) shell.View {
 	return actedOnApplication(v, oauth.Approve, oauth.ApproveInput{ID: v.PathValue("id")}, "approved")
 }
 
-// disapprove takes an approval back, or declines a request.
+// disapprove withdraws an approval, or declines a request for one.
 func disapprove(v *shell.Request) shell.View {
 	return actedOnApplication(v, oauth.Disapprove, oauth.DisapproveInput{ID: v.PathValue("id")}, cmp.Or(map[string]string{"waits": "declined"}[v.Sent.Get("was")], "disapproved"))
 }
 
-// renewGrant lets an application act for 90 days more.
+// renewGrant extends a grant by 90 days.
 func renewGrant(v *shell.Request) shell.View {
 	return actedOnApplication(v, oauth.RenewGrant, access.ByID{ID: v.PathValue("id")}, "grantRenewed")
 }
 
 func applicationsTitle(v *shell.Request) string { return v.Words.Say("Applications") }
 
-// add puts a grant beside the others of its application.
+// add appends a grant to the group of its application.
 func (p *applicationsPage) add(g oauth.GrantInfo) {
 	i := slices.IndexFunc(p.groups, func(of grantGroup) bool { return of.grants[0].ClientID == g.ClientID })
 	if i < 0 {
@@ -190,7 +191,7 @@ func endGrant(v *shell.Request) shell.View {
 	return actedOnApplication(v, oauth.EndGrant, access.ByID{ID: v.PathValue("id")}, "grantEnded")
 }
 
-// switchClient switches the application of a service account off or on.
+// switchClient returns a handler that disables or enables an application of a service account.
 func switchClient(disabled bool) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		done := "clientOn"
@@ -201,7 +202,8 @@ func switchClient(disabled bool) func(*shell.Request) shell.View {
 	}
 }
 
-// actedOnApplication runs an operation about an application, and goes back to the list.
+// actedOnApplication runs the operation o. It then redirects to the list of applications with the
+// message done.
 func actedOnApplication[In, Out any](v *shell.Request, o op.Operation[In, Out], in In, done string) shell.View {
 	if a := shell.Do(v, o, in, shell.Once); a.Fault != nil {
 		return v.Failed(a.Fault)
@@ -209,7 +211,7 @@ func actedOnApplication[In, Out any](v *shell.Request, o op.Operation[In, Out], 
 	return v.Saved(shell.ApplicationsPath, done)
 }
 
-// clientForm is the form of a new application of a service account.
+// clientForm is the form for a new application of a service account.
 type clientForm struct {
 	accounts []ui.Option
 	typed    shell.Values
@@ -217,7 +219,7 @@ type clientForm struct {
 	wrong    map[string]string
 }
 
-// showNewClient serves the form.
+// showNewClient serves the empty form for a new application.
 func showNewClient(v *shell.Request) shell.View {
 	return drawClientForm(v, clientForm{typed: shell.Values{"environment": "test"}}, http.StatusOK)
 }
@@ -235,7 +237,7 @@ func drawClientForm(v *shell.Request, f clientForm, status int) shell.View {
 	return v.Settings(shell.ApplicationsPath, v.Words.Say("New application"), newClientView(v, f)).WithStatus(status)
 }
 
-// createClient creates an application, and shows its secret once.
+// createClient creates an application and shows its secret once.
 func createClient(v *shell.Request) shell.View {
 	f := clientForm{typed: shell.Values{"name": v.Sent.Text("name"), "principalId": v.Sent.Text("principalId"), "environment": v.Sent.Text("environment")}, scopes: v.Sent.Values["scopes"]}
 	a := shell.Do(v, oauth.CreateClient, oauth.NewClient{
@@ -250,7 +252,7 @@ func createClient(v *shell.Request) shell.View {
 	return clientSecret(v, a.Value)
 }
 
-// rotateClient gives an application a new secret, and shows it once.
+// rotateClient creates a new secret for an application and shows it once.
 func rotateClient(v *shell.Request) shell.View {
 	a := shell.Do(v, oauth.RotateClient, access.ByID{ID: v.PathValue("id")}, shell.Once)
 	if a.Fault != nil {
@@ -263,7 +265,7 @@ func clientSecret(v *shell.Request, made oauth.CreatedClient) shell.View {
 	return v.Settings(shell.ApplicationsPath, v.Words.Say("Secret of the application"), clientSecretView(v, made.ID, made.ClientSecret)).WithSecret()
 }
 
-// fields are the fields of the form.
+// fields returns the fields of the form, except the scopes.
 func (f *clientForm) fields(v *shell.Request) (name, account, environment ui.Field) {
 	say := v.Words.Say
 	name = ui.Field{Name: "name", Label: say("Name"), Value: f.typed["name"], Errors: errorsOf(f.wrong["name"]), Required: true, Hint: say("How you recognize the application.")}
@@ -274,7 +276,7 @@ func (f *clientForm) fields(v *shell.Request) (name, account, environment ui.Fie
 	return name, account, environment
 }
 
-// errorsOf returns a message as the errors of a field.
+// errorsOf returns a message as the errors of a field, and nil for an empty message.
 func errorsOf(message string) []string {
 	if message == "" {
 		return nil
@@ -282,7 +284,7 @@ func errorsOf(message string) []string {
 	return []string{message}
 }
 
-// all are all scopes, as the consent page has them.
+// all returns all scopes in groups, with the choices of f. The consent page uses the same groups.
 func (f *clientForm) all(v *shell.Request) []consentFamily {
 	a := consentRequest{}
 	for name := range scopeWords {
@@ -298,7 +300,7 @@ func (f *clientForm) all(v *shell.Request) []consentFamily {
 	return families
 }
 
-// unapproved reports whether a connection goes on that no admin has approved.
+// unapproved reports whether a connected application lacks the approval of an admin.
 func (p *applicationsPage) unapproved() bool {
 	for _, group := range p.groups {
 		if slices.ContainsFunc(group.grants, func(g oauth.GrantInfo) bool { return g.Unapproved }) {

@@ -18,7 +18,7 @@ import (
 	"kartei/web/ui"
 )
 
-// applicationsView lists the applications that act for people, and the applications of
+// applicationsView lists the applications that people have connected, and the applications of
 // service accounts.
 func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -646,7 +646,7 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 	})
 }
 
-// approvalLine is an application that people may connect, or that waits for an admin.
+// approvalLine is an application in the list of approvals or of requests.
 func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -874,7 +874,7 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 	})
 }
 
-// approvalActs are what an admin does with an application that waits, or is approved.
+// approvalActs are the buttons that approve, decline or withdraw.
 func approvalActs(v *shell.Request, a approvalInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1443,7 +1443,7 @@ func clientLine(v *shell.Request, p applicationsPage, c oauth.ClientInfo) templ.
 	})
 }
 
-// newClientView is the form of a new application of a service account.
+// newClientView is the form for a new application of a service account.
 func newClientView(v *shell.Request, f clientForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1628,7 +1628,7 @@ func newClientView(v *shell.Request, f clientForm) templ.Component {
 	})
 }
 
-// clientSecretView shows the secret of an application, once, and how to use it.
+// clientSecretView shows the secret of an application once, with an example call.
 func clientSecretView(v *shell.Request, id, secret string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

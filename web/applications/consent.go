@@ -16,32 +16,33 @@ import (
 	"kartei/web/ui"
 )
 
-// consentPath is the page to which an application sends a person, who lets it act for
-// them or not.
+// consentPath is the authorization endpoint (RFC 6749): the page on which a person allows or denies
+// an application's request.
 const consentPath = "/oauth/authorize"
 
-// consentRequest is what an application asks for, and what the person answered.
+// consentRequest is the authorization request of an application, with the person's earlier choices.
 type consentRequest struct {
 	oauth.Prompt
-	// query is what the application asked, and wrong what the person's answer lacked.
+	// query is the query of the authorization request. wrong is the error message about the
+	// person's choices.
 	query, wrong string
-	// answered is what the person chose before, or nil.
+	// answered is the form that the person sent before, or nil.
 	answered *shell.Form
 }
 
-// name is what the application calls itself.
+// name returns the name of the application, or a text if it has none.
 func (a *consentRequest) name(v *shell.Request) string {
 	return cmp.Or(a.Client, v.Words.Say("An application without a name"))
 }
 
-// showConsent shows what an application asks for. If nobody can answer the request, the
-// browser goes back to the application with an error, unless it is not known where that
-// is.
+// showConsent serves the consent page. If the request is wrong, it redirects to the application
+// with an error. It does not redirect to an address that the instance cannot trust.
 func showConsent(v *shell.Request) shell.View {
 	return drawConsent(v, v.URL.Query(), nil, "")
 }
 
-// drawConsent asks a person. answered is what they chose before, and wrong what that lacked.
+// drawConsent serves the consent page for the query q. answered is the form that the person sent
+// before, or nil. wrong is an error message, or empty.
 func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong string) shell.View {
 	found, err := shell.Ask(v, oauth.Ask, askedBy(q))
 	a := consentRequest{Prompt: found, query: q.Encode(), answered: answered, wrong: wrong}
@@ -56,7 +57,7 @@ func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong str
 		return refusedConsent(v, a)
 	case a.Redirect != "" && (a.Local || a.Admitted):
 		return leaveFor(v, a.Redirect)
-	case a.Redirect != "": // nobody in the office knows the application, so its address is not opened unasked
+	case a.Redirect != "": // the application is not approved, so the page only offers a link to its address
 		return v.Problem(http.StatusBadRequest, shell.ProblemPage{
 			Title: v.Words.Say("This application cannot be connected"),
 			Text:  v.Words.Say("The application asks in a way that is not possible. If you go back to it, its developer learns the reason."),
@@ -71,8 +72,9 @@ func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong str
 	return v.Card(v.Words.Say("Connect an application"), consentView(v, a)).WithStatus(status)
 }
 
-// leaveFor sends the browser to an address of an application. Behind a form of another page,
-// such as the sign-in, the policy of that page would stop a redirect, so a page goes on.
+// leaveFor sends the browser to an address of an application. After a form of another page, such as
+// the sign-in, that page's form-action policy would block a redirect. leaveFor then serves a page
+// with a Refresh header.
 func leaveFor(v *shell.Request, address string) shell.View {
 	if v.Sent == nil && v.Header.Get("Sec-Fetch-Site") != "same-origin" {
 		return shell.Redirect{To: address}
@@ -81,7 +83,7 @@ func leaveFor(v *shell.Request, address string) shell.View {
 	return v.Card(v.Words.Say("Back to the application"), backView(v, address))
 }
 
-// refusedConsent says why the person may not connect an application.
+// refusedConsent serves the page that says why the person may not connect the application.
 func refusedConsent(v *shell.Request, a consentRequest) shell.View {
 	status, title := http.StatusOK, v.Words.Say("Your admins have been asked")
 	if a.Refused == "off" {
@@ -90,7 +92,7 @@ func refusedConsent(v *shell.Request, a consentRequest) shell.View {
 	return v.Card(title, refusedView(v, title, a)).WithStatus(status)
 }
 
-// askedBy returns the input of oauth.ask of a query.
+// askedBy returns the input of oauth.Ask for the query q.
 func askedBy(q url.Values) oauth.AskInput {
 	in := oauth.AskInput{
 		ResponseType: q.Get("response_type"), ClientID: q.Get("client_id"), RedirectURI: q.Get("redirect_uri"), Scope: q.Get("scope"),
@@ -104,12 +106,12 @@ func askedBy(q url.Values) oauth.AskInput {
 	return in
 }
 
-// review is the decision of a form that waited until the person had confirmed their
-// sign-in: they see once more what they allow.
+// review is the value of decision in a form that waited for a confirmation of the sign-in. The
+// consent page is then shown again before anything is allowed.
 const review = "review"
 
-// answerConsent lets the application act, or not, and sends the browser back to it. The
-// policy of the page names where its form ends.
+// answerConsent records the person's decision and redirects the browser to the application. The
+// Content-Security-Policy of the consent page permits this redirect.
 func answerConsent(v *shell.Request) shell.View {
 	query, err := url.ParseQuery(v.Sent.Get("asked"))
 	if err != nil {
@@ -134,8 +136,8 @@ func answerConsent(v *shell.Request) shell.View {
 	return shell.Redirect{To: a.Value.Redirect}
 }
 
-// confirmConsent asks for a recent sign-in, and then for the consent again, with what the
-// person has chosen.
+// confirmConsent asks for a recent sign-in. After that, the consent page appears again with the
+// person's choices.
 func confirmConsent(v *shell.Request) shell.View {
 	v.Stale = false
 	waiting := v.Again(v.Sent.Token)
@@ -143,21 +145,21 @@ func confirmConsent(v *shell.Request) shell.View {
 	return signin.DrawConfirmForm(v, signin.ConfirmForm{Next: consentPath + "?" + v.Sent.Get("asked"), Resume: waiting}, http.StatusForbidden)
 }
 
-// consentFamily are the scopes of a family on the consent page.
+// consentFamily is a group of scopes on the consent page.
 type consentFamily struct {
 	label  string
 	scopes []consentScope
 }
 
-// consentScope is a scope that a person can leave out.
+// consentScope is a scope that the person can leave out.
 type consentScope struct {
 	name, text, hint string
 	chosen           bool
 }
 
-// proposes reports whether a right is ticked: as the person chose, and before that only
-// where an admin has approved the application. Webhooks send data elsewhere, so nobody gets
-// them by not looking.
+// proposes reports whether the box of a scope is checked. Before the person has chosen, the box is
+// checked only if an admin has approved the application. Webhooks send data to other servers, so
+// their scopes need an explicit choice.
 func (a *consentRequest) proposes(scope string) bool {
 	if a.answered != nil {
 		return slices.Contains(a.answered.Values["scopes"], scope)
@@ -165,7 +167,7 @@ func (a *consentRequest) proposes(scope string) bool {
 	return a.Verified && !strings.HasPrefix(scope, "webhook_endpoints:")
 }
 
-// families returns what the application asks for, by family.
+// families returns the requested scopes in groups.
 func (a *consentRequest) families(v *shell.Request) (list []consentFamily) {
 	for _, family := range keys.Families {
 		f := consentFamily{label: v.Words.Say(family.Label)}
@@ -186,7 +188,8 @@ func (a *consentRequest) families(v *shell.Request) (list []consentFamily) {
 	return list
 }
 
-// scopeWords say what each scope lets an application do, with examples after the colon.
+// scopeWords describes what an application may do with each scope. The text after the colon has
+// details.
 var scopeWords = map[string]i18n.Text{
 	"contacts:read":           "Read contacts: names, numbers, addresses and notes that you see",
 	"contacts:write":          "Change contacts: create, change and delete",
@@ -200,7 +203,8 @@ var scopeWords = map[string]i18n.Text{
 	"webhook_endpoints:write": "Change webhooks: have changes reported to addresses that the application chooses",
 }
 
-// approving says what the answer of an admin does beside letting the application act.
+// approving returns the text about the approval that is a part of an admin's consent. The approval
+// is for all people, or only for the admin.
 func (a *consentRequest) approving(v *shell.Request) string {
 	if a.Host != "" {
 		return v.Words.Say("If you allow it, you approve it for everybody in your office.")
@@ -208,7 +212,7 @@ func (a *consentRequest) approving(v *shell.Request) string {
 	return v.Words.Say("If you allow it, you approve it, for yourself only.")
 }
 
-// allowing is the text of the button.
+// allowing returns the label of the button that allows the request.
 func (a *consentRequest) allowing(v *shell.Request) string {
 	if a.Approves {
 		return v.Words.Say("Approve and allow")
@@ -216,7 +220,7 @@ func (a *consentRequest) allowing(v *shell.Request) string {
 	return v.Words.Say("Allow")
 }
 
-// lasting says when the connection ends.
+// lasting returns the text that says when the connection ends.
 func (a *consentRequest) lasting(v *shell.Request) string {
 	if a.Renewal {
 		return v.Words.Say("The connection ends after 30 days without use, and after 90 days unless you renew it; you can disconnect it at any time in the settings, under Applications.")
@@ -224,7 +228,7 @@ func (a *consentRequest) lasting(v *shell.Request) string {
 	return v.Words.Say("The connection ends after 30 days without use, and after a year at the latest; you can disconnect it at any time in the settings, under Applications.")
 }
 
-// environments is the choice between the live organization and its sandbox.
+// environments returns the choice between the live organization and its sandbox.
 func (a *consentRequest) environments(v *shell.Request) ui.Field {
 	f := ui.Field{Name: "environment", Label: v.Words.Say("With which data"), Value: "live", Options: []ui.Option{
 		{Value: "live", Text: a.Organization.Name, Hint: v.Words.Say("The real data of the office.")},

@@ -14,8 +14,8 @@ import (
 	"kartei/web/ui"
 )
 
-// consentView asks a person whether an application may act for them. Both answers weigh
-// the same.
+// consentView asks whether an application may act for the person. The buttons for both decisions
+// look alike.
 func consentView(v *shell.Request, a consentRequest) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -571,7 +571,7 @@ func consentView(v *shell.Request, a consentRequest) templ.Component {
 	})
 }
 
-// refusedView says why a person may not connect an application.
+// refusedView says why the person may not connect the application.
 func refusedView(v *shell.Request, title string, a consentRequest) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -753,7 +753,7 @@ func refusedView(v *shell.Request, title string, a consentRequest) templ.Compone
 	})
 }
 
-// backView leads back to the application, if the browser does not go by itself.
+// backView has a link to the application, in case the browser does not follow the Refresh header.
 func backView(v *shell.Request, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -33,7 +33,7 @@ import (
 
 const consentPath = "/oauth/authorize"
 
-// admits sets which applications people of an office may connect.
+// admits sets which applications people of the organization may connect.
 func admits(t *testing.T, o *apitest.Office, which access.Applications) {
 	t.Helper()
 	if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Applications: &which}); err != nil {
@@ -41,8 +41,8 @@ func admits(t *testing.T, o *apitest.Office, which access.Applications) {
 	}
 }
 
-// asking is the address at which an application asks, with some parameters changed. An
-// empty one is left out.
+// asking returns the path and query of an authorization request of c. set has names and values of
+// parameters to change. An empty value removes its parameter.
 func asking(c *grant.Client, set ...string) string {
 	sum := sha256.Sum256([]byte("x"))
 	q := url.Values{
@@ -57,10 +57,11 @@ func asking(c *grant.Client, set ...string) string {
 	return consentPath + "?" + q.Encode()
 }
 
-// backLink leads to an application that the person may not connect.
+// backLink matches the link to the application on a page that does not ask for a consent.
 var backLink = regexp.MustCompile(`href="(https://app\.example/callback[^"]*)"`)
 
-// went returns the parameters with which the browser goes back to the application.
+// went returns the query of the redirect URI to which the browser is sent. It fails the test if the
+// page sends the browser elsewhere.
 func went(p *pagetest.Page) url.Values {
 	p.T.Helper()
 	to := p.Header.Get("Location")
@@ -74,8 +75,8 @@ func went(p *pagetest.Page) url.Values {
 	return u.Query()
 }
 
-// TestConsent connects an application: the person sees who asks and for what, leaves a
-// right out, and answers once.
+// TestConsent checks that the consent page names the application and its scopes. The person can
+// leave scopes out, and can send the form only once.
 func TestConsent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -96,7 +97,7 @@ func TestConsent(t *testing.T) {
 		b.Do("POST", consentPath, fields).Want(404, "abgelaufen")
 
 		fields = b.Get(asking(&c)).Fields(consentPath)
-		fields["scopes"], fields["environment"] = []string{"contacts:read", "tasks:write"}, []string{"test"} // one that nobody asked for
+		fields["scopes"], fields["environment"] = []string{"contacts:read", "tasks:write"}, []string{"test"} // one extra
 		fields.Set("decision", "allow")
 		other := pagetest.Open(t, o, access.Member)
 		foreign := other.Get(asking(&c)).Fields(consentPath)
@@ -108,7 +109,7 @@ func TestConsent(t *testing.T) {
 			t.Fatalf("%v", q)
 		}
 		b.Do("POST", consentPath, fields).Want(404)
-		list := b.Get("/settings/interfaces/applications").Want(200, "Keine Anwendung") // nobody has exchanged the code
+		list := b.Get("/settings/interfaces/applications").Want(200, "Keine Anwendung") // the code is not exchanged
 		if strings.Contains(list.Body, "kart_") {
 			t.Error("the page has a secret")
 		}
@@ -120,9 +121,9 @@ func TestConsent(t *testing.T) {
 			t.Error("a verifier of one character is accepted")
 		}
 
-		// Nothing is remembered: an application without a secret is asked about again.
+		// The instance does not remember a consent, so the page asks again.
 		b.Get(asking(&c)).Want(200, "Zulassen")
-		// What nobody may leave in is no consent.
+		// A consent without any scope is refused.
 		none := b.Get(asking(&c)).Fields(consentPath)
 		delete(none, "scopes")
 		none.Set("decision", "allow")
@@ -134,8 +135,8 @@ func TestConsent(t *testing.T) {
 	})
 }
 
-// TestConsentIsFresh answers with a sign-in of long ago. Whatever the application may do, the
-// person confirms first, and then sees what they have chosen; a refusal does not wait.
+// TestConsentIsFresh checks that a consent needs a recent sign-in. After the confirmation, the page
+// shows the person's choices again. A denial needs no confirmation.
 func TestConsentIsFresh(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -166,8 +167,8 @@ func TestConsentIsFresh(t *testing.T) {
 	})
 }
 
-// TestConsentOfKnown asks for an application that is new to the office. The admins are told
-// once, one of them approves it, for one person, and that can be taken back.
+// TestConsentOfKnown checks the request for an application that is new to the organization. The
+// admins are notified once. An admin can approve it for one person, and can withdraw the approval.
 func TestConsentOfKnown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -182,10 +183,11 @@ func TestConsentOfKnown(t *testing.T) {
 			}
 		}
 		admins := bells(oauth.AskedFor)
-		if admins == 0 || admins > 2 { // the office has admins of its own
+		if admins == 0 || admins > 2 { // the organization may have another admin
 			t.Errorf("there are %d notices for admins", admins)
 		}
-		// A wrong request asks nobody, and sends nobody to an address that no admin knows.
+		// A wrong request notifies nobody, and does not redirect to an address that no admin has
+		// approved.
 		b.Get(asking(&c, "scope", "openid")).Want(400, "Zurück zu app.example")
 		if n := bells(oauth.AskedFor); n != admins {
 			t.Errorf("there are %d notices for admins", n)
@@ -203,7 +205,7 @@ func TestConsentOfKnown(t *testing.T) {
 			t.Errorf("%d people are told of the approval", n)
 		}
 		b.Get("/bell").Want(200, "ist freigegeben")
-		colleague.Get(asking(&c)).Want(200, "Die Administration ist gefragt") // it is approved for one person
+		colleague.Get(asking(&c)).Want(200, "Die Administration ist gefragt") // the approval is for one person only
 		fields := b.Get(asking(&c)).Want(200, "Zulassen").Without("wurde gefragt").Fields(consentPath)
 		if len(fields["scopes"]) > 0 {
 			t.Errorf("%v is ticked, of an application that registered itself", fields["scopes"])
@@ -220,13 +222,13 @@ func TestConsentOfKnown(t *testing.T) {
 		if live := dbtest.Texts(t, d, `select id from oauth_grants where ended_at = 0`); len(live) > 0 {
 			t.Errorf("the grants %v outlive the approval", live)
 		}
-		b.Do("POST", consentPath, late).Want(403, "freigeben") // the page was shown before
+		b.Do("POST", consentPath, late).Want(403, "freigeben") // this page was loaded before the approval was withdrawn
 		admin.Get(link[1]).Want(404, "Freigabe ist widerrufen")
 		words := dbtest.Texts(t, d, `select word from audit_lines where word like 'client.%' order by at`)
 		if strings.Join(words, " ") != "client.approve client.disapprove" {
 			t.Errorf("the audit log has %v", words)
 		}
-		// An admin approves by connecting, and the page says so.
+		// The page says that an admin who allows an application also approves it.
 		own := admin.Get(asking(&c)).Want(200, "in Ihrem Büro neu", "Freigeben und zulassen").Fields(consentPath)
 		own["scopes"] = []string{"contacts:read"}
 		own.Set("decision", "allow")
@@ -237,8 +239,8 @@ func TestConsentOfKnown(t *testing.T) {
 	})
 }
 
-// TestConsentOff switches applications off and on again. Nobody connects one meanwhile, and
-// those that are connected rest.
+// TestConsentOff checks that an organization can disallow applications and allow them again.
+// Meanwhile no application can be connected, and connected applications are suspended.
 func TestConsentOff(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -271,8 +273,8 @@ func TestConsentOff(t *testing.T) {
 	})
 }
 
-// TestConsentErrors tries what applications get wrong and what attackers try. Nobody is
-// sent to an address before it is known to be the application's.
+// TestConsentErrors checks wrong and hostile authorization requests. The browser is not redirected
+// to an address that is not registered for the application.
 func TestConsentErrors(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	admits(t, o, access.AllApplications)
@@ -314,7 +316,7 @@ func TestConsentErrors(t *testing.T) {
 	if q := went(b.Get(asking(&c) + "&state=twice").Want(303)); q.Get("error") != "invalid_request" {
 		t.Errorf("%v", q)
 	}
-	// A program on the person's computer is told at once.
+	// A program on the person's computer gets the error by a redirect.
 	local := b.Get(asking(&c, "redirect_uri", "http://127.0.0.1:53076/cb", "code_challenge", "")).Want(303).Header.Get("Location")
 	if !strings.HasPrefix(local, "http://127.0.0.1:53076/cb?") || !strings.Contains(local, "error=invalid_request") {
 		t.Errorf("the browser goes to %q", local)
@@ -325,15 +327,16 @@ func TestConsentErrors(t *testing.T) {
 	b.Get(asking(&c, "redirect_uri", "http://127.0.0.1:53076/cb")).Want(200, "Programm auf diesem Computer", "gerade selbst gestartet")
 	b.Get(asking(&c, "scope", "", "resource", "https://kartei.example/v1/")).Want(200, "Dokumente lesen", "Aufgaben ändern")
 	pagetest.Open(t, o, access.Viewer).Get(asking(&c)).Want(200, "Kontakte lesen").Without("Kontakte ändern")
-	// Without a session the person signs in first, and comes back.
+	// Without a session, the person signs in first and then returns to the consent page.
 	nobody := pagetest.OpenAt(t, o, apitest.BaseURL)
 	if to := nobody.Get(asking(&c)).Want(303).Header.Get("Location"); !strings.HasPrefix(to, "/signin?next="+url.QueryEscape(consentPath+"?")) {
 		t.Errorf("the browser goes to %q", to)
 	}
 }
 
-// TestConsentOfTheOrganization asks a person who works in two offices, and who goes to the
-// other one before they answer: the application does not get what the page did not name.
+// TestConsentOfTheOrganization checks a person with two organizations who switches to the other one
+// before the decision. The application must not get access to an organization that the page did not
+// name.
 func TestConsentOfTheOrganization(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	admits(t, o, access.AllApplications)
@@ -361,8 +364,8 @@ func TestConsentOfTheOrganization(t *testing.T) {
 	went(b.Do("POST", consentPath, fields).Want(303))
 }
 
-// TestConsentOnceMore connects an application more often than is kept. The webhook endpoints
-// that it made by the oldest connection end with that.
+// TestConsentOnceMore connects an application more often than the limit, which ends the oldest
+// connection. It checks that the webhooks created through that connection end too.
 func TestConsentOnceMore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -409,9 +412,9 @@ func TestConsentOnceMore(t *testing.T) {
 	})
 }
 
-// TestConsentByDocument connects an application that calls itself by the address of a
-// document. The document is read for a person who has signed in, and not again while it is
-// fresh, at no replica. What goes wrong is not remembered.
+// TestConsentByDocument checks an application whose client id is the URL of a document. The
+// instance fetches the document only for a signed-in person, and caches it on all replicas.
+// Failures are not cached.
 func TestConsentByDocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		const name = "https://example.com/oauth/client.json"
@@ -456,7 +459,8 @@ func TestConsentByDocument(t *testing.T) {
 		if came != 2 {
 			t.Errorf("the document was read %d times", came)
 		}
-		// An admin approves this document, for everybody. What it asks for is proposed then.
+		// An admin approves the document for the whole organization. Its scopes are then checked in
+		// advance.
 		admits(t, o, access.KnownApplications)
 		b.Get(asking(&c)).Want(200, "Die Administration ist gefragt")
 		admin := pagetest.Open(t, o, access.Admin)
@@ -478,14 +482,14 @@ func TestConsentByDocument(t *testing.T) {
 		if came != 3 {
 			t.Errorf("the document was read %d times after an hour", came)
 		}
-		// A changed document is approved anew.
+		// A changed document needs a new approval.
 		about = "Assistentin"
 		o.Clock.Advance(time.Hour)
 		b.Get(asking(&c)).Want(200, "Assistentin", "Die Administration ist gefragt")
 		if came != 4 {
 			t.Errorf("the document was read %d times after two hours", came)
 		}
-		// A person makes the instance send ten requests a minute.
+		// A person can cause at most ten requests a minute.
 		status = http.StatusNotFound
 		for i := range 10 {
 			b.Get(asking(&c, "client_id", fmt.Sprintf("%s?%d", name, i)))
@@ -499,8 +503,8 @@ func TestConsentByDocument(t *testing.T) {
 	})
 }
 
-// TestApplicationsOnPages makes an application of a service account, renews its secret,
-// and switches it off and on.
+// TestApplicationsOnPages checks that an admin can create, disable and enable an application of a
+// service account, and can rotate its secret.
 func TestApplicationsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -532,7 +536,7 @@ func TestApplicationsOnPages(t *testing.T) {
 	})
 }
 
-// clientID returns the id of an application on a page.
+// clientID returns the first client id in a page, or an empty string.
 func clientID(body string) string {
 	i := strings.Index(body, "cli_")
 	if i < 0 {

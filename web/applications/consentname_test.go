@@ -12,9 +12,9 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestConsentNames asks for applications that call themselves like the office, or like this
-// product, and that were known before anybody looked at names. Nobody is sent to them, also
-// if their request is wrong.
+// TestConsentNames checks applications whose names look like the organization's or the product's
+// name. These clients are stored without the check of names at registration. The browser is not
+// redirected to them, even after a wrong request.
 func TestConsentNames(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b := pagetest.Open(t, o, access.Member)
@@ -29,14 +29,15 @@ func TestConsentNames(t *testing.T) {
 	}
 }
 
-// TestApplicationsTellOfAssistants says what MCP is, and which address to paste.
+// TestApplicationsTellOfAssistants checks that the list of applications explains MCP and has the
+// address to copy.
 func TestApplicationsTellOfAssistants(t *testing.T) {
 	b := pagetest.Open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
 	b.Get("/settings/interfaces/applications").Want(200, "Model Context Protocol", "<code>"+apitest.BaseURL+"/mcp</code>", `data-copy="`+apitest.BaseURL+`/mcp"`, "/guide?lang=de#assistants")
 }
 
-// TestConsentOfAProgram shows the scheme of a program on the person's computer, and goes
-// there with the answer.
+// TestConsentOfAProgram checks that the consent page shows the private scheme of a program, and
+// that the browser is redirected to it.
 func TestConsentOfAProgram(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	admits(t, o, access.AllApplications)

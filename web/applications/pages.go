@@ -10,7 +10,8 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
 	shell.Private("GET", shell.ActingPath, op.List{agent.List}, showActing, shell.Enrols),
 	shell.Private("POST", shell.ActingPath+"/end", op.List{agent.End}, endAllActing, shell.Enrols),

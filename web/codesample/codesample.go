@@ -14,12 +14,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Options say how the samples reach the instance.
+// Options are the settings of the samples.
 type Options struct {
-	// Server is the address of the API, with /v1.
+	// Server is the base URL of the API, with /v1.
 	Server string
-	// Version is the API version that the samples ask for. It is empty if calls
-	// get the right version by default.
+	// Version is the API version that samples send. It is empty if calls get this version by
+	// default.
 	Version string
 }
 
@@ -31,10 +31,11 @@ type Sample struct {
 	Source string `json:"source"`
 }
 
-// Add returns the document with the member x-codeSamples in each operation.
-// Nothing else changes, and members keep their order. Samples read the key from
-// the environment variable KARTEI_KEY. Ids, and revisions in If-Match, are the
-// examples of the document.
+// Add returns the document with the member x-codeSamples in each operation. Nothing else changes,
+// and members keep their order. It fails if the document is not a valid OpenAPI document.
+//
+// Samples read the key from the environment variable KARTEI_KEY. Ids, and revisions in If-Match,
+// are the examples of the document.
 func Add(document []byte, o Options) ([]byte, error) {
 	var s spec
 	if err := json.Unmarshal(document, &s); err != nil {
@@ -51,7 +52,7 @@ func Add(document []byte, o Options) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// writer copies a document token by token and so keeps its order.
+// writer copies a document token by token, which keeps the order of members.
 type writer struct {
 	spec    *spec
 	options Options
@@ -138,7 +139,7 @@ func (w *writer) operation(name string) error {
 	return w.out.WriteValue(value)
 }
 
-// spec is the part of a document that samples need.
+// spec is the part of an OpenAPI document that the samples need.
 type spec struct {
 	Components struct {
 		Parameters map[string]parameter `json:"parameters"`
@@ -172,7 +173,7 @@ type response struct {
 	Content map[string]jsontext.Value `json:"content"`
 }
 
-// flow says how a sample handles the response.
+// flow is the way in which a sample handles the response.
 type flow string
 
 const (
@@ -211,8 +212,8 @@ func (f field) Fresh() bool { return f.Name == idempotencyKey }
 
 const idempotencyKey = "Idempotency-Key"
 
-// shown are the query parameters with an example in the samples. They are
-// useful in a first call and can be combined.
+// shown are the optional query parameters that samples set. They are useful in a first call and can
+// be combined.
 var shown = map[string]bool{"limit": true, "q": true, "createdSince": true, "version": true}
 
 func (s *spec) call(method, path string, op *operation, o Options) (*call, error) {

@@ -11,7 +11,7 @@ import (
 	"kartei/api/openapi"
 )
 
-// document is the part of a document with samples that the tests read.
+// document is the part of an OpenAPI document that the tests read.
 type document struct {
 	Paths map[string]map[string]struct {
 		ID      string   `json:"operationId"`
@@ -21,7 +21,7 @@ type document struct {
 
 const server = "https://kartei.test/v1"
 
-// added returns a frozen document with samples.
+// added returns the frozen document of a version with samples.
 func added(t *testing.T, version string, o Options) []byte {
 	t.Helper()
 	spec, ok := openapi.Document(version)
@@ -54,8 +54,8 @@ func samplesOf(t *testing.T, spec []byte) map[string]map[string]string {
 	return found
 }
 
-// Every operation of the table has a sample in each language, for each version.
-// ci/samples.sh runs the samples against an instance.
+// TestEveryOperationHasSamples checks that each operation has a sample in each language, in each
+// version. The script ci/samples.sh runs the samples against an instance.
 func TestEveryOperationHasSamples(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		samples := samplesOf(t, added(t, version, Options{Server: server}))
@@ -84,7 +84,8 @@ func TestEveryOperationHasSamples(t *testing.T) {
 	}
 }
 
-// Except for the samples, the document stays the same, byte for byte.
+// TestOnlySamplesAreAdded checks that the document without its samples equals the original, byte
+// for byte.
 func TestOnlySamplesAreAdded(t *testing.T) {
 	spec, _ := openapi.Document(openapi.Versions()[0])
 	var want, got bytes.Buffer
@@ -110,7 +111,7 @@ func TestOnlySamplesAreAdded(t *testing.T) {
 	}
 }
 
-// Samples name a version that calls do not get by default.
+// TestRequestedVersion checks that samples send a version that is not the default.
 func TestRequestedVersion(t *testing.T) {
 	for id, of := range samplesOf(t, added(t, openapi.Versions()[0], Options{Server: server, Version: "2027-02-01"})) {
 		for label, source := range of {
@@ -121,7 +122,7 @@ func TestRequestedVersion(t *testing.T) {
 	}
 }
 
-// Quotes in a body do not end the string literal around it.
+// TestQuoting checks that quotes in a body do not end the string literal around it.
 func TestQuoting(t *testing.T) {
 	spec := []byte("{\"paths\":{\"/x\":{\"post\":{\"operationId\":\"x.create\",\"requestBody\":{\"content\":{\"application/json\":{\"examples\":{\"e\":{\"value\":{\"a\":\"it's `x` $(id) ${y} \\\"z\\\" \\\\\"}}}}}},\"responses\":{\"204\":{}}}}}}")
 	out, err := Add(spec, Options{Server: server})

@@ -51,14 +51,14 @@ var languages = []language{
 	}},
 }
 
-// inShell writes a JSON string for use between single quotes.
+// inShell returns s as a JSON string for use between single quotes.
 func inShell(s string) string { return strings.ReplaceAll(quoted(s), "'", `'\''`) }
 
-// inGo writes a JSON string for use between backquotes.
+// inGo returns s as a JSON string for use between backquotes.
 func inGo(s string) string { return strings.ReplaceAll(quoted(s), "`", "`+\"`\"+`") }
 
-// text writes a Python or JavaScript string. It prefers single quotes if the
-// string contains double quotes.
+// text returns s as a Python or JavaScript string. It uses single quotes if s contains double
+// quotes, and no single quotes or backslashes.
 func text(s string) string {
 	if strings.Contains(s, `"`) && !strings.ContainsAny(s, `'\`) {
 		return "'" + s + "'"
@@ -68,7 +68,7 @@ func text(s string) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
-// inScript writes the name of a member in a JavaScript object.
+// inScript returns a name as a key in a JavaScript object, with quotes only if they are needed.
 func inScript(name string) string {
 	if identifier.MatchString(name) {
 		return name
@@ -89,7 +89,7 @@ var templates = func() *template.Template {
 		"script": inScript,
 		"shell":  func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
 		"lower":  strings.ToLower,
-		// goText writes a Go string, raw if it contains double quotes.
+		// goText returns a Go string, a raw string if it contains double quotes.
 		"goText": func(s string) string {
 			if strings.Contains(s, `"`) && !strings.Contains(s, "`") {
 				return "`" + s + "`"
@@ -100,7 +100,7 @@ var templates = func() *template.Template {
 	return template.Must(t.ParseFS(templateFiles, "templates/*.tmpl"))
 }()
 
-// view is the data of a call for the template of one language.
+// view is the data of a template: the call, and its body in the language of the template.
 type view struct {
 	*call
 	JSON string
@@ -130,7 +130,7 @@ func (n *node) has(m valueKind) bool {
 	return n.made == m
 }
 
-// Is reports whether the sample handles the response as f.
+// Is reports whether the sample handles the response in the way f.
 func (v view) Is(f flow) bool { return v.Flow == f }
 
 // Plain reports whether the sample makes one call and only prints the response.

@@ -24,7 +24,7 @@ type member struct {
 	value node
 }
 
-// valueKind is the kind of a value that the sample computes.
+// valueKind is the way in which a sample gets a value.
 type valueKind int
 
 const (
@@ -34,15 +34,15 @@ const (
 	randomKey           // an Idempotency-Key
 )
 
-// The limits of a body in a sample. They show enough of its form.
+// These are the limits of a body in a sample.
 const (
 	longestBody = 5  // members
 	longestLine = 60 // characters of a value on one line
 )
 
-// body takes the example of the operation's body. It drops externalId, which is
-// unique, because a sample must work more than once. It drops visibility too
-// and keeps five members at most.
+// body sets the body of the sample to the example of the operation. It keeps at most longestBody
+// members. It drops externalId, which must be unique, so that the sample works more than once. It
+// also drops visibility.
 func (c *call) body(op *operation) error {
 	for _, example := range op.RequestBody.Content["application/json"].Examples {
 		n, err := read(jsontext.NewDecoder(bytes.NewReader(example.Value)))
@@ -59,7 +59,7 @@ func (c *call) body(op *operation) error {
 	return nil
 }
 
-// mark marks the values that the sample computes.
+// mark sets the kind of the values that the sample computes at run time.
 func (n *node) mark(upload bool) {
 	for i := range n.members {
 		switch m := &n.members[i]; {
@@ -115,10 +115,10 @@ func read(d *jsontext.Decoder) (n node, err error) {
 	return n, err
 }
 
-// syntax is how a language writes a value.
+// syntax describes how a language writes JSON values.
 type syntax struct {
 	indent string
-	// name writes the name of a member, text a string.
+	// name writes the name of a member, and text writes a string.
 	name, text func(string) string
 	// literals are the words for null, true and false, if they differ from
 	// JSON.
@@ -131,7 +131,7 @@ type syntax struct {
 	spaced bool
 }
 
-// write writes n. Lines after the first begin with indent.
+// write returns n in the syntax. Lines after the first begin with indent.
 func (s *syntax) write(n node, indent string) string {
 	switch n.kind {
 	case '{':
@@ -159,7 +159,7 @@ func (s *syntax) write(n node, indent string) string {
 	return n.text
 }
 
-// wrap puts short parts on one line and others on lines of their own. The body
+// wrap joins parts on one line if they are short, and else puts each on its own line. The body
 // itself always has several lines.
 func (s *syntax) wrap(open string, parts []string, end, indent string) string {
 	line := strings.Join(parts, ", ")
@@ -180,11 +180,11 @@ func (s *syntax) wrap(open string, parts []string, end, indent string) string {
 // top is the indentation of the body itself.
 func (s *syntax) top() string { return s.indent }
 
-// quoted writes a string in double quotes and leaves characters outside ASCII
-// unescaped. JSON, Python and JavaScript all accept this form.
+// quoted returns s in double quotes, with characters outside ASCII unescaped. JSON, Python and
+// JavaScript all accept this form.
 func quoted(s string) string {
 	b, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // a text that was read as JSON never fails
+	if err != nil { // a string that was read from JSON is always valid
 		return strconv.Quote(s)
 	}
 	return string(b)

@@ -18,18 +18,18 @@ import (
 	"kartei/web/ui"
 )
 
-// wholeChange is a change of a whole list with the words of its pages.
+// wholeChange is a bulk change of all records of a list, with the texts for its pages.
 type wholeChange struct{ bulk.Act }
 
-// path is the page of a change.
+// path returns the path of the change's page.
 func (c *wholeChange) path() string { return shell.ChangesPath + "/" + c.ID }
 
-// undoable reports whether the change can be taken back.
+// undoable reports whether the change can be undone now.
 func (c *wholeChange) undoable(v *shell.Request) bool {
 	return (c.State == bulk.Finished || c.State == bulk.Stopped) && !c.Undo && c.Counts[bulk.Changed] > 0 && c.KeptUntil > clock.FromTime(v.Words.Now)
 }
 
-// family returns the family of the records.
+// family returns the family of the changed records.
 func (c *wholeChange) family() *records.Family {
 	if c.Family == records.Companies.Name {
 		return &records.Companies
@@ -37,7 +37,7 @@ func (c *wholeChange) family() *records.Family {
 	return &records.Contacts
 }
 
-// title says what the change does.
+// title returns what the change does. names has the names of people by id.
 func (c *wholeChange) title(v *shell.Request, names map[string]string) string {
 	say := v.Words.Say
 	switch c.Kind {
@@ -53,7 +53,7 @@ func (c *wholeChange) title(v *shell.Request, names map[string]string) string {
 	return say("Visible to: %s", label)
 }
 
-// badge says in a word where the change is.
+// badge returns the state of the change as a badge.
 func (c *wholeChange) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch {
@@ -69,7 +69,7 @@ func (c *wholeChange) badge(v *shell.Request) (ui.Kind, string) {
 	return ui.OK, say("done [work]")
 }
 
-// step says what a job does.
+// step returns the current step of a running change.
 func (c *wholeChange) step(v *shell.Request) string {
 	switch {
 	case c.Waits:
@@ -82,7 +82,7 @@ func (c *wholeChange) step(v *shell.Request) string {
 	return v.Words.Say("Being changed")
 }
 
-// wholeOutcomes are the outcomes in the order of a sum.
+// wholeOutcomes are the outcomes of records, in the order of sums.
 var wholeOutcomes = []struct {
 	outcome bulk.Outcome
 	label   i18n.Text
@@ -95,7 +95,7 @@ var wholeOutcomes = []struct {
 	{bulk.Gone, "gone"},
 }
 
-// sums says in one line what became of the records.
+// sums returns the number of records for each outcome, in one line.
 func (c *wholeChange) sums(v *shell.Request) string {
 	var parts []string
 	for _, o := range wholeOutcomes {
@@ -109,7 +109,7 @@ func (c *wholeChange) sums(v *shell.Request) string {
 	return strings.Join(parts, ", ")
 }
 
-// why says why a change stopped.
+// why returns the reason why the change stopped.
 func (c *wholeChange) why(v *shell.Request) string {
 	say := v.Words.Say
 	switch c.Reason {
@@ -123,7 +123,7 @@ func (c *wholeChange) why(v *shell.Request) string {
 	return say("What is changed already stays so. You can resume or undo.")
 }
 
-// changesPage is the list of changes of whole lists.
+// changesPage has the data of the list of bulk changes.
 type changesPage struct {
 	list  []wholeChange
 	names map[string]string
@@ -132,7 +132,7 @@ type changesPage struct {
 
 const changesShown = 20
 
-// showChanges serves the list of changes of whole lists.
+// showChanges serves the list of bulk changes.
 func showChanges(v *shell.Request) shell.View {
 	p := changesPage{names: map[string]string{}}
 	after := v.URL.Query().Get("after")
@@ -155,7 +155,7 @@ func showChanges(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Changes of whole lists"), shell.ChangesPath, changesView(v, p))
 }
 
-// peopleOf returns the people whom changes name.
+// peopleOf returns the ids of the people in the changes, sorted.
 func peopleOf(list ...wholeChange) []string {
 	ids := map[string]bool{}
 	for _, c := range list {
@@ -167,14 +167,14 @@ func peopleOf(list ...wholeChange) []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// changePage is the page of a change.
+// changePage has the data of the page of one change.
 type changePage struct {
 	wholeChange
 	names  map[string]string
 	report bulk.Report
 }
 
-// showChange serves the page of a change.
+// showChange serves the page of one change. A running change reloads its page every two seconds.
 func showChange(v *shell.Request) shell.View {
 	p := changePage{names: map[string]string{}}
 	var err error
@@ -192,7 +192,7 @@ func showChange(v *shell.Request) shell.View {
 	return v.OK(p.title(v, p.names), p.family().Name, changeView(v, p))
 }
 
-// read reads which records stayed as they were.
+// read reads the report of the records that were left unchanged, and their titles.
 func (p *changePage) read(v *shell.Request) error {
 	var err error
 	if p.report, err = shell.Ask(v, bulk.GetReport, access.ByID{ID: p.ID}); err != nil {
@@ -205,8 +205,8 @@ func (p *changePage) read(v *shell.Request) error {
 	return v.TitlesOf(ids, p.names)
 }
 
-// actOnChange runs an operation on a change, and goes back to its page, which says how far
-// it is.
+// actOnChange returns a handler that runs the operation row on a change. The handler redirects to
+// the change's page, which shows the new state.
 func actOnChange(row op.Operation[access.ByID, bulk.Act]) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")

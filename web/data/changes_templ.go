@@ -16,7 +16,7 @@ import (
 	"kartei/web/ui"
 )
 
-// changesView is the list of changes of whole lists.
+// changesView is the list of bulk changes.
 func changesView(v *shell.Request, p changesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -191,7 +191,7 @@ func changeBadge(v *shell.Request, c *wholeChange) templ.Component {
 	})
 }
 
-// changeView is the page of a change, in each of its states.
+// changeView is the page of one change in any state.
 func changeView(v *shell.Request, p changePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -387,7 +387,7 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 	})
 }
 
-// changeActs are the acts that a change takes in its state.
+// changeActs are the buttons that the change has in its state.
 func changeActs(v *shell.Request, p changePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -443,7 +443,7 @@ func changeActs(v *shell.Request, p changePage) templ.Component {
 	})
 }
 
-// changeAct is a button that is a form of its own.
+// changeAct is a form with a single button.
 func changeAct(v *shell.Request, path, icon, label, variant string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -498,7 +498,7 @@ func changeAct(v *shell.Request, path, icon, label, variant string) templ.Compon
 	})
 }
 
-// changeLeft says which records stayed as they were, and why.
+// changeLeft lists the records that were left unchanged, with the reasons.
 func changeLeft(v *shell.Request, p changePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

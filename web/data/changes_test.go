@@ -13,7 +13,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// whole sends all records of a list to an act, as the box of the bar does.
+// whole sends an act for all records of the list p, as the checkbox “all entries of this list”
+// does.
 func whole(p *pagetest.Page, act string, set ...string) *pagetest.Page {
 	p.T.Helper()
 	to := "/bulk/contacts/"
@@ -28,8 +29,8 @@ func whole(p *pagetest.Page, act string, set ...string) *pagetest.Page {
 	return p.Do("POST", to+act+query, form)
 }
 
-// TestWholeLists changes more records than a page shows: a person follows the change,
-// sees what was refused, and takes it back.
+// TestWholeLists changes all records of a list that has several pages. It checks that the person
+// sees the progress and the refused records, and can undo the change.
 func TestWholeLists(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -26,19 +26,19 @@ import (
 	"kartei/web/ui"
 )
 
-// ImportPath is the page of an import.
+// ImportPath is the path of the page of an import.
 const ImportPath = shell.DataPath + "/{id}"
 
-// importInfo is an import with the words of its pages.
+// importInfo is an import, with the texts for its pages.
 type importInfo struct{ imports.Import }
 
-// readImport reads the import that the address names.
+// readImport reads the import whose id is in the path.
 func readImport(v *shell.Request) (importInfo, error) {
 	info, err := shell.Ask(v, imports.Get, imports.Reference{ID: v.PathValue("id")})
 	return importInfo{info}, err
 }
 
-// whyLeftOut says why a file or a sheet is not read.
+// whyLeftOut returns the text for the reason why a file or a sheet is not read.
 func whyLeftOut(v *shell.Request, reason string) string {
 	say := v.Words.Say
 	switch reason {
@@ -60,7 +60,7 @@ func whyLeftOut(v *shell.Request, reason string) string {
 	return say("unreadable")
 }
 
-// filesText says how many files are read, or which sheet or table.
+// filesText returns how many files are read, or which sheet or table.
 func (i *importInfo) filesText(v *shell.Request) string {
 	switch {
 	case i.Sheet != "":
@@ -71,7 +71,7 @@ func (i *importInfo) filesText(v *shell.Request) string {
 	return ""
 }
 
-// lineText says where an entry stands.
+// lineText returns the position of an entry: its file and its line.
 func lineText(v *shell.Request, l *imports.Line) string {
 	line := v.Words.Say("Line %s", v.Number(l.Line))
 	if l.File == "" {
@@ -80,7 +80,7 @@ func lineText(v *shell.Request, l *imports.Line) string {
 	return l.File + ", " + line
 }
 
-// heading is what a column is called, and empty if the file does not say.
+// heading returns the heading of a column. It is empty if the file has none.
 func (i *importInfo) heading(v *shell.Request, c *mapping.Column) string {
 	if i.Format == "vcard" {
 		return targetLabel(v, c.Heading)
@@ -88,20 +88,21 @@ func (i *importInfo) heading(v *shell.Request, c *mapping.Column) string {
 	return c.Heading
 }
 
-// path is the page of an import.
+// path returns the path of the import's page.
 func (i *importInfo) path() string { return shell.DataPath + "/" + i.ID }
 
-// title returns the name of the file. Imports that were given up or forgotten have none any more.
+// title returns the file name of the import. Discarded and expired imports have no file name, so
+// their title has the date.
 func (i *importInfo) title(v *shell.Request) string {
 	return cmp.Or(i.FileName, v.Words.Say("Import of %s", v.Words.Day(i.CreatedAt.Time())))
 }
 
-// undoable reports whether the import can be taken back.
+// undoable reports whether the import can be undone now.
 func (i *importInfo) undoable(v *shell.Request) bool {
 	return (i.State == imports.Finished || i.State == imports.Stopped) && !i.Forgotten && i.KeptUntil > clock.FromTime(v.Words.Now)
 }
 
-// fateText says what became of a value, or what would.
+// fateText returns what the import did with a value, or would do with it.
 func fateText(v *shell.Request, fate entry.Fate) string {
 	switch fate {
 	case entry.InNote:
@@ -114,7 +115,8 @@ func fateText(v *shell.Request, fate entry.Fate) string {
 	return ""
 }
 
-// otherThan returns the record that the message is about, unless it is the entry's own.
+// otherThan returns the id of the record in a problem. It is empty if that record is own, the
+// record of the entry itself.
 func otherThan(own string, p *imports.Problem) string {
 	if p.RecordID == own {
 		return ""
@@ -122,15 +124,17 @@ func otherThan(own string, p *imports.Problem) string {
 	return p.RecordID
 }
 
-// whereText names the value that is told: the heading of its column, or the member.
+// whereText returns the heading of the column of a problem, or else the label of the member.
 func whereText(v *shell.Request, p *imports.Problem) string {
 	return cmp.Or(p.Heading, targetLabel(v, p.Field))
 }
 
-// shownValue is how many characters of a value stand on the page. The report has more.
+// shownValue is the maximum length of a value on the page, in characters. The report has the whole
+// value.
 const shownValue = 200
 
-// cutValue returns the beginning of a value, in one line.
+// cutValue returns the first shownValue characters of a value, with white space reduced to single
+// spaces.
 func cutValue(value string) string {
 	text := strings.Join(strings.Fields(value), " ")
 	if runes := []rune(text); len(runes) > shownValue {
@@ -139,18 +143,18 @@ func cutValue(value string) string {
 	return text
 }
 
-// importsPage is the list of imports.
+// importsPage has the data of the list of imports.
 type importsPage struct {
 	list  []importInfo
 	names map[string]string
 	pages ui.Pages
-	// people are whom an admin may choose for an export.
+	// people is the field in which an admin chooses a person or a service account for an export.
 	people ui.Field
 }
 
 const importsShown = 20
 
-// showData serves the list of imports, and what can be taken along.
+// showData serves the page with the list of imports and the forms for exports.
 func showData(v *shell.Request) shell.View {
 	p := importsPage{names: map[string]string{}}
 	if v.Session.May(records.Contacts.Write) {
@@ -168,7 +172,7 @@ func showData(v *shell.Request) shell.View {
 	return v.Settings(shell.DataPath, v.Words.Say("Data"), dataView(v, p))
 }
 
-// read reads a page of imports.
+// read reads one page of the list of imports, and the names of their owners.
 func (p *importsPage) read(v *shell.Request) error {
 	after := v.URL.Query().Get("after")
 	found, err := shell.Ask(v, imports.List, imports.ListInput{After: after, Limit: importsShown})
@@ -193,17 +197,17 @@ func (p *importsPage) read(v *shell.Request) error {
 	return v.NamesOf(owners, p.names)
 }
 
-// showNewImport serves the form of a file to import.
+// showNewImport serves the form for a new import.
 func showNewImport(v *shell.Request) shell.View { return drawNewImport(v, "", http.StatusOK) }
 
 func drawNewImport(v *shell.Request, why string, status int) shell.View {
 	return v.Settings(shell.DataPath, v.Words.Say("Import contacts"), newImportView(v, why)).WithStatus(status)
 }
 
-// importPiece is how many bytes of a file one call takes.
+// importPiece is the size of the pieces in which a file is stored, in bytes.
 const importPiece = 512 << 10
 
-// createImport takes the file of a form, piece by piece, and begins to read it.
+// createImport stores the uploaded files in pieces, and begins to read them.
 func createImport(v *shell.Request) shell.View {
 	file := v.Sent.File
 	if file == nil {
@@ -213,7 +217,7 @@ func createImport(v *shell.Request) shell.View {
 	if err == nil {
 		made, err = shell.Ask(v, imports.Get, imports.Reference{ID: made.ID})
 	}
-	if err == nil && made.State == imports.Receiving { // otherwise the form was sent twice
+	if err == nil && made.State == imports.Receiving { // another state means that the form was sent before
 		err = sendImport(v, made.ID, file)
 	}
 	if err != nil {
@@ -222,14 +226,15 @@ func createImport(v *shell.Request) shell.View {
 	return shell.Redirect{To: shell.DataPath + "/" + made.ID}
 }
 
-// onceWith is once for a form with a file: with another file it begins another import.
+// onceWith sets an Idempotency-Key that depends on the form and the file. The same form with
+// another file begins another import.
 func onceWith(file *shell.SentFile) shell.How {
 	return func(v *shell.Request, by *api.Caller) {
 		by.Header["Idempotency-Key"] = []string{file.Key(v.Sent.Token)}
 	}
 }
 
-// cutName returns the end of a long file name, which has its extension.
+// cutName shortens a file name to its last 200 characters, which keeps the extension.
 func cutName(name string) string {
 	if runes := []rune(name); len(runes) > 200 {
 		return string(runes[len(runes)-200:])
@@ -237,7 +242,8 @@ func cutName(name string) string {
 	return name
 }
 
-// sendImport passes files on as they arrive.
+// sendImport stores the files of the form in pieces while they arrive. It then completes the
+// upload.
 func sendImport(v *shell.Request, id string, file *shell.SentFile) error {
 	all := archive.NewBundle(importPiece, func(number int64, content []byte) error {
 		return shell.Do(v, imports.Append, imports.AppendInput{Reference: imports.Reference{ID: id}, Number: number, Content: content}).Err()
@@ -255,7 +261,7 @@ func sendImport(v *shell.Request, id string, file *shell.SentFile) error {
 	return shell.Do(v, imports.Complete, imports.CompleteInput{Reference: imports.Reference{ID: id}, Pieces: pieces}).Err()
 }
 
-// refusedImport draws the form again, and says why the file was refused.
+// refusedImport serves the form again with the error f.
 func refusedImport(v *shell.Request, f *fault.Fault) shell.View {
 	switch f.Code {
 	case fault.ValidationFailed:
@@ -268,16 +274,16 @@ func refusedImport(v *shell.Request, f *fault.Fault) shell.View {
 	return v.Failed(f)
 }
 
-// importPage is the page of an import.
+// importPage has the data of the page of one import.
 type importPage struct {
 	importInfo
 	owner string
-	// lines are entries with a problem, and titles the names of the records in them that the
-	// reader sees.
+	// lines are the entries with a problem. titles has the titles of the records in them that the
+	// person can see.
 	lines  []imports.Line
 	titles map[string]string
 	pages  ui.Pages
-	// edit shows the columns also after a dry run.
+	// edit says that the form for the columns is shown after a dry run too.
 	edit  bool
 	wrong map[string]string
 }
@@ -315,7 +321,7 @@ func drawImport(v *shell.Request, p importPage, status int) shell.View {
 	return v.Settings(shell.DataPath, p.title(v), importView(v, p)).WithStatus(status)
 }
 
-// problems reads a page of entries with a problem.
+// problems reads one page of the entries with a problem.
 func (p *importPage) problems(v *shell.Request) error {
 	after, _ := strconv.ParseInt(v.URL.Query().Get("after"), 10, 64)
 	found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Reference: imports.Reference{ID: p.ID}, After: max(0, after), Limit: problemsShown, Wrong: true})
@@ -339,14 +345,14 @@ func (p *importPage) problems(v *shell.Request) error {
 	return v.TitlesOf(ids, p.titles)
 }
 
-// importTarget is a member of a record that can take the values of a column.
+// importTarget is a member of a record that can get the values of a column.
 type importTarget struct {
 	name  string
 	label i18n.Text
 }
 
-// importTargets are the members in the order of the choice. Those of contacts have the
-// labels of their forms.
+// importTargets are the members, in the order of the select field. Members of contacts have the
+// same labels as in the form of a contact.
 var importTargets = func() []importTarget {
 	list := []importTarget{{"lastName", ""}, {"firstName", ""}, {"middleName", "Middle name"}, {"suffix", "Suffix"},
 		{"name", "Whole name"}, {"salutation", ""}, {"title", ""},
@@ -369,7 +375,7 @@ var importTargets = func() []importTarget {
 	return list
 }()
 
-// targetLabel returns what a member is called.
+// targetLabel returns the label of a member.
 func targetLabel(v *shell.Request, name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	if i := slices.IndexFunc(importTargets, func(t importTarget) bool { return t.name == name }); i >= 0 {
@@ -381,15 +387,15 @@ func targetLabel(v *shell.Request, name string) string {
 	return name
 }
 
-// columnFields are the fields of the columns: those that become a member, and the
-// others.
+// columnFields returns the fields of the columns: first the columns with a target, then the columns
+// that are left out.
 func (p *importPage) columnFields(v *shell.Request) (used, unused []ui.Field) {
 	options := []ui.Option{{Text: v.Words.Say("leave out")}}
 	for _, t := range importTargets {
 		options = append(options, ui.Option{Value: t.name, Text: v.Words.Say(t.label)})
 	}
 	for i, c := range p.Columns {
-		if p.Format == "vcard" && len(c.Samples) == 0 { // no card of the file has it
+		if p.Format == "vcard" && len(c.Samples) == 0 { // no card of the file has this property
 			continue
 		}
 		name := fmt.Sprintf("target.%d", i)
@@ -404,7 +410,7 @@ func (p *importPage) columnFields(v *shell.Request) (used, unused []ui.Field) {
 	return used, unused
 }
 
-// optionFields are the other choices.
+// optionFields returns the other fields of the form by name.
 func (p *importPage) optionFields(v *shell.Request) map[string]ui.Field {
 	say := v.Words.Say
 	dates := "dayFirst"
@@ -432,7 +438,8 @@ func (p *importPage) optionFields(v *shell.Request) map[string]ui.Field {
 	}
 }
 
-// wrongs are the fields in the order of the form, for the summary.
+// wrongs returns the fields in the order of the form. The summary above the form lists their
+// errors.
 func (p *importPage) wrongs(v *shell.Request) (list []ui.Field) {
 	used, unused := p.columnFields(v)
 	o := p.optionFields(v)
@@ -440,13 +447,13 @@ func (p *importPage) wrongs(v *shell.Request) (list []ui.Field) {
 		list = append(list, ui.Field{Name: "target.0", Label: v.Words.Say("Columns"), Errors: []string{why}})
 	}
 	list = append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
-	if len(o["records"].Errors) > 0 { // the page hides it from whoever may not create companies
+	if len(o["records"].Errors) > 0 { // the field is hidden from people who may not create companies
 		list = append(list, o["records"])
 	}
 	return list
 }
 
-// mapImport says what the columns are, and begins the dry run.
+// mapImport stores the targets of the columns and begins the dry run.
 func mapImport(v *shell.Request) shell.View {
 	info, err := readImport(v)
 	if err != nil {
@@ -456,7 +463,7 @@ func mapImport(v *shell.Request) shell.View {
 	info.Columns = slices.Clone(info.Columns)
 	for i := range info.Columns {
 		info.Columns[i].Target = v.Sent.Text(fmt.Sprintf("target.%d", i))
-		if info.Format == "vcard" && !v.Sent.Has(fmt.Sprintf("target.%d", i)) { // no card of the file has it
+		if info.Format == "vcard" && !v.Sent.Has(fmt.Sprintf("target.%d", i)) { // no card of the file has this property
 			info.Columns[i].Target = info.Columns[i].Heading
 		}
 		targets = append(targets, info.Columns[i].Target)
@@ -470,7 +477,7 @@ func mapImport(v *shell.Request) shell.View {
 	}
 	a := shell.Do(v, imports.Map, imports.MapInput{Reference: imports.Reference{ID: info.ID}, Targets: targets, Options: info.Options})
 	switch {
-	case a.Is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
+	case a.Is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // the form was sent before
 		return shell.Redirect{To: info.path()}
 	case a.Is(fault.ValidationFailed):
 		wrong := map[string]string{}
@@ -484,19 +491,20 @@ func mapImport(v *shell.Request) shell.View {
 	return shell.Redirect{To: info.path()}
 }
 
-// actOnImport runs an operation on an import, and goes back to its page.
+// actOnImport returns a handler that runs the operation row on an import and redirects to the
+// import's page.
 func actOnImport(row op.Operation[imports.Reference, imports.Import]) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")
 		a := shell.Do(v, row, imports.Reference{ID: id}, shell.Once)
-		if a.Fault != nil && !a.Is(fault.ValidationFailed) { // its page says how far it is
+		if a.Fault != nil && !a.Is(fault.ValidationFailed) { // the page shows the state
 			return v.Failed(a.Fault)
 		}
 		return shell.Redirect{To: shell.DataPath + "/" + id}
 	}
 }
 
-// askToUndo asks whether an import is to be taken back.
+// askToUndo serves the page that asks for a confirmation before an import is undone.
 func askToUndo(v *shell.Request) shell.View {
 	info, err := readImport(v)
 	if err != nil {
@@ -508,10 +516,10 @@ func askToUndo(v *shell.Request) shell.View {
 	return v.Settings(shell.DataPath, v.Words.Say("Undo the import"), undoImportView(v, info))
 }
 
-// discardImport gives an import up.
+// discardImport discards an import and its file.
 func discardImport(v *shell.Request) shell.View {
 	switch a := shell.Do(v, imports.Discard, imports.Reference{ID: v.PathValue("id")}, shell.Once); {
-	case a.Is(fault.NotFound): // it is gone already
+	case a.Is(fault.NotFound): // the import is already discarded
 		return shell.Redirect{To: shell.DataPath}
 	case a.Fault != nil:
 		return v.Failed(a.Fault)
@@ -519,7 +527,7 @@ func discardImport(v *shell.Request) shell.View {
 	return v.Saved(shell.DataPath, "import")
 }
 
-// showReport serves the report of an import as a table.
+// showReport serves the report of an import as a CSV table.
 func showReport(v *shell.Request) shell.View {
 	info, err := readImport(v)
 	if err != nil {
@@ -531,7 +539,7 @@ func showReport(v *shell.Request) shell.View {
 	}
 }
 
-// writeReport writes a report, page by page.
+// writeReport writes the report with a row for each problem. It reads the entries page by page.
 func writeReport(v *shell.Request, w http.ResponseWriter, info *importInfo) error {
 	table, say := spreadsheet.NewWriter(w), v.Words.Say
 	where := []string{say("Line")}
@@ -569,8 +577,8 @@ func writeReport(v *shell.Request, w http.ResponseWriter, info *importInfo) erro
 	}
 }
 
-// showRefused serves the entries that were refused as they stood in the file, with the
-// reasons in a column more: an office mends them and imports the file again.
+// showRefused serves the refused entries with their original cells, and the reasons in an
+// additional column. People can correct this file and import it again.
 func showRefused(v *shell.Request) shell.View {
 	info, err := readImport(v)
 	if err != nil {
@@ -582,7 +590,7 @@ func showRefused(v *shell.Request) shell.View {
 	}
 }
 
-// writeRefused writes the entries that were refused, page by page.
+// writeRefused writes the refused entries. It reads them page by page.
 func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) error {
 	table := spreadsheet.NewWriter(w)
 	var heads []string
@@ -608,7 +616,7 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 				}
 			}
 			headed[len(heads)] = strings.Join(notes, "\n")
-			if err := table.Row(slices.Concat(headed, l.Cells[n:])...); err != nil { // the others have no heading
+			if err := table.Row(slices.Concat(headed, l.Cells[n:])...); err != nil { // additional cells have no heading
 				return err
 			}
 		}
@@ -618,7 +626,8 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 	}
 }
 
-// outcomes are what became of an entry, in the order of a summary, and what would.
+// outcomes are the outcomes of entries in the order of summaries. would is the text after a dry
+// run.
 var outcomes = []struct {
 	name       imports.Outcome
 	was, would i18n.Text
@@ -635,7 +644,7 @@ var outcomes = []struct {
 	{imports.Gone, "deleted since", ""},
 }
 
-// outcomeLabel says what became of an entry, or what would.
+// outcomeLabel returns the text of an outcome. If would is set, it is the text for a dry run.
 func outcomeLabel(v *shell.Request, name imports.Outcome, would bool) string {
 	for _, o := range outcomes {
 		if o.name == name && would && o.would != "" {
@@ -647,7 +656,7 @@ func outcomeLabel(v *shell.Request, name imports.Outcome, would bool) string {
 	return v.Words.Say("not checked yet")
 }
 
-// problemsTitle is the heading of the entries with problems.
+// problemsTitle returns the heading of the entries with problems.
 func (p *importPage) problemsTitle(v *shell.Request) string {
 	if p.State == imports.Checked {
 		return v.Words.Say("What will be left out or changed")
@@ -655,12 +664,12 @@ func (p *importPage) problemsTitle(v *shell.Request) string {
 	return v.Words.Say("What was left out or changed")
 }
 
-// lineLabel is outcomeLabel for one entry.
+// lineLabel returns the label of outcomeLabel in the singular, for one entry.
 func lineLabel(v *shell.Request, name imports.Outcome, would bool) string {
 	return strings.Replace(outcomeLabel(v, name, would), "werden ", "wird ", 1)
 }
 
-// badge is the state of an import as a badge.
+// badge returns the state of the import as a badge.
 func (i *importInfo) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch i.State {
@@ -682,7 +691,7 @@ func (i *importInfo) badge(v *shell.Request) (ui.Kind, string) {
 	return ui.OK, say("imported")
 }
 
-// step says what a job does.
+// step returns the current step of a running import.
 func (i *importInfo) step(v *shell.Request) string {
 	switch i.State {
 	case imports.Reading:
@@ -695,8 +704,8 @@ func (i *importInfo) step(v *shell.Request) string {
 	return v.Words.Say("being imported")
 }
 
-// progress says how far a job came, of how many. An undoing goes from the end to the
-// beginning.
+// progress returns the number of entries that the job has done, and the number of all entries. An
+// undo runs from the last entry to the first.
 func (i *importInfo) progress() (done, all int64) {
 	switch i.State {
 	case imports.Reading:
@@ -707,7 +716,7 @@ func (i *importInfo) progress() (done, all int64) {
 	return i.Done, i.Lines
 }
 
-// why says why an import is unreadable or stopped.
+// why returns the reason why the import is unreadable or stopped.
 func (i *importInfo) why(v *shell.Request) string {
 	say := v.Words.Say
 	switch i.Reason {
@@ -739,7 +748,8 @@ func (i *importInfo) why(v *shell.Request) string {
 	return ""
 }
 
-// sums says in one line what became of the entries, or how many there are.
+// sums returns the number of entries for each outcome in one line. Before there is an outcome, it
+// returns the number of all entries.
 func (i *importInfo) sums(v *shell.Request) string {
 	var parts []string
 	for _, o := range outcomes {
@@ -753,7 +763,7 @@ func (i *importInfo) sums(v *shell.Request) string {
 	return strings.Join(parts, ", ")
 }
 
-// resultTitle is the heading of the counts.
+// resultTitle returns the heading of the counts.
 func (p *importPage) resultTitle(v *shell.Request) string {
 	switch p.State {
 	case imports.Checked:

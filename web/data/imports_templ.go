@@ -17,7 +17,7 @@ import (
 	"kartei/web/ui"
 )
 
-// dataView is the list of imports, and what can be taken along.
+// dataView is the page with the list of imports and the forms for exports.
 func dataView(v *shell.Request, p importsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -212,7 +212,7 @@ func importsView(v *shell.Request, p importsPage) templ.Component {
 	})
 }
 
-// newImportButton leads to the form of an import. An empty list has the button itself.
+// newImportButton is a link to the form for a new import. An empty list contains that link itself.
 func newImportButton(v *shell.Request, p importsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -274,8 +274,8 @@ func importBadge(v *shell.Request, i *importInfo) templ.Component {
 	})
 }
 
-// newImportView is the form of a file to import. The file is its last field, so that
-// its bytes are passed on as they arrive.
+// newImportView is the form for a new import. The file is the last field, so that its bytes can be
+// stored while they arrive.
 func newImportView(v *shell.Request, why string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -424,7 +424,7 @@ func newImportView(v *shell.Request, why string) templ.Component {
 	})
 }
 
-// importView is the page of an import, in each of its states.
+// importView is the page of one import in any state.
 func importView(v *shell.Request, p importPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -585,7 +585,7 @@ func importView(v *shell.Request, p importPage) templ.Component {
 	})
 }
 
-// importProgress says how far a job came. The page comes again by itself.
+// importProgress shows the progress of a running import. The page reloads by itself.
 func importProgress(v *shell.Request, i *importInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -670,7 +670,7 @@ func importProgress(v *shell.Request, i *importInfo) templ.Component {
 	})
 }
 
-// columnsView is the form that says what the columns are.
+// columnsView is the form that maps columns to members.
 func columnsView(v *shell.Request, p importPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -929,7 +929,7 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 	})
 }
 
-// importLeftOut names the files and sheets that are not read.
+// importLeftOut lists the files and sheets that are not read.
 func importLeftOut(v *shell.Request, i *importInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1039,7 +1039,7 @@ func importLeftOut(v *shell.Request, i *importInfo) templ.Component {
 	})
 }
 
-// importResult is what became of an import, or what would.
+// importResult shows the outcomes of an import or of a dry run.
 func importResult(v *shell.Request, p importPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1406,7 +1406,7 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 	})
 }
 
-// importLineView is an entry with a problem.
+// importLineView is an entry with its problems.
 func importLineView(v *shell.Request, l imports.Line, titles map[string]string, would bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1639,7 +1639,7 @@ func importLineView(v *shell.Request, l imports.Line, titles map[string]string, 
 	})
 }
 
-// importActs are the acts that an import takes in its state.
+// importActs are the buttons that the import has in its state.
 func importActs(v *shell.Request, p importPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1734,7 +1734,7 @@ func importActs(v *shell.Request, p importPage) templ.Component {
 	})
 }
 
-// importAct is a button that is a form of its own.
+// importAct is a form with a single button.
 func importAct(v *shell.Request, action, icon, label, variant string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1789,7 +1789,7 @@ func importAct(v *shell.Request, action, icon, label, variant string) templ.Comp
 	})
 }
 
-// undoImportView asks whether an import is to be taken back.
+// undoImportView asks for a confirmation before an import is undone.
 func undoImportView(v *shell.Request, i importInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,7 +17,8 @@ import (
 
 const dataPath = "/settings/data"
 
-// TestImportOnPages imports a table by the forms alone, and takes it back.
+// TestImportOnPages checks that a person can import a table with the forms alone, and can undo the
+// import.
 func TestImportOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -45,7 +46,7 @@ func TestImportOnPages(t *testing.T) {
 		checked.Send(page + "/run").Want(303)
 		o.Rest()
 		done := b.Get(page).Want(200, "Zu den Kontakten", "neue Firmen", "Rückgängig machen ist möglich bis")
-		checked.Send(page + "/run").Want(303) // sent twice
+		checked.Send(page + "/run").Want(303) // the form is sent twice
 		o.Rest()
 		b.Get("/contacts").Want(200, "Berg", "Haas")
 		report := b.Get(page + "/report").Want(200)
@@ -56,7 +57,8 @@ func TestImportOnPages(t *testing.T) {
 		if got := strings.TrimPrefix(refused.Body, "\ufeff"); !regexp.MustCompile(`^Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe;Hinweis von Kartei\r\n;;;;namenlos;Dieser Eintrag hat keinen Namen[^\r\n]*\r\n$`).MatchString(got) {
 			t.Errorf("%q", got)
 		}
-		// The same file again: each entry that is there leads to its contact.
+		// In a second import of the same file, each entry that already exists has a link to its
+		// contact.
 		twice := b.Get(dataPath+"/new").SendFile(dataPath+"/new", pagetest.File{Name: "Wieder.csv", ContentType: "text/csv", Content: []byte("Nachname;Vorname;E-Mail\r\nBerg;Anna;anna@example.com\r\n")}).Want(303).Location
 		o.Rest()
 		b.Get(twice).Send(twice + "/columns").Want(303)
@@ -78,8 +80,8 @@ func TestImportOnPages(t *testing.T) {
 	})
 }
 
-// Cards have no headings: their columns are called like the fields of contacts, also in the
-// file of what was refused, whose columns an import recognizes.
+// TestCardsOnPages checks that the columns of a vCard file have the labels of contact fields. The
+// file of refused entries has the same labels, and an import recognizes them.
 func TestCardsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -110,7 +112,8 @@ func TestCardsOnPages(t *testing.T) {
 	})
 }
 
-// TestImportRefused sends what is no table, and what somebody else began.
+// TestImportRefused checks that a file without a table is refused, and that people cannot reach an
+// import of another person.
 func TestImportRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -139,8 +142,8 @@ func TestImportRefused(t *testing.T) {
 	})
 }
 
-// Several files of a form are one import, whose report names them. One file that is left
-// out is named on the page.
+// TestSeveralFilesOnPages checks that several files in one form become one import. The report has
+// the file names, and the page lists a file that was left out.
 func TestSeveralFilesOnPages(t *testing.T) {
 	card := func(name string) []byte {
 		return []byte("BEGIN:VCARD\r\nVERSION:3.0\r\nN:" + name + ";Anna\r\nEMAIL:kein-at\r\nNOTE:" + strings.Repeat("lang ", 1500) + "\r\nEND:VCARD\r\n")
@@ -151,7 +154,7 @@ func TestSeveralFilesOnPages(t *testing.T) {
 		whole := func(sent []byte) []byte { return sent }
 		form := b.Get(dataPath+"/new").Want(200, " multiple", ".xlsx", ".zip", "oder ein ZIP davon")
 		var files []pagetest.File
-		for i := range 100 { // more than a piece
+		for i := range 100 { // longer than one piece
 			files = append(files, pagetest.File{Name: strings.Repeat("x", i%3) + ".vcf", ContentType: "text/vcard", Content: card("Berg" + strings.Repeat("a", i))})
 		}
 		files = append(files, pagetest.File{Name: "Brief.pdf", ContentType: "application/pdf", Content: []byte("%PDF-")})
@@ -178,7 +181,8 @@ func TestSeveralFilesOnPages(t *testing.T) {
 	})
 }
 
-// A company that the form of a private contact creates is private, too.
+// TestCompanyOfPrivateForm checks that a company created in the form of a private contact is
+// private too.
 func TestCompanyOfPrivateForm(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -1,4 +1,4 @@
-// Package data owns the pages of imports, of everything about somebody, and of changes of whole lists.
+// Package data owns the pages of imports, of exports of personal data, and of changes of whole lists.
 package data
 
 import (
@@ -14,10 +14,11 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
-	// Contacts are imported with the right to create them. Everybody may have what is
-	// kept about themselves.
+	// The pages of imports need the right to create contacts. Every person may export their own
+	// personal data.
 	shell.Private("GET", "/settings/data", op.List{account.GetSession, imports.List, principal.ResolveNames, principal.ListUsers, principal.ListServiceAccounts}, showData),
 	shell.Private("POST", "/settings/data/person", op.List{exports.BeginPrincipal, exports.GetParts}, takeOutPerson),
 	shell.Private("POST", "/settings/data/organization", op.List{exports.BeginOrganization, exports.GetParts}, takeOutOrganization),

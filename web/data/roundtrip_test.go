@@ -28,14 +28,14 @@ import (
 	"kartei/web/records"
 )
 
-// hostile are texts in which files may break: quotes, separators, formulas, line ends,
-// escapes, what looks like a list, a name or nothing.
+// hostile generates texts that file formats may damage: quotes, separators, formulas, line breaks,
+// escapes, and texts that look like lists, names or null.
 var hostile = rapid.OneOf(
 	rapid.StringMatching(`[A-Za-zäöüß€😀⚖ ,;:\\"'<>=+@*|^&.-]{1,40}`),
 	rapid.SampledFrom([]string{"=1+1", "'=1", "+49", "-", "NULL", "#NV", "Dr.", "Müller, Anna", "von der Leyen", "Berg & Partner mbB", `"Zum Hirschen" GmbH`, `a";"b`, "a ::: b", "keine", "d", "\\n", "\\,", "^n", "* x", "Familie Schmitz", "sep=;"}),
 )
 
-// draw returns the members of a random record.
+// draw returns the members of a random record. n makes its email address unique.
 func draw(r *rapid.T, company bool, n int) map[string]any {
 	m := map[string]any{"externalId": fmt.Sprintf("x-%d%s", n, hostile.Draw(r, "externalId"))}
 	some := func(name string, g *rapid.Generator[string]) {
@@ -83,13 +83,14 @@ func draw(r *rapid.T, company bool, n int) map[string]any {
 	return m
 }
 
-// notDrawn are the members that draw leaves out, with the reason.
+// notDrawn are the members that draw leaves out, each with the reason.
 var notDrawn = map[string]string{
 	"companyId": "TestRoundTrip gives some contacts one of its companies",
 	"ownerId":   "whoever imports a record owns it",
 }
 
-// A new member of contacts and companies goes the whole way out and back.
+// TestRoundTripDrawsEveryMember checks that draw covers every member of contacts and companies. So
+// TestRoundTrip tests new members too.
 func TestRoundTripDrawsEveryMember(t *testing.T) {
 	for family, members := range map[string][]string{"contacts": records.Contacts.Names(), "companies": records.Companies.Names()} {
 		drawn := map[string]bool{}
@@ -111,8 +112,8 @@ func TestRoundTripDrawsEveryMember(t *testing.T) {
 	}
 }
 
-// recordsOf returns what an office has: its records without what differs after an import, by their
-// external ids.
+// recordsOf returns all contacts and companies by object and external id, without the members that
+// an import sets anew. It adds the names of companies to names.
 func recordsOf(c *apitest.Client, names map[string]string) map[string]string {
 	c.Helper()
 	all := map[string]string{}
@@ -133,8 +134,8 @@ func recordsOf(c *apitest.Client, names map[string]string) map[string]string {
 	return all
 }
 
-// workbook returns a table as a spreadsheet saves it as a workbook: each cell as it stands in
-// the table, with what guards it.
+// workbook returns a CSV table as an Excel workbook. The cells keep their text, including the
+// characters that protect formulas.
 func workbook(t *testing.T, table string) string {
 	t.Helper()
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
@@ -175,8 +176,8 @@ func workbook(t *testing.T, table string) string {
 	return out.String()
 }
 
-// TestRoundTrip exports random contacts and companies as a table, as a workbook made of it,
-// and as cards of both versions, erases them, and imports the files: everything is as it was.
+// TestRoundTrip exports random contacts and companies as a table, as a workbook and as vCards of
+// both versions. It erases the records, imports each file, and checks that all records are equal.
 func TestRoundTrip(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -184,7 +185,7 @@ func TestRoundTrip(t *testing.T) {
 		b := pagetest.OpenAt(t, o, "https://kartei.example")
 		b.Cookie = o.Session(c.Principal)
 		begin := seed.Rand(t).IntN(1 << 30)
-		for round := range 3 { // each has 16 records and four ways
+		for round := range 3 { // each round has 16 records and four formats
 			var firms []string
 			for n := range 16 {
 				m := rapid.Custom(func(r *rapid.T) map[string]any { return draw(r, n < 6, n) }).Example(begin + 16*round + n)
@@ -192,7 +193,7 @@ func TestRoundTrip(t *testing.T) {
 					firms = append(firms, c.Do("POST", "/companies", m).Want(201).Text("id"))
 					continue
 				}
-				if n%2 == 0 { // a file names a company, and names lead to companies that all see
+				if n%2 == 0 { // files have only the name of a company, so only companies that everybody sees are linked
 					m["companyId"] = firms[[]int{1, 2, 4, 5}[n/2%4]]
 				}
 				c.Do("POST", "/contacts", m).Want(201)
@@ -230,10 +231,10 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// numbered finds the email of a record, which no other one has.
+// numbered matches the unique part of a record's email address.
 var numbered = regexp.MustCompile(`a\.b\+\d+@`)
 
-// inFiles returns what is near a record in files.
+// inFiles returns the text around a record in the files, for error messages.
 func inFiles(files map[string]string, record string) (near string) {
 	for _, file := range files {
 		file = strings.ReplaceAll(file, "\r\n ", "")
@@ -244,7 +245,7 @@ func inFiles(files map[string]string, record string) (near string) {
 	return strings.ToValidUTF8(near, "")
 }
 
-// importFile imports a file into the sandbox, with the columns that are guessed.
+// importFile imports a file into the sandbox with the suggested columns.
 func importFile(b *pagetest.Browser, o *apitest.Office, content, format string) {
 	b.T.Helper()
 	send := func(row string, in any) (x imports.Import) {
@@ -283,7 +284,7 @@ func importFile(b *pagetest.Browser, o *apitest.Office, content, format string) 
 	}
 }
 
-// eraseAll erases all records.
+// eraseAll deletes all contacts and companies.
 func eraseAll(c *apitest.Client) {
 	c.Helper()
 	for _, family := range []string{"contacts", "companies"} {

@@ -12,10 +12,12 @@ import (
 	"kartei/web/shell"
 )
 
-// takeOut begins an export and serves it as a ZIP file. The file is written while its
-// parts are read, each with the rights of its moment. The call has no idempotency key:
-// the page stays, and its form may be sent again. If that fails halfway the
-// connection is cut, so that no browser takes a part for the whole.
+// takeOut begins an export and serves it as a ZIP file. The file is written while its parts are
+// read. Each part is read with the caller's rights at that time.
+//
+// The call has no Idempotency-Key, because the page stays open and its form may be sent again. If
+// the export fails after the first bytes, the connection is cut, so that browsers do not accept an
+// incomplete file.
 func takeOut(v *shell.Request, row op.Operation[exports.Input, exports.BeginOutput], id, title string) shell.View {
 	begun, err := shell.Ask(v, row, exports.Input{ID: id, Language: v.Words.Language})
 	if err != nil {
@@ -27,11 +29,11 @@ func takeOut(v *shell.Request, row op.Operation[exports.Input, exports.BeginOutp
 	}}
 }
 
-// pack writes the parts of an export.
+// pack writes the parts of the export that begins at cursor as a ZIP file.
 func pack(v *shell.Request, w http.ResponseWriter, cursor string) error {
 	control, file := http.NewResponseController(w), archive.NewWriter(w, v.Words.Now)
 	for cursor != "" {
-		_ = control.SetWriteDeadline(time.Now().Add(shell.ExportPatience)) // a connection without deadlines does not need one
+		_ = control.SetWriteDeadline(time.Now().Add(shell.ExportPatience)) // an error means no deadlines
 		next, err := shell.Ask(v, exports.GetParts, exports.PartsInput{Cursor: cursor})
 		if err != nil {
 			return err
@@ -46,23 +48,23 @@ func pack(v *shell.Request, w http.ResponseWriter, cursor string) error {
 	return file.Close()
 }
 
-// takeOutPerson serves what is kept about a person of the office: about the caller, or
-// for admins about anybody.
+// takeOutPerson serves the personal data of the caller. An admin can also choose another person or
+// a service account.
 func takeOutPerson(v *shell.Request) shell.View {
 	return takeOut(v, exports.BeginPrincipal, cmp.Or(v.Sent.Text("id"), v.Session.Principal.ID), v.Words.Say("Personal data"))
 }
 
-// takeOutOrganization serves everything of the organization.
+// takeOutOrganization serves all data of the organization.
 func takeOutOrganization(v *shell.Request) shell.View {
 	return takeOut(v, exports.BeginOrganization, "", v.Words.Say("Export"))
 }
 
-// takeOutContact serves everything about a contact.
+// takeOutContact serves all data about one contact.
 func takeOutContact(v *shell.Request) shell.View {
 	return takeOut(v, exports.BeginContact, v.PathValue("id"), v.Words.Say("Personal data"))
 }
 
-// askToTakeOut says what is in the file about a contact, and offers it.
+// askToTakeOut serves the page that describes the export of a contact and offers it.
 func askToTakeOut(v *shell.Request) shell.View {
 	p := records.Page{Family: &records.Contacts}
 	var err error

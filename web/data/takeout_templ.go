@@ -14,7 +14,7 @@ import (
 	"kartei/web/ui"
 )
 
-// takeOutView offers what leaves as one file.
+// takeOutView has the forms for exports.
 func takeOutView(v *shell.Request, p importsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -217,7 +217,7 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 	})
 }
 
-// takeOutContactView says what is in the file about a contact.
+// takeOutContactView describes the export of a contact and offers it.
 func takeOutContactView(v *shell.Request, p records.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,7 +13,7 @@ import (
 	"kartei/test/pagetest"
 )
 
-// unzipped returns the files of an archive.
+// unzipped returns the files of a ZIP archive by name.
 func unzipped(t *testing.T, body string) map[string]string {
 	t.Helper()
 	r, err := zip.NewReader(strings.NewReader(body), int64(len(body)))
@@ -35,8 +35,8 @@ func unzipped(t *testing.T, body string) map[string]string {
 	return files
 }
 
-// TestTakeOut downloads what is kept about a contact, about oneself and about somebody
-// else, and everything of the office.
+// TestTakeOut checks the exports of a contact, of the caller, of another person and of the whole
+// organization.
 func TestTakeOut(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

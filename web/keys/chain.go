@@ -18,27 +18,28 @@ import (
 	"kartei/web/ui"
 )
 
-// callChange is a change of a call, with its event and where that went.
+// callChange is one change that a call made, with its event and the deliveries of the event.
 type callChange struct {
 	event.CallEvent
-	// title is the name of the record, empty if the person does not see it, or if it is
-	// gone.
+	// title is the title of the record. It is empty if the person cannot see the record, or if the
+	// record is deleted.
 	title string
 	// sandbox says that the record is in the sandbox.
 	sandbox    bool
 	deliveries []webhook.EventDelivery
 }
 
-// followed bounds the events whose deliveries a page shows. A call outside of a batch
-// changes one record, and what refers to it.
+// followed is the maximum number of events whose deliveries a page shows. A call outside of a batch
+// changes one record and the records that refer to it.
 const followed = 20
 
-// inSandbox reports whether a call was one to the sandbox.
+// inSandbox reports whether the call was made to the sandbox.
 func inSandbox(v *shell.Request, c *loggedCall) bool {
 	return c.OrganizationID != v.Session.Organization.ID
 }
 
-// readChain returns what a call changed, and where the events of that went.
+// readChain returns the changes that a call made, with the deliveries of their events. It returns
+// nil for reads and for calls that failed.
 func readChain(v *shell.Request, c *loggedCall) ([]callChange, error) {
 	if !c.good() || c.Method == "GET" || c.RequestID == "" {
 		return nil, nil
@@ -71,7 +72,7 @@ func readChain(v *shell.Request, c *loggedCall) ([]callChange, error) {
 	return chain, nil
 }
 
-// href is the address of the record, or of the operation.
+// href returns the address of the page of the record or of the operation.
 func (e *callChange) href() templ.SafeURL {
 	place := "/" + e.Data.Object + "s/"
 	if f := records.FamilyOf(e.Data.Object); f != nil {
@@ -83,7 +84,7 @@ func (e *callChange) href() templ.SafeURL {
 	return templ.SafeURL(place + e.Data.ID)
 }
 
-// what says what happened to the record.
+// what returns what happened to the record, with the labels of the changed members.
 func (e *callChange) what(v *shell.Request) string {
 	_, verb, _ := strings.Cut(e.Type, ".")
 	text, known := verbs[verb]
@@ -97,7 +98,7 @@ func (e *callChange) what(v *shell.Request) string {
 	return what
 }
 
-// kind is the name of the record's kind.
+// kind returns the name of the record's family.
 func (e *callChange) kind(v *shell.Request) string {
 	if f := records.FamilyOf(e.Data.Object); f != nil {
 		return v.Words.Say(f.One)
@@ -105,7 +106,7 @@ func (e *callChange) kind(v *shell.Request) string {
 	return v.Words.Say("Operation [of the audit log]")
 }
 
-// verbs are the last parts of the types of events.
+// verbs has the texts for the last part of an event type.
 var verbs = map[string]i18n.Text{
 	"created":   "created",
 	"updated":   "changed",
@@ -113,7 +114,8 @@ var verbs = map[string]i18n.Text{
 	"deleted":   "deleted",
 }
 
-// deliveryState says how far a delivery came.
+// deliveryState returns the state of a delivery as a badge: its last attempt, and the time of the
+// next attempt if there is one.
 func deliveryState(v *shell.Request, d *webhook.EventDelivery) (kind ui.Kind, text string) {
 	if len(d.Attempts) == 0 {
 		return ui.Info, v.Words.Say("not sent yet")
@@ -133,7 +135,7 @@ func deliveryState(v *shell.Request, d *webhook.EventDelivery) (kind ui.Kind, te
 	return ui.Bad, text
 }
 
-// resend sends an event of a call to an endpoint once more.
+// resend sends an event of a call to a webhook endpoint again.
 func resend(v *shell.Request) shell.View {
 	back := shell.RequestsPath + "/" + v.PathValue("id")
 	in := webhook.ResendInput{ID: v.Sent.Get("endpoint"), Event: v.Sent.Get("event")}
@@ -143,8 +145,9 @@ func resend(v *shell.Request) shell.View {
 	return v.Saved(back, "resent")
 }
 
-// curl is the call again as a command, as far as the log knows it: it keeps neither the
-// query nor the body.
+// curl returns a curl command that repeats the call. The log has no query and no body, so the
+// command lacks them. The result is empty if the operation is unknown, or if a browser made the
+// call.
 func (p *requestPage) curl(v *shell.Request) string {
 	i := slices.IndexFunc(api.Operations, func(o api.Operation) bool { return o.ID == p.call.Operation })
 	if i < 0 || p.call.bySession() {

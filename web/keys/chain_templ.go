@@ -16,7 +16,7 @@ import (
 	"kartei/web/ui"
 )
 
-// chainView says what a call changed, and where the events of that went.
+// chainView lists the changes that a call made, with the deliveries of their events.
 func chainView(v *shell.Request, p requestPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -217,7 +217,7 @@ func chainView(v *shell.Request, p requestPage) templ.Component {
 	})
 }
 
-// deliveredView says how far an event came at an endpoint, and sends it once more.
+// deliveredView shows the state of one delivery, with a button that sends the event again.
 func deliveredView(v *shell.Request, c *loggedCall, e *callChange, d *webhook.EventDelivery) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

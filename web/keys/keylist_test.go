@@ -18,7 +18,7 @@ import (
 	"kartei/web/shell"
 )
 
-// lineOf returns the entry of a list that has a text.
+// lineOf returns the entry of a list that contains text. It fails the test if there is none.
 func lineOf(p *pagetest.Page, text string) string {
 	p.T.Helper()
 	for _, line := range strings.Split(p.Main(), "<li>") {
@@ -30,7 +30,8 @@ func lineOf(p *pagetest.Page, text string) string {
 	return ""
 }
 
-// announced gives the newest version an end, until the test is over.
+// announced sets the end of the newest API version until the test ends. It returns the name of the
+// version.
 func announced(t *testing.T, end time.Time) string {
 	v := &release.Versions[len(release.Versions)-1]
 	before := v.Sunset
@@ -39,7 +40,7 @@ func announced(t *testing.T, end time.Time) string {
 	return v.Name
 }
 
-// lock makes calls with a key until it is locked.
+// lock makes calls with a key until the key is locked.
 func lock(t *testing.T, o *apitest.Office, key string) {
 	t.Helper()
 	program := &apitest.Client{Office: o, Key: key}
@@ -50,8 +51,8 @@ func lock(t *testing.T, o *apitest.Office, key string) {
 	program.Do("GET", "/me", nil).Want(429)
 }
 
-// TestListOfKeys looks at keys in all their states: each line has the bar of its lifetime,
-// the lock and the end of its version where they apply, and not where they do not.
+// TestListOfKeys checks the lines of keys in all states. A line shows the rest of the lifetime, a
+// lock, or the end of the key's API version, if the key has them.
 func TestListOfKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "writes", Quota: 1, Capacity: 1}))
@@ -76,7 +77,7 @@ func TestListOfKeys(t *testing.T) {
 		revoked := shell.KeysPath + "/" + keys["Widerrufen"].ID
 		b.Get(revoked + "/revoke").Send(revoked + "/revoke").Want(303)
 		lock(t, o, keys["Gebremst"].Key)
-		for w := waittest.New(); !strings.Contains(b.Get(shell.KeysPath).Want(200).Body, "gesperrt bis"); { // a lock is stored within a second
+		for w := waittest.New(); !strings.Contains(b.Get(shell.KeysPath).Want(200).Body, "gesperrt bis"); { // locks are stored late
 			if w.IsStuck() {
 				t.Fatal("no key is locked")
 			}

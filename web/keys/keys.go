@@ -21,21 +21,21 @@ import (
 	"kartei/web/ui"
 )
 
-// KeyInfo is an API key with what its pages say of it.
+// KeyInfo is an API key, with the texts for its pages.
 type KeyInfo key.Info
 
-// Title is the name of a key, or the beginning of its text.
+// Title returns the name of the key, or else its first characters.
 func (k *KeyInfo) Title() string { return shell.KeyTitle(k.Name, k.Environment, k.KidShort) }
 
-// begins is how the text of the key begins, as alerts and the request log show it.
+// begins returns the first characters of the key, as notifications and the request log show them.
 func (k *KeyInfo) begins() string { return "kart_" + k.Environment + "_" + k.KidShort + "…" }
 
-// ended reports whether the key works no more, and never will without a new secret.
+// ended reports whether the key has expired or is revoked.
 func (k *KeyInfo) ended() bool {
 	return k.Status == key.Expired || k.Status == key.Revoked
 }
 
-// networks are the networks from which the key may be used, as texts.
+// networks returns the networks from which the key may be used, as texts.
 func (k *KeyInfo) networks() []string {
 	list := make([]string, len(k.Networks))
 	for i, network := range k.Networks {
@@ -44,8 +44,8 @@ func (k *KeyInfo) networks() []string {
 	return list
 }
 
-// versionEnds returns when a version ends, and whether an end is announced. A version that
-// is gone has ended.
+// versionEnds returns when an API version ends, and whether an end is announced. For a version that
+// the API no longer has, the time is zero.
 func versionEnds(version string) (time.Time, bool) {
 	i := slices.IndexFunc(release.Versions, func(known release.Version) bool { return known.Name == version })
 	if i < 0 {
@@ -54,34 +54,35 @@ func versionEnds(version string) (time.Time, bool) {
 	return release.Versions[i].Sunset, !release.Versions[i].Sunset.IsZero()
 }
 
-// madeBy says who made the key, or last rotated it.
+// madeBy returns the text that says who created or last rotated the key.
 func (k *KeyInfo) madeBy(v *shell.Request, names map[string]string) string {
 	return shell.KeyMadeBy(v, k.MadeBy, names)
 }
 
-// secretOf reports whether the person may get a new secret of the key. It must be their own
-// key or, for an admin, a service account's key.
+// secretOf reports whether the person may create a new secret for the key. The key must be their
+// own, or the person is an admin and the key belongs to a service account.
 func (k *KeyInfo) secretOf(v *shell.Request) bool {
 	return k.PrincipalID == v.Session.Principal.ID || v.Session.Administers && strings.HasPrefix(k.PrincipalID, id.ServiceAccount)
 }
 
-// endsSoon is how long before the end of a key its bar warns.
+// endsSoon is the number of days before the end of a key at which its bar warns.
 const endsSoon = 7
 
-// lifetime returns the days of the key's lifetime, and the days that are left.
+// lifetime returns the length of the key's lifetime and the rest of it, in days.
 func (k *KeyInfo) lifetime(now time.Time) (all, left int) {
 	days := func(d time.Duration) int { return int((d + 24*time.Hour - 1) / (24 * time.Hour)) }
 	return days(k.ExpiresAt.Time().Sub(k.CreatedAt.Time())), max(0, days(k.ExpiresAt.Time().Sub(now)))
 }
 
-// keysPage is the list of keys.
+// keysPage has the data of the list of keys.
 type keysPage struct {
 	keys  []key.Info
 	names map[string]string
 	pages ui.Pages
 }
 
-// who says whose key it is, and how it begins if its name says something else.
+// who returns the owner of the key. If the key has a name, it also returns the key's first
+// characters.
 func (p *keysPage) who(k *KeyInfo) string {
 	begins := ""
 	if k.Name != "" {
@@ -92,7 +93,7 @@ func (p *keysPage) who(k *KeyInfo) string {
 
 const keysShown = 50
 
-// showKeys serves the list.
+// showKeys serves the list of keys.
 func showKeys(v *shell.Request) shell.View {
 	after := v.URL.Query().Get("after")
 	found, err := shell.Ask(v, key.List, key.FindInput{Page: access.Page{After: after, Limit: keysShown}})
@@ -120,11 +121,11 @@ func showKeys(v *shell.Request) shell.View {
 
 func keysTitle(v *shell.Request) string { return v.Words.Say("API keys") }
 
-// keyPage is the page of one key.
+// keyPage has the data of the page of one key.
 type keyPage struct {
 	key   KeyInfo
 	owner string
-	// made says by whom it was made.
+	// made says who created the key.
 	made  string
 	terms key.Terms
 	calls []requestlog.Line
@@ -132,7 +133,7 @@ type keyPage struct {
 	wrong map[string]string
 }
 
-// otherVersions are the versions that the latest calls asked for in place of the key's own.
+// otherVersions returns the API versions that the latest calls used, except the key's own version.
 func (p *keyPage) otherVersions() (names []string) {
 	for _, c := range p.calls {
 		if c.Version != "" && c.Version != p.key.VersionPin && !slices.Contains(names, c.Version) {
@@ -173,7 +174,7 @@ func drawKey(v *shell.Request, p keyPage, status int) shell.View {
 	if p.key.PrincipalID != v.Session.Principal.ID {
 		p.owner = names[p.key.PrincipalID]
 	}
-	if len(p.calls) > 0 && p.calls[0].Status != http.StatusUnauthorized { // the time of the last use is written with a delay
+	if len(p.calls) > 0 && p.calls[0].Status != http.StatusUnauthorized { // the last use is stored with a delay
 		p.key.LastUsedAt = max(p.key.LastUsedAt, p.calls[0].Time)
 	}
 	if p.typed == nil {
@@ -186,13 +187,13 @@ func drawKey(v *shell.Request, p keyPage, status int) shell.View {
 	return v.Settings(shell.KeysPath, p.key.Title(), keyView(v, p)).WithStatus(status)
 }
 
-// allowing is the address of the page of a key with an address among its networks that
-// the person then stores.
+// allowing returns the address of the page of a key with address entered as one more network. The
+// person still has to save it.
 func allowing(key, address string) string {
 	return shell.KeysPath + "/" + key + "?" + url.Values{"allow": {address}}.Encode() + "#change"
 }
 
-// fields are the fields of the form that changes a key.
+// fields returns the fields of the form that changes a key.
 func (p *keyPage) fields(v *shell.Request) []ui.Field {
 	f := keyForm{terms: p.terms, typed: p.typed, wrong: p.wrong}
 	all := f.fields(v)
@@ -206,7 +207,7 @@ func (p *keyPage) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{all["name"], all["networks"], days, version}
 }
 
-// saveKey changes what the person changed of a key.
+// saveKey stores the members of a key that the person changed.
 func saveKey(v *shell.Request) shell.View {
 	id := v.PathValue("id")
 	typed := shell.Values{"name": v.Sent.Text("name"), "networks": strings.Join(shell.Split(v.Sent.Text("networks")), ", "), "days": v.Sent.Text("days"), "version": v.Sent.Text("version")}
@@ -233,7 +234,8 @@ func saveKey(v *shell.Request) shell.View {
 	return v.Saved(shell.KeysPath+"/"+id, "key")
 }
 
-// actOnKey runs an operation about a key, and goes back to its page.
+// actOnKey returns a handler that runs the operation o on a key. The handler redirects to the key's
+// page with the message done.
 func actOnKey(o op.Operation[access.ByID, key.Info], done string) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")
@@ -244,7 +246,7 @@ func actOnKey(o op.Operation[access.ByID, key.Info], done string) func(*shell.Re
 	}
 }
 
-// rotateKey gives a key a new secret and shows it, once.
+// rotateKey creates a new secret for a key and shows it once.
 func rotateKey(v *shell.Request) shell.View {
 	a := shell.Do(v, key.Rotate, key.Rotation{ID: v.PathValue("id"), ExpiresIn: lifetime(v.Sent.Text("days"))}, shell.Once)
 	if a.Fault != nil {
@@ -253,8 +255,8 @@ func rotateKey(v *shell.Request) shell.View {
 	return keyMade(v, a.Value, v.Words.Say("The key has a new secret"))
 }
 
-// askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
-// to become of the webhook endpoints that it created.
+// askToRevoke serves the page that asks for a confirmation before a key is revoked. The page also
+// asks whether to disable the webhook endpoints that the key created.
 func askToRevoke(v *shell.Request) shell.View {
 	k, err := shell.Ask(v, key.Get, access.ByID{ID: v.PathValue("id")})
 	if err != nil {
@@ -267,7 +269,8 @@ func askToRevoke(v *shell.Request) shell.View {
 	return v.Settings(shell.KeysPath, v.Words.Say("Revoke the key"), revokeView(v, KeyInfo(k), endpoints.Data))
 }
 
-// revokeKey revokes a key, and disables its webhook endpoints if the person says so.
+// revokeKey revokes a key. It also disables the webhook endpoints that the key created, if the
+// person chose that.
 func revokeKey(v *shell.Request) shell.View {
 	id, endpoints := v.PathValue("id"), webhook.KeepEndpoints
 	if v.Sent.Get("disable") != "" {
@@ -279,7 +282,7 @@ func revokeKey(v *shell.Request) shell.View {
 	return v.Saved(shell.KeysPath+"/"+id, "keyRevoked")
 }
 
-// ScopesText says what a key may do: "lesen: Kontakte, Firmen · schreiben: Aufgaben".
+// ScopesText returns the scopes as a text: “lesen: Kontakte, Firmen · schreiben: Aufgaben”.
 func ScopesText(v *shell.Request, scopes []string) string {
 	say := v.Words.Say
 	words := []string{"", say("read: "), say("write: "), say("read and write: ")}
@@ -303,7 +306,7 @@ func ScopesText(v *shell.Request, scopes []string) string {
 	return strings.Join(parts, " · ")
 }
 
-// networksText says from where a key may be used.
+// networksText returns the networks from which a key may be used.
 func networksText(v *shell.Request, networks []string) string {
 	if len(networks) == 0 {
 		return v.Words.Say("from everywhere")
@@ -311,7 +314,7 @@ func networksText(v *shell.Request, networks []string) string {
 	return strings.Join(networks, ", ")
 }
 
-// badge is the state of a key as a badge.
+// badge returns the state of the key as a badge.
 func (k *KeyInfo) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch {
@@ -327,7 +330,7 @@ func (k *KeyInfo) badge(v *shell.Request) (ui.Kind, string) {
 	return ui.OK, say("active")
 }
 
-// Families are the families of records in scopes, with their labels.
+// Families are the record families in scopes, with their labels.
 var Families = []shell.Option{
 	shell.NewOption("contacts", "Contacts"),
 	shell.NewOption("companies", "Companies"),

@@ -305,7 +305,7 @@ func KeyBadge(v *shell.Request, k *KeyInfo) templ.Component {
 	})
 }
 
-// versionBadge says that a version ends, if that is announced.
+// versionBadge is a badge with the end of an API version, if an end is announced.
 func versionBadge(v *shell.Request, version string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -357,7 +357,7 @@ func versionBadge(v *shell.Request, version string) templ.Component {
 	})
 }
 
-// keyExpiry says how much of a key's lifetime is left, as a bar and in words.
+// keyExpiry shows the rest of the key's lifetime, as a bar and as a text.
 func keyExpiry(v *shell.Request, k *KeyInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -453,7 +453,7 @@ func keyExpiry(v *shell.Request, k *KeyInfo) templ.Component {
 	})
 }
 
-// KeyUse says when a key was used last.
+// KeyUse shows the time of the last use of a key.
 func KeyUse(v *shell.Request, k *KeyInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1287,7 +1287,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 	})
 }
 
-// keyActs are the buttons that take a key's access away, or give it back.
+// keyActs are the buttons that pause, resume or revoke the key.
 func keyActs(v *shell.Request, k *KeyInfo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1330,7 +1330,7 @@ func keyActs(v *shell.Request, k *KeyInfo) templ.Component {
 	})
 }
 
-// revokeView asks before a key is revoked.
+// revokeView asks for a confirmation before a key is revoked.
 func revokeView(v *shell.Request, k KeyInfo, endpoints []webhook.Info) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

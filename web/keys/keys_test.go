@@ -16,7 +16,7 @@ import (
 	"kartei/web/shell"
 )
 
-// TestKeysOnPages makes a key, changes it, pauses it, renews its secret and revokes it.
+// TestKeysOnPages checks that a person can create, change, pause, rotate and revoke a key.
 func TestKeysOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -45,7 +45,7 @@ func TestKeysOnPages(t *testing.T) {
 		one.Send(path, "name", "Abgleich", "days", "7").Want(303)
 		b.Get(path).Want(200, "Abgleich", "192.0.2.1/32")
 
-		// Access is taken away without a recent sign-in, and given only with one.
+		// Pausing or restricting a key needs no recent sign-in. Extending its access needs one.
 		o.Clock.Advance(access.SignInFresh + time.Minute)
 		b.Get(path).Send(path + "/pause").Want(303)
 		b.Get(path).Want(200, "pausiert").Send(path+"/rotate").Want(403, "bestätigen")
@@ -72,9 +72,9 @@ func TestKeysOnPages(t *testing.T) {
 	})
 }
 
-// TestNetworksOfNewKey offers the networks of the browser. They are ticked if a link asks
-// for a key that writes. A browser of this machine gets a key that both families may use:
-// the call that the page suggests may come by the other one.
+// TestNetworksOfNewKey checks that the form proposes the networks of the browser, and selects them
+// if a link asks for a key that writes. For a browser on the same machine, it proposes the loopback
+// networks of IPv4 and IPv6. The suggested call may use the other one.
 func TestNetworksOfNewKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -101,7 +101,8 @@ func TestNetworksOfNewKey(t *testing.T) {
 	})
 }
 
-// TestOtherPeoplesKeys opens the key of a member as another one, and as an admin.
+// TestOtherPeoplesKeys checks that other people cannot reach the key of a member. An admin sees the
+// key, but cannot change it.
 func TestOtherPeoplesKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -122,7 +123,7 @@ func TestOtherPeoplesKeys(t *testing.T) {
 			other.Do("POST", path+act, token).Want(404)
 		}
 		b.Get(path).Want(200, "Meiner", "aktiv")
-		// A viewer has keys that read, and no others.
+		// A viewer can create keys that read, and no keys that write.
 		other.Get(shell.KeysPath + "/new?may=write").Send(shell.KeysPath + "/new").Want(200)
 		if got := other.Get(shell.KeysPath).Want(200); strings.Contains(got.Body, "schreiben:") {
 			t.Error("a viewer has made a key that writes")
@@ -130,8 +131,8 @@ func TestOtherPeoplesKeys(t *testing.T) {
 	})
 }
 
-// TestRefusedCalls shows a developer why calls with the own key were refused, and leads
-// to the cure.
+// TestRefusedCalls checks that the page of a key shows why calls were refused, with a link to the
+// change that helps.
 func TestRefusedCalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -145,8 +146,8 @@ func TestRefusedCalls(t *testing.T) {
 	})
 }
 
-// TestRevokedEndpoints revokes keys that created webhook endpoints. The endpoints stay active, or
-// are disabled, as the person chooses.
+// TestRevokedEndpoints revokes keys that created webhook endpoints. It checks that the endpoints
+// stay active, or are disabled if the person chooses that.
 func TestRevokedEndpoints(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -170,8 +171,9 @@ func TestRevokedEndpoints(t *testing.T) {
 	})
 }
 
-// TestKeyForm refuses a choice for single parts that the form would ignore, and says what
-// a key will be, and what of a link it leaves out.
+// TestKeyForm checks that the form refuses single rights that it would otherwise ignore. It also
+// checks the summary of the new key, and the notice about values of a link that the form does not
+// offer.
 func TestKeyForm(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Metered())
 	b := pagetest.Open(t, o, access.Member)
@@ -180,8 +182,7 @@ func TestKeyForm(t *testing.T) {
 	if strings.Contains(form.Body, "Weggelassen") {
 		t.Error("the form leaves something out of no link")
 	}
-	// A link with what the form does not offer leads to the form as it is without one,
-	// and says what of the link it leaves out.
+	// If a link has values that the form does not offer, the form ignores them and says so.
 	linked := b.Get(shell.KeysPath+"/new?env=staging&days=-5&version=1999-01-01&may=all&scopes=contacts:admin").
 		Want(200, "Weggelassen: Umgebung: staging · Wie lange: -5 · Version: 1999-01-01 · contacts:admin")
 	odd := linked.Fields(shell.KeysPath + "/new")
@@ -201,8 +202,8 @@ func TestKeyForm(t *testing.T) {
 	form.Send(shell.KeysPath+"/new", "version", "1999-01-01").Want(422)
 }
 
-// TestKeyOfServiceAccount creates the key of a service account: an admin by a link or the
-// form, within the rights of the account, and nobody else.
+// TestKeyOfServiceAccount checks that an admin, and nobody else, can create a key for a service
+// account. The key has at most the rights of the account.
 func TestKeyOfServiceAccount(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -220,7 +221,7 @@ func TestKeyOfServiceAccount(t *testing.T) {
 		program.Do("GET", "/contacts", nil).Want(200)
 		program.Do("GET", "/tasks", nil).Want(403)
 
-		// Nobody gets the secret of another person's key, an admin neither.
+		// No person, not even an admin, gets the secret of another person's key.
 		clerk := o.User(access.Member)
 		if got := admin.Get(shell.KeysPath + "/new?owner=" + clerk); got.Status != 404 {
 			t.Errorf("an admin opens the form of a person's key: %d", got.Status)
@@ -249,8 +250,8 @@ func TestKeyOfServiceAccount(t *testing.T) {
 	})
 }
 
-// TestVersionByHeader shows a version that calls ask for beside the key's version, and when
-// it ends.
+// TestVersionByHeader checks that the page of a key shows the API versions that calls requested by
+// header.
 func TestVersionByHeader(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Versions(release.VersionsIn("rc")...))
 	b := pagetest.Open(t, o, access.Member)

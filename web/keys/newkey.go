@@ -24,33 +24,36 @@ import (
 	"kartei/web/ui"
 )
 
-// keyForm is the form of a new key. Each member is also a parameter of the address, so
-// that a guide can link to a form that is filled in.
+// keyForm is the form for a new key. Each field can also be set by the query of the address, so
+// that guides can link to a prepared form.
 type keyForm struct {
 	terms key.Terms
-	// present has the networks of the browser, which the form offers as a choice. here is true if that
-	// choice is ticked. A link ticks it if it asks for a key that writes and names no networks.
+	// present are the networks of the browser, which the form offers as a checkbox. here says that
+	// the checkbox is checked. A link checks it if the link asks for a key that writes, and names
+	// no networks.
 	present string
 	here    bool
-	// owner is the service account whose key it will be; empty is the person.
+	// owner is the id of the service account that will own the key. It is empty if the person will
+	// own the key.
 	owner string
-	// others are the service accounts of which an admin can choose one.
+	// others are the service accounts that an admin can choose as the owner.
 	others []ui.Option
 	typed  shell.Values
 	wrong  map[string]string
-	// linked says that the values come from a link. What the form does not offer is
-	// left out then, as if nothing had been chosen.
+	// linked says that the values come from a link. Values that the form does not offer are then
+	// ignored.
 	linked bool
-	// asked are the scopes that the link names, and leftOut is what of the link the form
-	// does not offer, in words.
+	// asked are the scopes in the link. leftOut are the values of the link that the form does not
+	// offer, as texts.
 	asked, leftOut []string
-	// exceeds says that the link names rights that the owner lacks.
+	// exceeds says that the link has scopes that the owner lacks.
 	exceeds bool
-	// sandbox is the number of its contacts, zero if the person may not read them.
+	// sandbox is the number of contacts in the sandbox. It is zero if the person may not read
+	// contacts.
 	sandbox records.CountAnswer
 }
 
-// The presets of what a key may.
+// These are the presets for the rights of a key.
 const (
 	keyReads  = "read"
 	keyWrites = "write"
@@ -60,10 +63,10 @@ const (
 // keyDays are the lifetimes that the form offers, in days.
 var keyDays = []int{7, 30, 90, 180, 366}
 
-// defaultKeyDays is the lifetime of a key if nobody chooses one.
+// defaultKeyDays is the lifetime that is selected first, in days.
 const defaultKeyDays = "30"
 
-// showNewKey serves the form of a new key, filled in from the address.
+// showNewKey serves the form for a new key, with the values of the query.
 func showNewKey(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	f := keyForm{typed: shell.Values{
@@ -85,7 +88,7 @@ func showNewKey(v *shell.Request) shell.View {
 	return drawKeyForm(v, f, http.StatusOK)
 }
 
-// drawKeyForm draws the form. What was not chosen is what most people need.
+// drawKeyForm serves the form. It sets empty fields to the values that most people need.
 func drawKeyForm(v *shell.Request, f keyForm, status int) shell.View {
 	if err := f.know(v); err != nil {
 		return v.Failed(err)
@@ -113,11 +116,11 @@ func drawKeyForm(v *shell.Request, f keyForm, status int) shell.View {
 	return v.Settings(shell.KeysPath, v.Words.Say("New API key"), newKeyView(v, f)).WithStatus(status)
 }
 
-// ownMachine are the networks of a machine's calls to itself. They are offered together,
-// because a browser may use IPv6 and the next program IPv4.
+// ownMachine are the loopback networks. The form offers both together, because a browser may use
+// IPv6 and the next program IPv4.
 const ownMachine = "127.0.0.0/8, ::1/128"
 
-// presentNetworks returns the networks of a browser with an address.
+// presentNetworks returns the networks for the address of a browser.
 func presentNetworks(address netip.Addr) string {
 	if address = address.Unmap(); address.IsLoopback() {
 		return ownMachine
@@ -125,7 +128,7 @@ func presentNetworks(address netip.Addr) string {
 	return address.String()
 }
 
-// know asks which keys the person can create, unless it is known.
+// know reads which keys the person can create, unless f already has this.
 func (f *keyForm) know(v *shell.Request) (err error) {
 	if f.terms.Principal == "" {
 		f.terms, err = shell.Ask(v, key.GetTerms, key.KeyTermsInput{Principal: f.owner})
@@ -133,7 +136,7 @@ func (f *keyForm) know(v *shell.Request) (err error) {
 	return err
 }
 
-// ownersOffered is the number of service accounts that the form offers.
+// ownersOffered is the maximum number of service accounts that the form offers.
 const ownersOffered = 20
 
 // offerOwners reads the service accounts for which an admin can create keys.
@@ -150,12 +153,12 @@ func (f *keyForm) offerOwners(v *shell.Request) error {
 	return err
 }
 
-// forOther reports whether the key will not be the person's own.
+// forOther reports whether the key will belong to a service account.
 func (f *keyForm) forOther(v *shell.Request) bool {
 	return f.owner != "" && f.owner != v.Session.Principal.ID
 }
 
-// dropUnknown clears the choices that the form does not offer, and notes them.
+// dropUnknown clears the values that the form does not offer, and adds them to leftOut.
 func (f *keyForm) dropUnknown(v *shell.Request) {
 	for _, field := range slices.Concat(f.wrongs(v), f.rights(v)) {
 		if len(field.Options) == 0 || slices.ContainsFunc(field.Options, func(o ui.Option) bool { return o.Value == field.Value }) {
@@ -181,7 +184,7 @@ func (f *keyForm) dropUnknown(v *shell.Request) {
 	}
 }
 
-// keyScopes are all scopes that a key can have.
+// keyScopes returns all scopes that a key can have.
 func keyScopes() (list []string) {
 	for _, family := range Families {
 		list = append(list, family.Value+":"+keyReads, family.Value+":"+keyWrites)
@@ -189,7 +192,7 @@ func keyScopes() (list []string) {
 	return list
 }
 
-// limits says how many calls the key may make in a minute.
+// limits returns the limits for each minute as a text.
 func (f *keyForm) limits(v *shell.Request) string {
 	var list []string
 	for i := range f.terms.Limits {
@@ -200,7 +203,7 @@ func (f *keyForm) limits(v *shell.Request) string {
 	return strings.Join(list, " · ")
 }
 
-// inSandbox says what the sandbox has.
+// inSandbox returns the text about the data in the sandbox.
 func (f *keyForm) inSandbox(v *shell.Request) string {
 	if f.sandbox.Count == 0 {
 		return v.Words.Say("The sample data of the sandbox. None of it is real.")
@@ -214,7 +217,7 @@ func (f *keyForm) inSandbox(v *shell.Request) string {
 	return v.Words.Say("The sample data of the sandbox (%s). None of it is real.", n)
 }
 
-// scopes returns the scopes that the form stands for.
+// scopes returns the scopes that the person has chosen.
 func (f *keyForm) scopes() []string {
 	var scopes []string
 	for _, scope := range f.terms.Scopes {
@@ -230,12 +233,12 @@ func (f *keyForm) scopes() []string {
 	return scopes
 }
 
-// said says what the key may do.
+// said returns the chosen scopes as a text.
 func (f *keyForm) said(v *shell.Request) string {
 	return cmp.Or(ScopesText(v, f.scopes()), v.Words.Say("nothing yet"))
 }
 
-// from says from where the key works.
+// from returns the networks from which the key will work, as a text.
 func (f *keyForm) from(v *shell.Request) string {
 	switch {
 	case f.typed["networks"] != "":
@@ -248,23 +251,23 @@ func (f *keyForm) from(v *shell.Request) string {
 	return v.Words.Say("from everywhere")
 }
 
-// writes reports whether the key would write.
+// writes reports whether the key will have a scope to write.
 func (f *keyForm) writes() bool {
 	return slices.ContainsFunc(f.scopes(), func(scope string) bool { return strings.HasSuffix(scope, ":write") })
 }
 
-// until says when the key ends.
+// until returns the last day of the key's lifetime as a text.
 func (f *keyForm) until(v *shell.Request) string {
 	return v.Words.Day(v.Words.Now.Add(lifetime(f.typed["days"])))
 }
 
-// contradicts reports whether single rights were chosen, but not that they count. Rights that a
-// link suggested were not chosen: somebody who then says otherwise means it.
+// contradicts reports whether single rights are chosen although another preset is selected. It
+// ignores single rights that came from a link, because the person selected the preset afterwards.
 func (f *keyForm) contradicts() bool {
 	return f.typed["may"] != keyOwn && f.typed["suggested"] == "" && slices.ContainsFunc(f.rightNames(), func(name string) bool { return f.typed[name] != "" })
 }
 
-// rightNames are the names of the fields of single rights.
+// rightNames returns the names of the fields for single rights.
 func (f *keyForm) rightNames() (names []string) {
 	for _, family := range Families {
 		names = append(names, "may."+family.Value)
@@ -272,15 +275,15 @@ func (f *keyForm) rightNames() (names []string) {
 	return names
 }
 
-// may reports whether the person may give a key a scope.
+// may reports whether the person may create keys with this scope.
 func (f *keyForm) may(scope string) bool { return slices.Contains(f.terms.Scopes, scope) }
 
-// field returns a field of the form.
+// field returns a field of the form with its value and its error.
 func (f *keyForm) field(name, label, hint string, options ...ui.Option) ui.Field {
 	return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: shell.Present(f.wrong[name]), Options: options}
 }
 
-// fields are the fields of the form by their names, for the summary of what is wrong.
+// fields returns the fields of the form by name, except the single rights.
 func (f *keyForm) fields(v *shell.Request) map[string]ui.Field {
 	say := v.Words.Say
 	live := say("The real data of your organization.")
@@ -312,14 +315,14 @@ func (f *keyForm) fields(v *shell.Request) map[string]ui.Field {
 	return map[string]ui.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
 }
 
-// wrongs returns the fields in the order of the form. The summary above the
-// form lists their errors.
+// wrongs returns the fields in the order of the form. The summary above the form lists their
+// errors.
 func (f *keyForm) wrongs(v *shell.Request) []ui.Field {
 	fields := f.fields(v)
 	return []ui.Field{fields["environment"], fields["name"], fields["may"], fields["networks"], fields["days"], fields["version"]}
 }
 
-// rights are the fields of single rights, one for each family.
+// rights returns the fields for single rights, one for each family.
 func (f *keyForm) rights(v *shell.Request) (list []ui.Field) {
 	for _, family := range Families {
 		options := []ui.Option{{Value: "", Text: v.Words.Say("nothing")}}
@@ -334,7 +337,7 @@ func (f *keyForm) rights(v *shell.Request) (list []ui.Field) {
 	return list
 }
 
-// lifetimes are the choices of how long a key lives, each with its last day.
+// lifetimes returns the options for the lifetime of a key, each with its last day.
 func (f *keyForm) lifetimes(v *shell.Request) (list []ui.Option) {
 	for _, days := range keyDays {
 		ends := v.Words.Now.Add(time.Duration(days) * 24 * time.Hour)
@@ -344,7 +347,7 @@ func (f *keyForm) lifetimes(v *shell.Request) (list []ui.Option) {
 	return list
 }
 
-// versionOptions are the versions of the API to choose from.
+// versionOptions returns the options for the API version.
 func versionOptions(v *shell.Request, versions []string) (list []ui.Option) {
 	for i, version := range versions {
 		name := version
@@ -356,14 +359,14 @@ func versionOptions(v *shell.Request, versions []string) (list []ui.Option) {
 	return list
 }
 
-// lifetime returns a number of days that was chosen, and zero for none.
+// lifetime returns a number of days as a duration. It is zero if days is empty or no number.
 func lifetime(days string) time.Duration {
 	n, _ := strconv.Atoi(days)
 	return time.Duration(n) * 24 * time.Hour
 }
 
-// networksIn returns the networks that were typed, and the browser's networks if the person
-// ticked them.
+// networksIn returns the networks that the person entered, and the networks of the browser if the
+// person checked them.
 func networksIn(v *shell.Request) []string {
 	list := shell.Split(v.Sent.Text("networks"))
 	for _, here := range shell.Split(v.Sent.Get("here")) {
@@ -374,7 +377,7 @@ func networksIn(v *shell.Request) []string {
 	return list
 }
 
-// createKey creates a key and shows its secret, once.
+// createKey creates a key and shows its secret once.
 func createKey(v *shell.Request) shell.View {
 	f := keyForm{typed: shell.Values{}, owner: v.Sent.Get("owner")}
 	for _, name := range append(f.rightNames(), "environment", "name", "may", "networks", "days", "version", "suggested") {
@@ -404,25 +407,26 @@ func createKey(v *shell.Request) shell.View {
 	return keyMade(v, a.Value, v.Words.Say("The key was created"))
 }
 
-// keyMade shows the secret of a new or a rotated key, and waits for its first call.
+// keyMade serves the page with the secret of a new or rotated key. The page waits for the first
+// call.
 func keyMade(v *shell.Request, made key.WithSecret, title string) shell.View {
 	return v.Settings(shell.KeysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.Words.Now)})).WithSecret()
 }
 
-// keyWait is the part of a page that waits for the first call of a key.
+// keyWait is the part of the page that waits for the first call of a key.
 type keyWait struct {
 	ID    string
 	Since clock.Micros
-	// Asked is how often the page has asked.
+	// Asked is the number of times that the page has asked.
 	Asked int
 	// Call is the first call, or nil.
 	Call *loggedCall
 }
 
-// keyAsks bounds how often a page asks for the first call, once a second.
+// keyAsks is the maximum number of times that the page asks for the first call, once a second.
 const keyAsks = 600
 
-// showFirstCall tells a page that waits whether the first call has come.
+// showFirstCall serves the part of the page that says whether the first call has arrived.
 func showFirstCall(v *shell.Request) shell.View {
 	since, err := clock.Parse(v.URL.Query().Get("since"))
 	if err != nil {
@@ -443,7 +447,7 @@ func showFirstCall(v *shell.Request) shell.View {
 	return shell.HTML{Body: firstCallView(v, w)}
 }
 
-// again is the address at which the part asks again.
+// again returns the address of the next request for the part.
 func (w *keyWait) again() string {
 	return shell.KeysPath + "/" + w.ID + "/first?" + url.Values{"since": {w.Since.String()}, "asked": {strconv.Itoa(w.Asked)}}.Encode()
 }

@@ -15,7 +15,7 @@ import (
 	"kartei/web/ui"
 )
 
-// newKeyView is the form of a new key.
+// newKeyView is the form for a new key.
 func newKeyView(v *shell.Request, f keyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -320,8 +320,8 @@ func newKeyView(v *shell.Request, f keyForm) templ.Component {
 	})
 }
 
-// keyResult sums up the key that the form would make. A script asks for it anew after each
-// choice, with the fields that are no secrets.
+// keyResult is the summary of the key that the form would create. After each choice, a script
+// reloads it with the values of all fields that are not secret.
 func keyResult(v *shell.Request, f keyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -625,7 +625,7 @@ func keyResult(v *shell.Request, f keyForm) templ.Component {
 	})
 }
 
-// keyOwner says whose key it will be, and leads admins to the form of another owner.
+// keyOwner shows who will own the key, with links for admins to choose another owner.
 func keyOwner(v *shell.Request, f keyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -791,7 +791,7 @@ func keyOwner(v *shell.Request, f keyForm) templ.Component {
 	})
 }
 
-// madeKeyView shows the secret of a key, once, and how to use it.
+// madeKeyView shows the secret of a key once, with an example call.
 func madeKeyView(v *shell.Request, secret string, w keyWait) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -907,8 +907,8 @@ func madeKeyView(v *shell.Request, secret string, w keyWait) templ.Component {
 	})
 }
 
-// firstCallView says whether the first call of a key has come. Until then a script asks
-// again each second.
+// firstCallView says whether the first call has arrived. Until then, a script reloads it every
+// second.
 func firstCallView(v *shell.Request, w keyWait) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

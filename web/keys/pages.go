@@ -13,7 +13,8 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
 	shell.Private("GET", "/settings/interfaces/keys", op.List{key.List, principal.ResolveNames}, showKeys),
 	shell.Private("GET", "/settings/interfaces/keys/new", op.List{key.GetTerms, principal.ListServiceAccounts, contact.Count}, showNewKey),

@@ -7,8 +7,8 @@ import (
 	"kartei/web/shell"
 )
 
-// reasons say in words why a call was refused, by the reason of the request log. The
-// caller was told less: see access.Reason.
+// reasons maps the reason of a refused call, as in the request log, to its text. The response to
+// the caller says less (see access.Reason).
 var reasons = map[string]i18n.Text{
 	"missing":             "No key was sent.",
 	"malformed":           "What was sent does not look like a key.",
@@ -33,7 +33,7 @@ var reasons = map[string]i18n.Text{
 	"organization_closed": "The organization is closed.",
 }
 
-// reasonsOfTokens are the words for calls with an access token in place of a key.
+// reasonsOfTokens replace some texts of reasons if the call had an access token and not a key.
 var reasonsOfTokens = map[string]i18n.Text{
 	"checksum":           "The access token is damaged: cut off or mistyped.",
 	"wrong_secret":       "The beginning of the access token is right, the rest is not.",
@@ -44,13 +44,13 @@ var reasonsOfTokens = map[string]i18n.Text{
 	"scope":              "The application may not do this.",
 }
 
-// byApplication reports whether a call had an access token.
+// byApplication reports whether the call had an access token.
 func (c *loggedCall) byApplication() bool { return strings.HasPrefix(c.KeyID, "gra_") }
 
-// bySession reports whether a person made the call, with a browser.
+// bySession reports whether a person made the call with a browser.
 func (c *loggedCall) bySession() bool { return strings.HasPrefix(c.KeyID, "ses_") }
 
-// why says why a call was refused, empty if nothing is known.
+// why returns why the call was refused. It is empty if the reason is unknown.
 func (c *loggedCall) why(in i18n.Language) string {
 	if text, differs := reasonsOfTokens[c.Reason]; differs && c.byApplication() {
 		return text.In(in)
@@ -61,18 +61,17 @@ func (c *loggedCall) why(in i18n.Language) string {
 	return ""
 }
 
-// cure is a link to the page where a person can remove the reason for a refused
-// call.
+// cure is a link to the page where a person can remove the reason for a refused call.
 type cure struct {
 	label i18n.Text
-	// at is the address of the page, empty if the call does not tell enough.
+	// at returns the address of the page. It is empty if the log has not enough about the call.
 	at func(v *shell.Request, c *loggedCall) string
-	// admins says that only they have that page.
+	// admins says that only admins can open the page.
 	admins bool
 }
 
-// cures are what helps, by the reason. Against the others helps only the program: it
-// has to send its key as it is.
+// cures has the cure for each reason that a page can remove. For other reasons, the program has to
+// send its key correctly.
 var cures = map[string]cure{
 	"address":            {"Allow this address", func(_ *shell.Request, c *loggedCall) string { return ofKey(c, allowing(c.KeyID, c.Address)) }, false},
 	"expired":            {"Extend its validity", keyAt("#change"), false},
@@ -88,11 +87,12 @@ var cures = map[string]cure{
 	"secrecy_undeclared": {"To the declaration", switchesAt, true},
 }
 
-// atApplications is where an application is connected anew, and those that are.
+// atApplications is a link to the list of applications, where an application can be connected
+// again.
 var atApplications = cure{"To the applications", func(*shell.Request, *loggedCall) string { return shell.ApplicationsPath }, false}
 
-// cure returns the words and the address of what helps, both empty if nothing is known.
-// Whoever may not open the page gets the words alone.
+// cure returns the label and the address of the link for a refused call. Both are empty if no page
+// helps. For people who may not open the page, the address is empty.
 func (c *loggedCall) cure(v *shell.Request) (words, address string) {
 	k, known := cures[c.Reason]
 	if _, differs := reasonsOfTokens[c.Reason]; differs && c.byApplication() {
@@ -110,7 +110,7 @@ func (c *loggedCall) cure(v *shell.Request) (words, address string) {
 	return v.Words.Say(k.label), address
 }
 
-// ofKey is an address about the key of a call, empty if the log does not know the key.
+// ofKey returns address, or an empty string if the log does not know the key of the call.
 func ofKey(c *loggedCall, address string) string {
 	if c.KeyID == "" {
 		return ""
@@ -124,7 +124,8 @@ func keyAt(part string) func(*shell.Request, *loggedCall) string {
 
 func newKeyAt(*shell.Request, *loggedCall) string { return shell.KeysPath + "/new" }
 
-// switchesAt is the page of the switches of the organization, or of its sandbox.
+// switchesAt returns the address of the page with the switches of the organization or of its
+// sandbox.
 func switchesAt(v *shell.Request, c *loggedCall) string {
 	return shell.OrganizationAt(c.OrganizationID != v.Session.Organization.ID)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each reason of access has words, and no other word is there.
+// TestReasons checks that reasons has a text for each reason of package access, and no others.
 func TestReasons(t *testing.T) {
 	source, err := os.ReadFile("../../access/refusal.go")
 	if err != nil {

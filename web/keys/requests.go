@@ -19,24 +19,25 @@ import (
 	"kartei/web/ui"
 )
 
-// loggedCall is a call of the request log with what its pages say of it.
+// loggedCall is a call of the request log, with the texts for its pages.
 type loggedCall requestlog.Line
 
 // good reports whether the call succeeded.
 func (c *loggedCall) good() bool { return c.Status < http.StatusBadRequest }
 
-// title is the operation, or the method of a path that the API does not have.
+// title returns the operation, or else the method if the API has no such path.
 func (c *loggedCall) title() string { return cmp.Or(c.Operation, c.Method) }
 
-// outcome is the status, and the code of a problem.
+// outcome returns the status, and the error code if there is one.
 func (c *loggedCall) outcome() string { return shell.Joined(" ", strconv.Itoa(c.Status), c.Code) }
 
-// took says how long the server took.
+// took returns the duration of the call on the server.
 func (c *loggedCall) took(v *shell.Request) string {
 	return v.Words.Decimal(float64(c.DurationMicros)/1000, 1) + " ms"
 }
 
-// older is the time before which the next page of calls is; zero if there is none.
+// older returns the time before which the next page of calls begins. It is zero if there are no
+// more calls.
 func older(found *requestlog.QueryOutput) clock.Micros {
 	switch {
 	case !found.HasMore:
@@ -47,27 +48,26 @@ func older(found *requestlog.QueryOutput) clock.Micros {
 	return found.Data[len(found.Data)-1].Time
 }
 
-// requestsPage is the list of calls with its filters.
+// requestsPage has the data of the list of calls.
 type requestsPage struct {
 	found requestlog.QueryOutput
 	keys  []key.Info
-	// applications are the names of applications, by their grants.
+	// applications has the names of applications by the ids of their grants.
 	applications map[string]string
-	// filter are the parameters of the address that narrow the list.
+	// filter has the query parameters that filter the list.
 	filter url.Values
 	period shell.Period
 	pages  ui.Pages
-	// follows says that the page shows new calls as they come.
+	// follows says that the page shows new calls as they arrive.
 	follows bool
 }
 
 const requestsShown = 50
 
-// requestFilters are the parameters of the address that narrow the list.
+// requestFilters are the names of the query parameters that filter the list.
 var requestFilters = append([]string{"key", "status", "operation", "reason"}, shell.PeriodFilters...)
 
-// statuses are the choices of the filter by result: all of a class, and those that the
-// API answers with.
+// statuses are the options of the filter by status: classes, and single statuses that the API uses.
 var statuses = []shell.Option{
 	shell.NewOption("", "all results"),
 	shell.NewOption("2xx", "successful (2xx)"),
@@ -87,11 +87,11 @@ var statuses = []shell.Option{
 	shell.NewOption("503", "not available (503)"),
 }
 
-// isStatus says what the filter takes: a status, or a class of them.
+// isStatus matches a status or a class of statuses.
 var isStatus = regexp.MustCompile(`^[1-5](xx|\d\d)$`)
 
-// statusOptions are the choices of the filter by result. An address may ask for a status
-// that is not among them.
+// statusOptions returns the options of the filter by status. It adds the chosen status if the
+// options lack it.
 func statusOptions(v *shell.Request, chosen string) []ui.Option {
 	list := shell.OptionList(v, statuses)
 	if chosen != "" && shell.Offered(statuses, chosen) == "" {
@@ -100,7 +100,7 @@ func statusOptions(v *shell.Request, chosen string) []ui.Option {
 	return list
 }
 
-// periods are the choices of the filter by time.
+// periods are the options of the filter by time.
 var periods = []shell.Option{
 	shell.NewOption("", "30 days"),
 	shell.NewOption("1h", "last hour"),
@@ -108,7 +108,7 @@ var periods = []shell.Option{
 	shell.NewOption("168h", "last 7 days"),
 }
 
-// reasonOptions are the choices of the filter by reason, in the order of their texts.
+// reasonOptions returns the options of the filter by reason, sorted by their texts.
 func reasonOptions(v *shell.Request) []ui.Option {
 	list := []ui.Option{}
 	for reason, text := range reasons {
@@ -153,7 +153,7 @@ func showRequests(v *shell.Request) shell.View {
 			return err
 		},
 	)
-	if fault.Is(err, fault.NotFound) { // the key is not there, or not the person's
+	if fault.Is(err, fault.NotFound) { // no such key, or another person's
 		return shell.Redirect{To: shell.RequestsPath}
 	}
 	if err != nil {
@@ -175,19 +175,19 @@ func showRequests(v *shell.Request) shell.View {
 	return v.Settings(shell.RequestsPath, requestsTitle(v), requestsView(v, p))
 }
 
-// offeredKeys asks for the keys that a filter offers.
+// offeredKeys is the query for the keys that the filter offers.
 var offeredKeys = key.FindInput{Page: access.Page{Limit: 200}}
 
 func requestsTitle(v *shell.Request) string { return v.Words.Say("API calls") }
 
-// Follows reports whether the page of calls shows new ones as they come. The page of a
-// former time stands still.
+// Follows reports whether the page shows new calls as they arrive. A page of calls before some time
+// does not.
 func Follows(v *shell.Request) bool {
 	q := v.URL.Query()
 	return v.Page.Path == shell.RequestsPath && q.Has("follow") && !q.Has("until")
 }
 
-// at is the address of the list with its filters and another parameter.
+// at returns the address of the list with its filters and one more parameter.
 func (p *requestsPage) at(name, value string) string {
 	q := maps.Clone(p.filter)
 	if value != "" {
@@ -199,7 +199,7 @@ func (p *requestsPage) at(name, value string) string {
 	return shell.RequestsPath + "?" + q.Encode()
 }
 
-// keyOptions are the choices of a filter by key.
+// keyOptions returns the options of a filter by key.
 func keyOptions(v *shell.Request, keys []key.Info) []ui.Option {
 	list := []ui.Option{{Text: v.Words.Say("all keys")}}
 	for i := range keys {
@@ -209,7 +209,7 @@ func keyOptions(v *shell.Request, keys []key.Info) []ui.Option {
 	return list
 }
 
-// title is the name of the key or the application of a call.
+// title returns the name of the key or application that made the call.
 func (p *requestsPage) title(c *loggedCall) string {
 	if c.byApplication() {
 		return p.applications[c.KeyID]
@@ -220,18 +220,18 @@ func (p *requestsPage) title(c *loggedCall) string {
 	return c.KidShort
 }
 
-// requestPage is the page of one call.
+// requestPage has the data of the page of one call.
 type requestPage struct {
 	call loggedCall
 	// parts are the calls of a batch.
 	parts []requestlog.Line
-	// key is the name of the key, empty if the person cannot open it. application is the
-	// name of an application, if the call has one in place of a key.
+	// key is the name of the key. It is empty if the person cannot open the key's page. application
+	// is the name of the application, if an application made the call.
 	key, application, owner string
-	// made says by whom the key was made.
+	// made says who created the key.
 	made    string
 	keyInfo KeyInfo
-	// chain is what the call changed, and where the events of that went.
+	// chain has the changes that the call made.
 	chain []callChange
 }
 
@@ -254,7 +254,7 @@ func showRequest(v *shell.Request) shell.View {
 			p.parts = append(p.parts, c)
 		}
 	}
-	if p.call.RequestID == "" { // the batch itself is not in the log
+	if p.call.RequestID == "" { // the log has only the parts of the batch
 		p.call, p.parts = loggedCall(found[0]), found[1:]
 	}
 	if p.call.KeyID != "" && strings.HasPrefix(p.call.KeyID, "key_") {

@@ -309,8 +309,8 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 	})
 }
 
-// callLine is a call in a list, and why it was refused. of names its key where the list
-// has calls of several.
+// callLine is a call in a list, with the reason if it was refused. of is the name of its key. It is
+// empty if all calls of the list have the same key.
 func callLine(v *shell.Request, c *loggedCall, id, of string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -452,8 +452,8 @@ func callLine(v *shell.Request, c *loggedCall, id, of string) templ.Component {
 	})
 }
 
-// callCure leads to what makes a refused call succeed next time: by a link in a list, by a
-// button on the page of the call.
+// callCure is a link to the page that helps after a refused call. On the page of the call, it is a
+// button.
 func callCure(v *shell.Request, c *loggedCall, listed bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -20,8 +20,8 @@ import (
 	"kartei/web/shell"
 )
 
-// TestCures breaks a key in each way, and finds beside the reason a link to the page that
-// cures it. A member is led to no page of admins.
+// TestCures makes a key fail for each reason. It checks that the page has a link to the page that
+// helps. Members get no link to pages of admins.
 func TestCures(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -80,8 +80,8 @@ func TestCures(t *testing.T) {
 	})
 }
 
-// TestCallsOfApplications reads what an application called: its name in place of a key, and
-// why it was refused in words about its token.
+// TestCallsOfApplications checks the pages of calls by an application. They name the application,
+// and explain refusals with texts about tokens.
 func TestCallsOfApplications(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	who, c := o.As(access.Member), pagetest.NewClient(t, o, "Fristenkalender")
@@ -113,8 +113,8 @@ func TestCallsOfApplications(t *testing.T) {
 	b.Get(call(401, "GET", "/contacts")).Want(200, "nicht mehr verbunden", "Zu den Anwendungen")
 }
 
-// TestRequestLog looks at calls of an own key: in the list, by its filters, and one by
-// one, with the reason that the caller was not told.
+// TestRequestLog checks the list of calls, its filters and the pages of calls. A page shows the
+// reason of a refusal, which the response did not contain.
 func TestRequestLog(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -162,8 +162,8 @@ func TestRequestLog(t *testing.T) {
 	})
 }
 
-// TestRequestPages goes back through more calls than fit on a page, and a batch shows its
-// parts.
+// TestRequestPages checks that the links of the list lead to all calls, and that the page of a
+// batch lists its parts.
 func TestRequestPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -196,8 +196,8 @@ func TestRequestPages(t *testing.T) {
 	})
 }
 
-// TestRequestChain follows a call to the record that it changed, the event of that, and
-// where the event went, and sends it once more from there.
+// TestRequestChain checks that the page of a call shows the changed record, its event and the
+// event's delivery. It then resends the event from that page.
 func TestRequestChain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -221,7 +221,7 @@ func TestRequestChain(t *testing.T) {
 			}
 			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
 				select organization, 'dlv_1', id, $2, 'contact.updated', 3, 'failed', 503, 38, 'HTTP_STATUS', 1, 0 from webhook_endpoints where id = $1`, endpoint, event)
-			tx.Queue(`update webhook_endpoints set cursor = (select max(tick) from events) where id = $1`, endpoint) // the event was fanned out
+			tx.Queue(`update webhook_endpoints set cursor = (select max(tick) from events) where id = $1`, endpoint) // as if delivered
 			return nil
 		})
 		if err != nil {
@@ -262,8 +262,8 @@ func TestRequestChain(t *testing.T) {
 	})
 }
 
-// TestRequestsByReason narrows the request log by the reason of a refusal. The pages before
-// keep it, other filters go together with it, and what is no reason narrows nothing.
+// TestRequestsByReason checks the filter by reason. It works together with other filters and on
+// further pages, and an unknown reason is ignored.
 func TestRequestsByReason(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -280,7 +280,7 @@ func TestRequestsByReason(t *testing.T) {
 		calls["paused"] = call(401, "GET")
 		b.Get(key).Send(key + "/resume").Want(303)
 		b.Get(key).Send(key, "networks", "198.51.100.7").Want(303)
-		for range 60 { // more than a page
+		for range 60 { // more than one page
 			o.Clock.Advance(1000)
 			calls["address"] = call(401, "GET")
 		}
@@ -303,7 +303,7 @@ func TestRequestsByReason(t *testing.T) {
 		if !strings.Contains(older, "reason=address") {
 			t.Fatalf("the page before is %s", older)
 		}
-		if rest := strings.Count(b.Get(older).Want(200).Main(), "gehört zu keinem Netz"); rest != 11 { // the choice of the filter says it too
+		if rest := strings.Count(b.Get(older).Want(200).Main(), "gehört zu keinem Netz"); rest != 11 { // the filter has one more
 			t.Errorf("the page before has %d lines", rest)
 		}
 	})

@@ -16,19 +16,19 @@ import (
 	"kartei/web/ui"
 )
 
-// refused are the calls with a status of class 4xx other than 429.
+// refused returns the number of calls with a status of 4xx, except 429.
 func refused(u *usage.Sum) int64 { return u.Unauthenticated + u.Forbidden + u.Rejected }
 
-// succeeded are the calls that succeeded.
+// succeeded returns the number of calls that succeeded.
 func succeeded(u *usage.Sum) int64 { return u.Calls - refused(u) - u.Limited - u.Failed }
 
-// usedSubject is a key, an application or an endpoint with what the page says of it.
+// usedSubject is the usage of a key, an application or a webhook endpoint.
 type usedSubject usage.Entry
 
-// policyBalance is a limit with what pages say of it.
+// policyBalance is a limit and its balance, with the texts for the pages.
 type policyBalance key.PolicyBalance
 
-// usagePage is the usage with its filters.
+// usagePage has the data of the usage page.
 type usagePage struct {
 	usage.Report
 	keys      []key.Info
@@ -36,7 +36,8 @@ type usagePage struct {
 	names     map[string]string
 }
 
-// spans are the choices of the filter by time. The first one is shown by the hour.
+// spans are the options of the filter by time, in days. The charts of the first one have a point
+// for each hour.
 var spans = []shell.Option{
 	shell.NewOption("1", "last 24 hours"),
 	shell.NewOption("7", "7 days"),
@@ -44,10 +45,10 @@ var spans = []shell.Option{
 	shell.NewOption("90", "90 days"),
 }
 
-// defaultSpan is shown first.
+// defaultSpan is the option that is selected first.
 const defaultSpan = "30"
 
-// showUsage serves the usage.
+// showUsage serves the usage page.
 func showUsage(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	p := usagePage{key: q.Get("key"), days: cmp.Or(shell.Offered(spans, q.Get("days")), defaultSpan), names: map[string]string{}}
@@ -64,7 +65,7 @@ func showUsage(v *shell.Request) shell.View {
 			return err
 		},
 	)
-	if fault.Is(err, fault.NotFound) { // the key is not there, or not the person's
+	if fault.Is(err, fault.NotFound) { // no such key, or another person's
 		return shell.Redirect{To: shell.UsagePath}
 	}
 	if err != nil {
@@ -85,19 +86,19 @@ func showUsage(v *shell.Request) shell.View {
 
 func usageTitle(v *shell.Request) string { return v.Words.Say("Usage") }
 
-// hourly reports whether the charts are by the hour.
+// hourly reports whether the charts have a point for each hour.
 func (p *usagePage) hourly() bool { return p.days == spans[0].Value }
 
-// span says in words which time is shown.
+// span returns the label of the selected time.
 func (p *usagePage) span(v *shell.Request) string {
 	return v.Words.Say(spans[slices.IndexFunc(spans, func(o shell.Option) bool { return o.Value == p.days })].Label)
 }
 
-// none reports whether nothing was called or delivered.
+// none reports whether there were no calls and no deliveries.
 func (p *usagePage) none() bool { return p.Calls.Total.Calls+p.Deliveries.Total.Calls == 0 }
 
-// calls is the address of the request log with the calls of a status, in the time that is
-// shown. The log keeps 30 days, and of refused calls that are very many only some.
+// calls returns the address of the request log, filtered by status and by the selected time. The
+// log has only 30 days, and does not keep every call of a series of refused calls.
 func (p *usagePage) calls(status string) string {
 	q := url.Values{"status": {status}}
 	if since := map[string]string{"1": "24h", "7": "168h"}[p.days]; since != "" {
@@ -109,10 +110,10 @@ func (p *usagePage) calls(status string) string {
 	return shell.RequestsPath + "?" + q.Encode()
 }
 
-// tile is a number with its name.
+// tile is a total above the charts. href is the address of a page about it, or empty.
 type tile struct{ name, value, note, href string }
 
-// tiles are the sums.
+// tiles returns the totals above the charts.
 func (p *usagePage) tiles(v *shell.Request) []tile {
 	c, d := &p.Calls.Total, &p.Deliveries.Total
 	list := []tile{
@@ -135,7 +136,7 @@ func (p *usagePage) tiles(v *shell.Request) []tile {
 	return list
 }
 
-// charts are the drawings.
+// charts returns the charts of calls, response times, points and deliveries.
 func (p *usagePage) charts(v *shell.Request) []ui.Chart {
 	kinds := []ui.Series{
 		{Name: v.Words.Say("successful"), Kind: ui.Info, Values: sums(&p.Calls, succeeded)},
@@ -157,7 +158,7 @@ func (p *usagePage) charts(v *shell.Request) []ui.Chart {
 	return list
 }
 
-// times are the two lines of how long calls took.
+// times returns the series of the median and of the 95th percentile of response times.
 func times(v *shell.Request, s *usage.Series) []ui.Series {
 	return []ui.Series{
 		{Name: v.Words.Say("half of them at most (p50)"), Kind: ui.Info, Values: sums(s, func(u *usage.Sum) int64 { return u.P50Micros })},
@@ -165,7 +166,7 @@ func times(v *shell.Request, s *usage.Series) []ui.Series {
 	}
 }
 
-// chart returns a chart of a series without its format.
+// chart returns a chart with the points of s.
 func (p *usagePage) chart(v *shell.Request, id, title string, s *usage.Series, series ...ui.Series) ui.Chart {
 	c := ui.Chart{ID: "chart-" + id, Title: title, Head: v.Words.Say("Day"), Series: series}
 	if p.hourly() {
@@ -183,7 +184,7 @@ func (p *usagePage) chart(v *shell.Request, id, title string, s *usage.Series, s
 	return c
 }
 
-// sums returns one number of each point.
+// sums returns of for each point of s.
 func sums(s *usage.Series, of func(*usage.Sum) int64) []int64 {
 	list := make([]int64, len(s.Points))
 	for i := range s.Points {
@@ -192,11 +193,12 @@ func sums(s *usage.Series, of func(*usage.Sum) int64) []int64 {
 	return list
 }
 
-// isApplication reports whether the calls of a subject are an application's.
+// isApplication reports whether the subject is a grant, which means that an application made the
+// calls.
 func isApplication(subject string) bool { return id.Valid(id.Grant, subject) }
 
-// title is the name of a key, an application or an endpoint. Of a deleted endpoint only
-// the id is known.
+// title returns the name of a key, an application or a webhook endpoint. For a deleted endpoint it
+// returns the id.
 func (p *usagePage) title(s *usedSubject) string {
 	switch {
 	case s.KidShort != "":
@@ -207,7 +209,8 @@ func (p *usagePage) title(s *usedSubject) string {
 	return cmp.Or(s.Name, s.ID)
 }
 
-// href is the page of a key, an application or an endpoint.
+// href returns the address of the page of a key, an application or a webhook endpoint. It is empty
+// for a deleted endpoint.
 func (s *usedSubject) href() string {
 	switch {
 	case isApplication(s.ID):
@@ -220,7 +223,7 @@ func (s *usedSubject) href() string {
 	return shell.WebhooksPath + "/" + url.PathEscape(s.ID)
 }
 
-// note says whose a subject is, and when it last met its limits.
+// note returns the owner of the subject, and the time when it last exceeded a limit.
 func (p *usagePage) note(v *shell.Request, s *usedSubject) string {
 	limited := ""
 	if s.LimitedAt != 0 {
@@ -229,7 +232,8 @@ func (p *usagePage) note(v *shell.Request, s *usedSubject) string {
 	return shell.Joined(" · ", p.names[s.PrincipalID], s.Environment, limited)
 }
 
-// shown are the limits of a key that its line shows: all, or the tightest one.
+// shown returns the limits of a key that the page shows. The page of one key shows all. The page of
+// all keys shows the tightest limit of each.
 func (p *usagePage) shown(l *usage.KeyLimits) []key.PolicyBalance {
 	if p.key != "" || len(l.Policies) == 0 {
 		return l.Policies
@@ -239,7 +243,7 @@ func (p *usagePage) shown(l *usage.KeyLimits) []key.PolicyBalance {
 	})}
 }
 
-// units are what limits count.
+// units are the texts for the units of limits.
 var units = map[string]i18n.Text{
 	"points":  "points",
 	"writes":  "writing calls",
@@ -248,19 +252,19 @@ var units = map[string]i18n.Text{
 	"records": "records read",
 }
 
-// levels are whom limits are for.
+// levels are the texts that say to whom a limit applies.
 var levels = map[string]i18n.Text{
 	"key":          "of this key",
 	"principal":    "of all keys of its owner",
 	"organization": "of the whole organization",
 }
 
-// title says what a limit counts, and for whom.
+// title returns the unit of the limit and to whom it applies.
 func (l *policyBalance) title(v *shell.Request) string {
 	return l.counts(v) + " " + v.Words.Say(levels[l.Level])
 }
 
-// counts says what a limit counts.
+// counts returns the unit of the limit and its window.
 func (l *policyBalance) counts(v *shell.Request) string {
 	name := v.Words.Say(units[l.Unit])
 	switch l.WindowSeconds {
@@ -274,7 +278,7 @@ func (l *policyBalance) counts(v *shell.Request) string {
 	return name
 }
 
-// left says how much is left, and when all is again.
+// left returns the rest of the limit, and the time until it is full again.
 func (l *policyBalance) left(v *shell.Request) string {
 	text := v.Words.Say("left: %s of %s", figure(v, l.Remaining), figure(v, l.Capacity))
 	if l.ResetSeconds > 0 && l.Remaining < l.Capacity {
@@ -283,13 +287,14 @@ func (l *policyBalance) left(v *shell.Request) string {
 	return text
 }
 
-// scarce reports whether less than a fifth is left.
+// scarce reports whether less than a fifth of the limit is left.
 func (l *policyBalance) scarce() bool { return l.Remaining*5 < l.Capacity }
 
-// figure writes a number.
+// figure formats a number.
 func figure(v *shell.Request, n int64) string { return v.Words.Number(int(n)) }
 
-// millis writes a time in milliseconds, as exactly as the estimate allows.
+// millis formats a duration in milliseconds, with one decimal below 10 ms. Zero, which means no
+// value, becomes a dash.
 func millis(v *shell.Request, micros int64) string {
 	switch {
 	case micros == 0:

@@ -17,7 +17,7 @@ import (
 	"kartei/web/ui"
 )
 
-// usageView is the usage: its sums, charts, keys and endpoints, and what is left.
+// usageView is the page of usage: the totals, the charts, the keys and endpoints, and the limits.
 func usageView(v *shell.Request, p usagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -326,7 +326,7 @@ func usageView(v *shell.Request, p usagePage) templ.Component {
 	})
 }
 
-// usedTable is a table of keys or endpoints.
+// usedTable is a table of keys and applications, or of webhook endpoints if deliveries is set.
 func usedTable(v *shell.Request, p *usagePage, subjects []usage.Entry, deliveries bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -665,8 +665,8 @@ func usedTable(v *shell.Request, p *usagePage, subjects []usage.Entry, deliverie
 	})
 }
 
-// usedLimitsView is what is left of the limits of each key. The page of one key has all
-// of its limits. The page of all keys has the tightest limit of each key.
+// usedLimitsView lists the rest of the limits of each key. The page of one key has all of its
+// limits. The page of all keys has the tightest limit of each key.
 func usedLimitsView(v *shell.Request, p *usagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

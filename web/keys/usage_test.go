@@ -19,8 +19,8 @@ import (
 
 const usagePath = "/settings/interfaces/usage"
 
-// TestUsageOnPages shows a member the own keys and an admin all, in numbers, as charts
-// and as tables.
+// TestUsageOnPages checks that a member sees the usage of their own keys, and an admin the usage of
+// all keys.
 func TestUsageOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered())
@@ -58,7 +58,7 @@ func TestUsageOnPages(t *testing.T) {
 		boss.Get(usagePath).Want(200, "2.470", endpoint, ids[member.Principal], ids[admin.Principal], "Webhook-Zustellungen")
 		boss.Get(usagePath+"?days=90").Want(200, "3.705")
 		boss.Get(usagePath+"?days=1").Want(200, "1.235", "Stunde")
-		boss.Get(usagePath+"?days=7000").Want(200, "2.470") // as if it were not there
+		boss.Get(usagePath+"?days=7000").Want(200, "2.470") // an unknown value is ignored
 		boss.Get(usagePath+"?key="+ids[admin.Principal]).Want(200, `<td>1</td>`, "Löschungen je Tag dieses Schlüssels", "Punkte je Minute der ganzen Organisation")
 		if got := b.Get(usagePath + "?key=" + ids[admin.Principal]); got.Status != 303 {
 			t.Errorf("the usage of somebody else's key: %d", got.Status)

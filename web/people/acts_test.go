@@ -12,7 +12,8 @@ import (
 	"kartei/web/shell"
 )
 
-// The audit log has words for each act that a row writes into it.
+// TestActsHaveWords checks that acts has a text for each audit word that an operation writes, and
+// no others.
 func TestActsHaveWords(t *testing.T) {
 	unused := map[string]bool{}
 	for word := range acts {

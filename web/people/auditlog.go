@@ -23,10 +23,10 @@ import (
 	"kartei/web/ui"
 )
 
-// auditPage is the audit log with its filters.
+// auditPage has the data of the audit log with its filters.
 type auditPage struct {
 	lines []audit.Line
-	// people are those who can be chosen in the filter, names all that the lines name.
+	// people are the options of the filter. names has the names of all people in the lines, by id.
 	people []ui.Option
 	names  map[string]string
 	filter url.Values
@@ -36,16 +36,17 @@ type auditPage struct {
 
 const (
 	auditShown = 50
-	// auditAsked is the number of lines that are read at once for a file, and
-	// auditExported bounds the file.
+	// auditAsked is the number of lines that one call reads for an export. auditExported is the
+	// maximum number of lines in the file.
 	auditAsked    = 1000
 	auditExported = 50_000
 )
 
-// auditFilters are the parameters of the address that narrow the log.
+// auditFilters are the names of the query parameters that filter the log.
 var auditFilters = append([]string{"who", "word", "target"}, shell.PeriodFilters...)
 
-// auditGroups are the choices of the filter by kind of act: the first part of the word.
+// auditGroups are the options of the filter by kind of act, which is the first part of the audit
+// word.
 var auditGroups = []shell.Option{
 	shell.NewOption("", "all acts"),
 	shell.NewOption("key", "API keys"),
@@ -64,7 +65,7 @@ var auditGroups = []shell.Option{
 	shell.NewOption("profile", "Profiles"),
 }
 
-// auditPeriods are the choices of the filter by time.
+// auditPeriods are the options of the filter by time.
 var auditPeriods = []shell.Option{
 	shell.NewOption("", "400 days"),
 	shell.NewOption("24h", "last 24 hours"),
@@ -72,7 +73,7 @@ var auditPeriods = []shell.Option{
 	shell.NewOption("720h", "last 30 days"),
 }
 
-// readAuditFilter reads the filters of the address, and makes the input of audit.list.
+// readAuditFilter reads the filters from the query. It returns them as the input of auditlog.List.
 func (p *auditPage) readAuditFilter(v *shell.Request) auditlog.Input {
 	q := v.URL.Query()
 	q.Set("word", shell.Offered(auditGroups, q.Get("word")))
@@ -114,7 +115,7 @@ func showAudit(v *shell.Request) shell.View {
 
 func auditTitle(v *shell.Request) string { return v.Words.Say("Audit log") }
 
-// offerPeople reads the people whose lines can be asked for.
+// offerPeople reads the options of the filter by person.
 func (p *auditPage) offerPeople(v *shell.Request) error {
 	p.people = []ui.Option{{Text: v.Words.Say("everybody")}, {Value: audit.OperatorKind, Text: v.Words.Say("the operator [subject]")}}
 	options, err := PrincipalOptions(v, Everybody)
@@ -123,12 +124,12 @@ func (p *auditPage) offerPeople(v *shell.Request) error {
 	}
 	p.people = append(p.people, options...)
 	if who := p.filter.Get("who"); !slices.ContainsFunc(p.people, func(o ui.Option) bool { return o.Value == who }) {
-		p.people = append(p.people, ui.Option{Value: who, Text: who}) // beyond the first, or erased
+		p.people = append(p.people, ui.Option{Value: who, Text: who}) // not in the first page, or erased
 	}
 	return nil
 }
 
-// nameAudited adds the names of the people that lines are by or about.
+// nameAudited adds the names of all people in the lines to names.
 func nameAudited(v *shell.Request, lines []audit.Line, names map[string]string) error {
 	var ids []string
 	for _, l := range lines {
@@ -141,7 +142,7 @@ func nameAudited(v *shell.Request, lines []audit.Line, names map[string]string) 
 	return v.NamesOf(ids, names)
 }
 
-// owners are the principals among the values of a line.
+// owners returns the ids of people and service accounts in the changes of a line.
 func owners(l audit.Line) (ids []string) {
 	for _, c := range l.Changes {
 		for _, value := range []any{c.From, c.To} {
@@ -153,7 +154,8 @@ func owners(l audit.Line) (ids []string) {
 	return ids
 }
 
-// at is the address of the log with its filters, before a line.
+// at returns the address of the log with its filters. If before is set, the page has only lines
+// before the line with this id.
 func (p *auditPage) at(before string) string {
 	q := maps.Clone(p.filter)
 	if before != "" {
@@ -165,7 +167,7 @@ func (p *auditPage) at(before string) string {
 	return shell.AuditPath + "?" + q.Encode()
 }
 
-// who says who did it.
+// who returns the name of the person who acted.
 func (p *auditPage) who(v *shell.Request, l *audit.Line) string {
 	switch {
 	case l.CredentialKind == audit.OperatorKind:
@@ -176,7 +178,7 @@ func (p *auditPage) who(v *shell.Request, l *audit.Line) string {
 	return cmp.Or(p.names[l.PrincipalID], l.PrincipalID)
 }
 
-// what says what was done.
+// what returns the text of the act.
 func (p *auditPage) what(v *shell.Request, l *audit.Line) string {
 	if text, known := acts[l.Word]; known {
 		return v.Words.Say(text)
@@ -184,8 +186,8 @@ func (p *auditPage) what(v *shell.Request, l *audit.Line) string {
 	return l.Word
 }
 
-// target names what it was done to. It is empty where the act says that already: the
-// person's own account, their session, the organization of the log.
+// target returns the name of the object of the act. It is empty if the text of the act is clear
+// without it: for a session, an organization or the person's own account.
 func (p *auditPage) target(v *shell.Request, l *audit.Line) string {
 	kind, _, _ := strings.Cut(l.Target, "_")
 	if l.Target == l.PrincipalID || kind == "ses" || kind == "org" {
@@ -200,15 +202,15 @@ func (p *auditPage) target(v *shell.Request, l *audit.Line) string {
 	return l.Target
 }
 
-// targetKinds are the words for targets that the log keeps no name of, by the prefix of
-// the id. The end of the id stands behind the word.
+// targetKinds are the texts for targets without a name in the log, by the prefix of the id. The
+// last characters of the id follow the text.
 var targetKinds = map[string]i18n.Text{
 	"key": "key", "gra": "connection", "cli": "application", "whe": "endpoint",
 	"inv": "invitation", "imp": "import", "blk": "change [noun]", "con": "contact",
 	"usr": "person", "svc": "service account", "job": "job",
 }
 
-// href is the address of what it was done to, empty if there is no page.
+// href returns the address of the target's page. It is empty if there is no such page.
 func (p *auditPage) href(l *audit.Line) templ.SafeURL {
 	kind, _, _ := strings.Cut(l.Target, "_")
 	if place, known := targetPages[kind]; known {
@@ -217,18 +219,18 @@ func (p *auditPage) href(l *audit.Line) templ.SafeURL {
 	return ""
 }
 
-// targetPages are the places of the pages about targets, by the prefix of the id.
+// targetPages are the beginnings of the addresses of targets, by the prefix of the id.
 var targetPages = map[string]string{
 	"key": shell.KeysPath + "/", "gra": shell.ApplicationsPath + "#", "apr": shell.ApplicationsPath + "#", "cli": shell.ApplicationsPath + "#", "whe": "/settings/interfaces/webhooks/", "usr": "/settings/people/", "svc": "/settings/service-accounts/",
 }
 
-// from says by which door, and from where.
+// from returns the interface and the IP address of the call.
 func from(v *shell.Request, l *audit.Line) string {
 	door := map[string]string{"web": v.Words.Say("in the browser"), "admin": v.Words.Say("on the server"), "rest": "API", "oauth": v.Words.Say("by the application"), "job": v.Words.Say("as a job")}[l.Door]
 	return shell.Joined(" · ", cmp.Or(door, l.Door), l.Address)
 }
 
-// acts are the words of the audit log, after the name of who did it.
+// acts are the texts of audit words. Each text follows the name of the person who acted.
 var acts = map[string]i18n.Text{
 	"key.create":                 "created an API key",
 	"key.update":                 "changed an API key",
@@ -293,7 +295,7 @@ var acts = map[string]i18n.Text{
 	"records.exportPerson":       "exported everything about a person of the office",
 	"records.exportOrganization": "exported everything that the office owns",
 	"records.importUndo":         "undid an import",
-	// These are not acts of rows: a job has ended, or a sign-in was refused.
+	// No operation writes these words: a job has ended, or a sign-in was refused.
 	"records.give":         "handed over a private record of somebody else, or showed it to all",
 	"person.handedOver":    "finished a hand-over",
 	"records.bulkDone":     "finished the change of a whole list",
@@ -303,7 +305,7 @@ var acts = map[string]i18n.Text{
 	"session.refuse":       "failed to sign in",
 }
 
-// members are the names of the members that acts change.
+// members are the labels of the members that acts change.
 var members = map[string]i18n.Text{
 	"country": "country", "disabled": "disabled", "disabledEndpoints": "disabled endpoints",
 	"email": "email", "newEmail": "new email", "endpoints": "endpoints",
@@ -328,14 +330,14 @@ var members = map[string]i18n.Text{
 	"sessions":  "sessions", "passkeys": "passkeys", "sso": "single sign-on",
 }
 
-// memberParts are the words behind the point of a member.
+// memberParts are the labels of the last part of a member's name.
 var memberParts = map[string]i18n.Text{
 	"owned": "handed over", "private": "(private) handed over", "assigned": "assigned anew",
 	"stayed": "(private) stayed",
 }
 
-// valueWords are the words for the values of a member that has a few. Those of a form are
-// longer: they begin a line, and a hint explains them.
+// valueWords are the texts for the values of members with few values. Forms have other texts for
+// these values.
 var valueWords = map[string]map[string]i18n.Text{
 	"role":         {"member": "member", "viewer": "viewer", "admin": "admin"},
 	"rights":       {"write": "write", "read": "read only", "none": "nothing"},
@@ -360,7 +362,7 @@ var valueWords = map[string]map[string]i18n.Text{
 
 var onOff = map[string]i18n.Text{"on": "on", "off": "off"}
 
-// changed says what a member was and is. Rechte: contacts:read → contacts:write.
+// changed returns the old and the new value of a member: “Rechte: contacts:read → contacts:write”.
 func (p *auditPage) changed(v *shell.Request, c audit.Change) string {
 	name, _, _ := strings.Cut(c.Member, ".")
 	label := p.label(v, c.Member)
@@ -371,8 +373,8 @@ func (p *auditPage) changed(v *shell.Request, c audit.Change) string {
 	return label + ": " + was + " → " + cmp.Or(is, "–")
 }
 
-// changes say what an act changed, a text each. Members whose values the log does not
-// keep are in the last one.
+// changes returns the changes of an act as texts. The last text lists the members whose values are
+// not in the log.
 func (p *auditPage) changes(v *shell.Request, l *audit.Line) []string {
 	var said, hidden []string
 	for _, c := range l.Changes {
@@ -388,7 +390,7 @@ func (p *auditPage) changes(v *shell.Request, l *audit.Line) []string {
 	return said
 }
 
-// label is the name of a member, or of a part of one.
+// label returns the label of a member, or of a part of a member.
 func (p *auditPage) label(v *shell.Request, member string) string {
 	name, rest, _ := strings.Cut(member, ".")
 	text, known := members[name]
@@ -397,12 +399,12 @@ func (p *auditPage) label(v *shell.Request, member string) string {
 	}
 	part, known := memberParts[rest]
 	if !known {
-		part = members[rest] // a family
+		part = members[rest] // a record family
 	}
 	return shell.Joined(" ", v.Words.Say(text), cmp.Or(v.Words.Say(part), rest))
 }
 
-// value draws a value of a line.
+// value returns a value of a line as a text.
 func (p *auditPage) value(v *shell.Request, member string, value any) string {
 	switch value := value.(type) {
 	case nil:
@@ -438,9 +440,9 @@ func (p *auditPage) value(v *shell.Request, member string, value any) string {
 	return fmt.Sprint(value)
 }
 
-// exportAudit serves the log with its filters as a table. It is written while the log is
-// read. The call that notes it has no idempotency key: the page stays, and its form may be
-// sent again.
+// exportAudit serves the filtered log as a CSV table. The table is written while the log is read.
+// The call that records the export has no Idempotency-Key, because the page stays open and its form
+// may be sent again.
 func exportAudit(v *shell.Request) shell.View {
 	if a := shell.Do(v, exports.BeginAudit, exports.AuditInput{}); a.Fault != nil {
 		return v.Failed(a.Fault)
@@ -469,7 +471,7 @@ func exportAudit(v *shell.Request) shell.View {
 			return err
 		}
 		for n := 0; ; {
-			_ = control.SetWriteDeadline(time.Now().Add(shell.ExportPatience)) // a connection without deadlines does not need one
+			_ = control.SetWriteDeadline(time.Now().Add(shell.ExportPatience)) // an error means no deadlines
 			for i := range lines {
 				if err := table.Row(p.cells(v, &lines[i])...); err != nil {
 					return err
@@ -494,7 +496,7 @@ func exportAudit(v *shell.Request) shell.View {
 	return shell.Download{Name: name, MediaType: spreadsheet.MediaType, Write: write}
 }
 
-// cells are the cells of a line in the table.
+// cells returns the cells of a line in the table.
 func (p *auditPage) cells(v *shell.Request, l *audit.Line) []string {
 	return []string{
 		l.Time.Time().In(v.Zone()).Format("2006-01-02 15:04:05"), p.who(v, l), p.what(v, l), shell.Joined(" ", p.names[l.Target], l.Target),

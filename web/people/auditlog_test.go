@@ -16,8 +16,8 @@ import (
 
 const auditPath = "/settings/audit"
 
-// TestAuditLog answers who gave a key the right to write, and when: from the page of the
-// key, by the filters, and in the file.
+// TestAuditLog checks that an admin can find who gave a key the right to write, and when. The page
+// of the key, the filters and the export lead to the line.
 func TestAuditLog(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -61,7 +61,8 @@ func TestAuditLog(t *testing.T) {
 	})
 }
 
-// TestLongAuditLog exports more lines than a file has. The file says so at its end.
+// TestLongAuditLog checks that an export ends after its maximum number of lines, and that its last
+// line says so.
 func TestLongAuditLog(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	admin := pagetest.Open(t, o, access.Admin)

@@ -8,25 +8,24 @@ import (
 	"kartei/web/shell"
 )
 
-// colleague is an active person or service account.
+// colleague is an active person or service account, as members see it.
 type colleague struct{ principal.FoundName }
 
 // isPerson reports whether a colleague is a person.
 func (c *colleague) isPerson() bool { return !id.Valid(id.ServiceAccount, c.ID) }
 
-// colleaguesPage is the list of people for those who do not administer them: names only.
+// colleaguesPage has the data of the list of people for members and viewers, who see only names.
 type colleaguesPage struct {
 	q    string
 	list []colleague
-	// more says that there are others.
+	// more says that further names match.
 	more bool
 }
 
-// colleaguesShown is the number of names on the page. A search finds others.
+// colleaguesShown is the maximum number of names on the page. A search finds the others.
 const colleaguesShown = 50
 
-// showPeople serves the list of people: with all that an admin administers, or the names
-// of the office for others.
+// showPeople serves the list of people. Admins see all data of people, and others see only names.
 func showPeople(v *shell.Request) shell.View {
 	if v.Session.Administers {
 		return showPrincipals(&persons)(v)
@@ -52,7 +51,7 @@ func showPeople(v *shell.Request) shell.View {
 	return v.Settings(shell.PeoplePath, persons.title(v), colleaguesView(v, p))
 }
 
-// icon is the icon of the list to which a colleague belongs.
+// icon returns the icon for people or for service accounts.
 func (c *colleague) icon() string {
 	if c.isPerson() {
 		return persons.icon

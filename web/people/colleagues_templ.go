@@ -14,7 +14,7 @@ import (
 	"kartei/web/ui"
 )
 
-// colleaguesView is the list of people for those who do not administer them.
+// colleaguesView is the list of people for members and viewers.
 func colleaguesView(v *shell.Request, p colleaguesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,13 +10,13 @@ import (
 	"kartei/web/ui"
 )
 
-// accountForm is the form of a new service account.
+// accountForm is the form for a new service account.
 type accountForm struct {
 	typed shell.Values
 	wrong map[string]string
 }
 
-// fields are the fields before the fields of rights.
+// fields returns the fields of the form, except the fields of rights.
 func (f *accountForm) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{
 		{Name: "name", Label: v.Words.Say("Name"), Value: f.typed["name"], Errors: shell.Present(f.wrong["name"]), Autocomplete: "off", Focus: true,
@@ -25,7 +25,7 @@ func (f *accountForm) fields(v *shell.Request) []ui.Field {
 	}
 }
 
-// showNewAccount serves the form.
+// showNewAccount serves the form for a new service account.
 func showNewAccount(v *shell.Request) shell.View {
 	return drawAccountForm(v, accountForm{typed: rightsTyped(shell.Values{"role": "member"}, nil)}, http.StatusOK)
 }
@@ -34,7 +34,7 @@ func drawAccountForm(v *shell.Request, f accountForm, status int) shell.View {
 	return v.Settings(shell.AccountsPath, v.Words.Say("New service account"), newAccountView(v, f)).WithStatus(status)
 }
 
-// createAccount creates a service account, and leads to its page.
+// createAccount creates a service account and redirects to its page.
 func createAccount(v *shell.Request) shell.View {
 	f := accountForm{typed: shell.Values{"name": v.Sent.Text("name"), "role": v.Sent.Text("role")}}
 	rights := rightsSent(v, f.typed)

@@ -13,7 +13,7 @@ import (
 	"kartei/web/ui"
 )
 
-// newAccountView is the form of a new service account.
+// newAccountView is the form for a new service account.
 func newAccountView(v *shell.Request, f accountForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

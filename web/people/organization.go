@@ -13,22 +13,22 @@ import (
 	"kartei/web/ui"
 )
 
-// organizationPage is the page about an organization.
+// organizationPage has the data of the page of an organization or its sandbox.
 type organizationPage struct {
 	is    organization.GetOutput
 	typed shell.Values
 	wrong map[string]string
-	// declared is the name of who declared secrecy.
+	// declared is the name of the person who declared professional secrecy.
 	declared string
 	passwordPeople
 }
 
-// showOrganization serves the page.
+// showOrganization serves the page of the organization.
 func showOrganization(v *shell.Request) shell.View {
 	return drawOrganization(v, organizationPage{}, http.StatusOK)
 }
 
-// ofSandbox reports whether the page is about the sandbox.
+// ofSandbox reports whether the page is for the sandbox.
 func ofSandbox(v *shell.Request) bool { return v.URL.Query().Get("of") == "sandbox" }
 
 func drawOrganization(v *shell.Request, p organizationPage, status int) shell.View {
@@ -42,7 +42,7 @@ func drawOrganization(v *shell.Request, p organizationPage, status int) shell.Vi
 	return v.Settings(shell.OrganizationPath, v.Words.Say("Organization"), organizationView(v, p)).WithStatus(status)
 }
 
-// read reads the organization, and who declared secrecy.
+// read reads the organization, and the name of the person who declared professional secrecy.
 func (p *organizationPage) read(v *shell.Request) (err error) {
 	if p.is, err = readOrganization(v); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (p *organizationPage) read(v *shell.Request) (err error) {
 	return err
 }
 
-// readOrganization reads the organization of the page, or its sandbox.
+// readOrganization reads the organization, or its sandbox if the query has of=sandbox.
 func readOrganization(v *shell.Request) (organization.GetOutput, error) {
 	o, err := shell.Ask(v, organization.Get, access.ByID{})
 	if err != nil || !ofSandbox(v) {
@@ -69,7 +69,7 @@ func readOrganization(v *shell.Request) (organization.GetOutput, error) {
 	return shell.Ask(v, organization.Get, access.ByID{ID: o.SandboxID})
 }
 
-// fields are the fields of the form, in their order.
+// fields returns the fields of the form in their order.
 func (p *organizationPage) fields(v *shell.Request) (list []ui.Field) {
 	say := v.Words.Say
 	field := func(name, label, hint string, options ...ui.Option) ui.Field {
@@ -111,7 +111,7 @@ func (p *organizationPage) fields(v *shell.Request) (list []ui.Field) {
 	return list
 }
 
-// factor is the choice whether a second factor is required.
+// factor returns the field that says whether a second factor is required.
 func (p *organizationPage) factor(v *shell.Request) ui.Field {
 	say := v.Words.Say
 	f := ui.Field{Name: "secondFactor", Label: say("Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: shell.Present(p.wrong["secondFactor"])}
@@ -126,7 +126,7 @@ func (p *organizationPage) factor(v *shell.Request) ui.Field {
 	return f
 }
 
-// concerned adds to a sentence how many keys it concerns.
+// concerned returns a sentence, followed by the number of keys that the option affects.
 func (p *organizationPage) concerned(v *shell.Request, n int64, sentence i18n.Text) string {
 	switch n {
 	case 0:
@@ -137,7 +137,7 @@ func (p *organizationPage) concerned(v *shell.Request, n int64, sentence i18n.Te
 	return v.Words.Say("%s: concerns %d keys.", sentence, n)
 }
 
-// saveOrganization changes what the person changed.
+// saveOrganization stores the members that the person changed.
 func saveOrganization(v *shell.Request) shell.View {
 	o, err := readOrganization(v)
 	if err != nil {
@@ -148,10 +148,10 @@ func saveOrganization(v *shell.Request) shell.View {
 	nothing := organization.Change{ID: o.ID}
 	in := nothing
 	in.Secrecy, in.Module, in.Level = changed("secrecy"), changed("module"), (*access.Level)(changed("level"))
-	if o.SandboxOf == "" { // the sandbox has the organization's values
+	if o.SandboxOf == "" { // the sandbox has the values of its organization
 		in.Name, in.Country, in.SecondFactor = changed("name"), changed("country"), changed("secondFactor")
 		in.Applications = (*access.Applications)(changed("applications"))
-		if v.Sent.Has("passwords") { // without a provider there is no such field
+		if v.Sent.Has("passwords") { // the form lacks this field if there is no SSO provider
 			in.Passwords, in.PasswordAdmin = changed("passwords"), changed("passwordAdmin")
 		}
 	}

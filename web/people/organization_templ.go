@@ -16,7 +16,7 @@ import (
 	"kartei/web/ui"
 )
 
-// organizationView is the page about an organization or its sandbox.
+// organizationView is the page of an organization or its sandbox.
 func organizationView(v *shell.Request, p organizationPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,7 +14,8 @@ import (
 	"kartei/web/shell"
 )
 
-// TestOrganizationOnPages changes the organization and its sandbox, each by itself.
+// TestOrganizationOnPages checks that an admin can change the organization and its sandbox
+// independently.
 func TestOrganizationOnPages(t *testing.T) {
 	const path = "/settings/organization"
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -50,7 +51,7 @@ func TestOrganizationOnPages(t *testing.T) {
 	})
 }
 
-// organizationOf reads an organization as the operator.
+// organizationOf returns the data of an organization, read as the operator.
 func organizationOf(t *testing.T, o *apitest.Office, id string) access.OrganizationInfo {
 	t.Helper()
 	is, err := o.Operator.GetOrganization(t.Context(), access.ByID{ID: id})
@@ -60,8 +61,9 @@ func organizationOf(t *testing.T, o *apitest.Office, id string) access.Organizat
 	return is
 }
 
-// TestSecondFactorOfOrganization requires a second factor: a banner says so for a week.
-// Then each page leads to where one is set up, and after that everything goes on.
+// TestSecondFactorOfOrganization checks an organization that begins to require a second factor. For
+// a week, a banner says so. After that, each page redirects to the security page until the person
+// has set one up.
 func TestSecondFactorOfOrganization(t *testing.T) {
 	const path = "/settings/organization"
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -86,8 +88,8 @@ func TestSecondFactorOfOrganization(t *testing.T) {
 	})
 }
 
-// TestErasureIsAnnounced gives the organization a date of its erasure: every page tells it to
-// whoever reads and to those who do not any more. Only admins still sign in.
+// TestErasureIsAnnounced checks that all pages show the date of the erasure of an organization, to
+// admins and to members. A member can no longer read records or sign in.
 func TestErasureIsAnnounced(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -18,13 +18,15 @@ import (
 	"kartei/web/shell"
 )
 
-// What belongs to a person or a service account, and what is needed to hand it over.
+// belongings are the operations that read the possessions of a person or a service account.
+// succession are the operations that the page for a hand-over needs.
 var (
 	belongings = op.List{offboarding.Status, key.List, offboarding.Holds, principal.ResolveNames}
 	succession = op.List{principal.ListUsers, principal.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
 	shell.Private("GET", "/settings/people", op.List{principal.FindNames, principal.ListUsers, invitation.List}, showPeople),
 	shell.Private("GET", "/settings/people/invite", op.List{principal.ListUsers}, showInvite),

@@ -7,24 +7,24 @@ import (
 	"kartei/web/ui"
 )
 
-// passwordPeople are the people whom the switch of passwords concerns.
+// passwordPeople are the people whom the setting of passwords affects.
 type passwordPeople struct {
 	admins         []ui.Option
 	joined, linked int
-	// many says that there are more people than were counted.
+	// many says that there are more people than peopleCounted.
 	many bool
 }
 
-// peopleCounted bounds the people that the page counts.
+// peopleCounted is the maximum number of people that the page counts.
 const peopleCounted = 1000
 
-// hasPasswords reports whether the page has the switch: if there is a provider, or
-// if passwords are off.
+// hasPasswords reports whether the page has the setting of passwords. The page has it if there is
+// an SSO provider, or if passwords are off.
 func (p *organizationPage) hasPasswords(v *shell.Request) bool {
 	return p.is.SandboxOf == "" && (v.SSO() != "" || p.is.Passwords == "off")
 }
 
-// readPasswordPeople counts who is linked, and offers the admins.
+// readPasswordPeople counts the people with an SSO identity, and reads the admins.
 func (p *organizationPage) readPasswordPeople(v *shell.Request) error {
 	if !p.hasPasswords(v) {
 		return nil
@@ -47,7 +47,7 @@ func (p *organizationPage) readPasswordPeople(v *shell.Request) error {
 	return err
 }
 
-// passwords are the switch of passwords, and the admin for emergencies.
+// passwords returns the fields of the setting of passwords, and of the admin for emergencies.
 func (p *organizationPage) passwords(v *shell.Request) []ui.Field {
 	if !p.hasPasswords(v) {
 		return nil

@@ -18,13 +18,12 @@ import (
 	"kartei/web/ui"
 )
 
-// The pages of people and of service accounts. Both are principals, and have most in
-// common.
+// The pages of people and of service accounts are nearly the same, because both are principals.
 
-// principals are all people, or all service accounts.
+// principals is one of the two kinds of principals: people or service accounts.
 type principals struct {
 	path, icon string
-	// The operations on them.
+	// list, get and set are the operations on principals of this kind.
 	list op.Operation[access.Page, access.List[access.PrincipalInfo]]
 	get  op.Operation[access.ByID, access.PrincipalInfo]
 	set  op.Operation[principal.Change, access.PrincipalInfo]
@@ -35,7 +34,7 @@ var (
 	accounts = principals{path: shell.AccountsPath, icon: "webhook", list: principal.ListServiceAccounts, get: principal.GetServiceAccount, set: principal.SetServiceAccount}
 )
 
-// title is the name of the list.
+// title returns the title of the list.
 func (p *principals) title(v *shell.Request) string {
 	if p.isPeople() {
 		return v.Words.Say("People")
@@ -43,7 +42,7 @@ func (p *principals) title(v *shell.Request) string {
 	return v.Words.Say("Service accounts")
 }
 
-// all is the heading above the list.
+// all returns the heading above the list.
 func (p *principals) all(v *shell.Request) string {
 	if p.isPeople() {
 		return v.Words.Say("All people")
@@ -53,16 +52,16 @@ func (p *principals) all(v *shell.Request) string {
 
 func (p *principals) isPeople() bool { return p.path == shell.PeoplePath }
 
-// at is the address of a page about one of them.
+// at returns the path of the page of a principal.
 func (p *principals) at(id string) string { return p.path + "/" + id }
 
-// isActive reports whether records can be given to the principal.
+// isActive reports whether the principal can own new records.
 func isActive(p *access.PrincipalInfo) bool { return !p.Disabled && p.ErasedAt == 0 }
 
-// hasJoined reports whether an account signs in as the person.
+// hasJoined reports whether the person has accepted an invitation and can sign in.
 func hasJoined(p *access.PrincipalInfo) bool { return p.SignIn != nil && p.SignIn.Joined }
 
-// principalState is the state of a principal as a badge.
+// principalState returns the state of a principal as a badge.
 func principalState(v *shell.Request, p *access.PrincipalInfo) (ui.Kind, string) {
 	say := v.Words.Say
 	switch {
@@ -76,7 +75,7 @@ func principalState(v *shell.Request, p *access.PrincipalInfo) (ui.Kind, string)
 	return ui.OK, say("active")
 }
 
-// roles are the roles, with what they allow.
+// roles are the roles, each with a description of its rights.
 var roles = []struct {
 	name        access.Role
 	label, hint i18n.Text
@@ -86,7 +85,7 @@ var roles = []struct {
 	{access.Admin, "Admin", "Like a member, also sees private records, and administers people, keys and settings."},
 }
 
-// roleText is the name of a role.
+// roleText returns the label of a role.
 func roleText(v *shell.Request, role access.Role) string {
 	for _, r := range roles {
 		if r.name == role {
@@ -96,7 +95,7 @@ func roleText(v *shell.Request, role access.Role) string {
 	return string(role)
 }
 
-// roleField is the choice of a role.
+// roleField returns the field in which a role is chosen.
 func roleField(v *shell.Request, typed shell.Values, wrong map[string]string) ui.Field {
 	f := ui.Field{Name: "role", Label: v.Words.Say("Role"), Value: typed["role"], Errors: shell.Present(wrong["role"])}
 	for _, r := range roles {
@@ -105,10 +104,10 @@ func roleField(v *shell.Request, typed shell.Values, wrong map[string]string) ui
 	return f
 }
 
-// A right narrows the role for one family. Write narrows nothing.
+// fullRight is the right that does not narrow the role.
 const fullRight = string(access.WriteRight)
 
-// rightFields are the choices of rights, one for each family.
+// rightFields returns the fields of rights, one for each record family.
 func rightFields(v *shell.Request, typed shell.Values, wrong map[string]string) (list []ui.Field) {
 	for _, family := range keys.Families {
 		list = append(list, ui.Field{
@@ -124,7 +123,7 @@ func rightFields(v *shell.Request, typed shell.Values, wrong map[string]string) 
 	return list
 }
 
-// rightsTyped adds the rights to the values of a form.
+// rightsTyped adds rights to the values of a form, and returns the values.
 func rightsTyped(typed shell.Values, rights access.Rights) shell.Values {
 	for _, family := range keys.Families {
 		typed["right."+family.Value] = cmp.Or(string(rights[family.Value]), fullRight)
@@ -132,7 +131,7 @@ func rightsTyped(typed shell.Values, rights access.Rights) shell.Values {
 	return typed
 }
 
-// rightsSent returns the rights that a form sent, without those that it had before.
+// rightsSent returns the rights that the person has changed in the form.
 func rightsSent(v *shell.Request, typed shell.Values) access.Rights {
 	rights := access.Rights{}
 	for _, family := range keys.Families {
@@ -145,7 +144,7 @@ func rightsSent(v *shell.Request, typed shell.Values) access.Rights {
 	return rights
 }
 
-// rightsText says how rights narrow a role: "nur lesen: Kontakte · nichts: Webhooks".
+// rightsText returns how rights narrow a role: “nur lesen: Kontakte · nichts: Webhooks”.
 func rightsText(v *shell.Request, rights access.Rights) string {
 	var parts []string
 	for right, word := range map[access.Right]string{access.NoRight: v.Words.Say("nothing: "), access.ReadRight: v.Words.Say("read only: ")} {
@@ -163,7 +162,7 @@ func rightsText(v *shell.Request, rights access.Rights) string {
 	return strings.Join(parts, " · ")
 }
 
-// principalsPage is the list of people or of service accounts.
+// principalsPage has the data of the list of people or of service accounts.
 type principalsPage struct {
 	of          *principals
 	list        []access.PrincipalInfo
@@ -176,7 +175,7 @@ const (
 	invitationsShown = 100
 )
 
-// showPrincipals serves the list.
+// showPrincipals returns the handler of the list.
 func showPrincipals(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		after := v.URL.Query().Get("after")
@@ -201,11 +200,12 @@ func showPrincipals(of *principals) func(*shell.Request) shell.View {
 	}
 }
 
-// principalsOffered is the number of people that a field offers at most. It offers as many
-// service accounts.
+// principalsOffered is the maximum number of people in the options of a field. The maximum for
+// service accounts is the same.
 const principalsOffered = 1000
 
-// PrincipalOptions are the people, and then the service accounts, that a field offers.
+// PrincipalOptions returns the options of a field: people, and then service accounts. It leaves out
+// principals for which offers returns false.
 func PrincipalOptions(v *shell.Request, offers func(*access.PrincipalInfo) bool) (options []ui.Option, err error) {
 	for _, of := range []*principals{&persons, &accounts} {
 		found, err := shell.Ask(v, of.list, access.Page{Limit: principalsOffered})
@@ -224,18 +224,18 @@ func PrincipalOptions(v *shell.Request, offers func(*access.PrincipalInfo) bool)
 	return options, nil
 }
 
-// Everybody offers people and service accounts whether they are active or not.
+// Everybody accepts every principal. It is an argument for PrincipalOptions.
 func Everybody(*access.PrincipalInfo) bool { return true }
 
-// inviteForm is the form of an invitation.
+// inviteForm is the form for an invitation.
 type inviteForm struct {
 	typed shell.Values
 	wrong map[string]string
-	// why says why nobody can be invited now.
+	// why is the reason why the invitation was refused.
 	why string
 }
 
-// fields are the fields before the fields of rights.
+// fields returns the fields of the form, except the fields of rights.
 func (f *inviteForm) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{
 		{Name: "email", Type: "email", Label: v.Words.Say("Email address"), Value: f.typed["email"], Errors: shell.Present(f.wrong["email"], f.wrong["mail"]), Autocomplete: "off", Focus: true},
@@ -244,13 +244,13 @@ func (f *inviteForm) fields(v *shell.Request) []ui.Field {
 	}
 }
 
-// mailLanguage is the choice of the language of messages.
+// mailLanguage returns the field for the language of messages.
 func mailLanguage(v *shell.Request, typed shell.Values, wrong map[string]string) ui.Field {
 	return ui.Field{Name: "language", Label: v.Words.Say("Language"), Value: typed["language"], Errors: shell.Present(wrong["language"]),
 		Options: ui.Languages()}
 }
 
-// showInvite serves the form of an invitation.
+// showInvite serves the form for an invitation.
 func showInvite(v *shell.Request) shell.View {
 	typed := shell.Values{"role": "member", "language": string(v.Words.Language)}
 	return drawInvite(v, inviteForm{typed: rightsTyped(typed, nil)}, http.StatusOK)
@@ -260,9 +260,9 @@ func drawInvite(v *shell.Request, f inviteForm, status int) shell.View {
 	return v.Settings(shell.PeoplePath, v.Words.Say("Invite a person"), inviteView(v, f)).WithStatus(status)
 }
 
-// invite sends an invitation. With a mail server its link goes to the address alone, and
-// an admin never sees it: whoever has it acts as the owner of the address. Without one the
-// admin sees it once, and passes it on.
+// invite creates an invitation. With a mail server, its link is sent to the address only. An admin
+// must not see this link, because the link proves that a person owns the address. Without a mail
+// server, the page shows the link once to the admin.
 func invite(v *shell.Request) shell.View {
 	f := inviteForm{typed: shell.Values{"email": v.Sent.Text("email"), "role": v.Sent.Text("role"), "language": v.Sent.Text("language")}}
 	rights := rightsSent(v, f.typed)
@@ -284,7 +284,7 @@ func invite(v *shell.Request) shell.View {
 	return v.Settings(shell.PeoplePath, v.Words.Say("Invitation for %s", made.Email), invitedView(v, made)).WithSecret()
 }
 
-// revokeInvitation ends an open invitation.
+// revokeInvitation revokes an open invitation.
 func revokeInvitation(v *shell.Request) shell.View {
 	if a := shell.Do(v, invitation.Revoke, access.ByID{ID: v.PathValue("id")}, shell.Once); a.Fault != nil {
 		return v.Failed(a.Fault)
@@ -292,8 +292,7 @@ func revokeInvitation(v *shell.Request) shell.View {
 	return v.Saved(shell.PeoplePath, "uninvited")
 }
 
-// sendOrShow chooses between the words of an instance that sends emails, and of one that
-// shows links.
+// sendOrShow returns send if the instance sends emails, and else show.
 func sendOrShow(v *shell.Request, send, show string) string {
 	if v.Session.Mails {
 		return send

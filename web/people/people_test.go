@@ -20,8 +20,8 @@ import (
 
 const ()
 
-// TestPeopleOnPages changes the role and rights of a person, and takes access away and
-// gives it back.
+// TestPeopleOnPages checks that an admin can change the role and the rights of a person, and can
+// disable and enable the person.
 func TestPeopleOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -39,7 +39,7 @@ func TestPeopleOnPages(t *testing.T) {
 		one.Send(path, "name", "Ida Morgen", "role", "viewer", "right.contacts", "none").Want(303)
 		b.Get(path).Want(200, "Ida Morgen", `value="viewer" checked`, `value="none" selected`)
 		b.Get(shell.PeoplePath).Want(200, "Nur lesen", "nichts: Kontakte")
-		// A form of before changes what was changed in it, and nothing else.
+		// A form that was loaded earlier changes only the fields that the admin edited.
 		former.Send(path, "right.tasks", "read").Want(303)
 		b.Get(shell.PeoplePath).Want(200, "Ida Morgen", "nichts: Kontakte", "nur lesen: Aufgaben")
 		b.Get(path).Send(path).Want(303)
@@ -62,7 +62,8 @@ func TestPeopleOnPages(t *testing.T) {
 	})
 }
 
-// Members see who belongs to the office: the names, and nothing else.
+// TestColleagues checks that members see the names of active people and service accounts, and no
+// other data.
 func TestColleagues(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -95,7 +96,7 @@ func TestColleagues(t *testing.T) {
 	})
 }
 
-// TestOwnAccountOnPages keeps admins from locking themselves out.
+// TestOwnAccountOnPages checks that admins cannot disable or erase themselves.
 func TestOwnAccountOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -122,7 +123,8 @@ func TestOwnAccountOnPages(t *testing.T) {
 	})
 }
 
-// TestLastAdminOnPages keeps the role of the last admin, and says why.
+// TestLastAdminOnPages checks that the last admin keeps the role, and that the page gives the
+// reason.
 func TestLastAdminOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -145,7 +147,8 @@ func TestLastAdminOnPages(t *testing.T) {
 	})
 }
 
-// TestLeaveOnPages disables a person and hands over in one act, and then erases.
+// TestLeaveOnPages checks that an admin can disable a person and hand over the records in one step,
+// and can then erase the person.
 func TestLeaveOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -158,7 +161,7 @@ func TestLeaveOnPages(t *testing.T) {
 			t.Error("who leaves can take over")
 		}
 		form.Send(path+"/leave", "to", leaver.Principal).Want(422, `aria-invalid="true"`)
-		leaver.Do("GET", "/me", nil).Want(200) // refused as a whole
+		leaver.Do("GET", "/me", nil).Want(200) // nothing was changed
 		form = b.Get(path + "/leave")
 		form.Send(path+"/leave", "to", heir.Principal, "private", "true").Want(303)
 		b.Get(path).Want(200, "gesperrt", "Übergaben")
@@ -190,7 +193,8 @@ func TestLeaveOnPages(t *testing.T) {
 	})
 }
 
-// TestManyKeysOnPages shows all keys of a person, beyond a page of the row.
+// TestManyKeysOnPages checks that the page of a person lists all keys, even if one call does not
+// return all.
 func TestManyKeysOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -208,8 +212,8 @@ func TestManyKeysOnPages(t *testing.T) {
 	})
 }
 
-// TestInvitationWithoutMails invites on an instance that sends no emails. The page says so
-// before, shows the link once, and never that it was sent.
+// TestInvitationWithoutMails checks invitations on an instance that sends no emails. The form says
+// so, and the link is shown once. No page says that an email was sent.
 func TestInvitationWithoutMails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Silent())
@@ -236,7 +240,8 @@ func TestInvitationWithoutMails(t *testing.T) {
 	})
 }
 
-// TestInvitationsOnPages shows and revokes open invitations.
+// TestInvitationsOnPages checks that the list of people shows open invitations, and that an admin
+// can revoke them.
 func TestInvitationsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -255,7 +260,7 @@ func TestInvitationsOnPages(t *testing.T) {
 	})
 }
 
-// TestServiceAccountsOnPages creates a service account, changes and disables it.
+// TestServiceAccountsOnPages checks that an admin can create, change and disable a service account.
 func TestServiceAccountsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -21,7 +21,7 @@ import (
 	"kartei/web/webhooks"
 )
 
-// principalPage is the page of a person or of a service account.
+// principalPage has the data of the page of a person or a service account.
 type principalPage struct {
 	of   *principals
 	one  access.PrincipalInfo
@@ -31,15 +31,15 @@ type principalPage struct {
 	names     map[string]string
 	typed     shell.Values
 	wrong     map[string]string
-	// why says why a change was refused.
+	// why is the reason why a change was refused.
 	why string
 }
 
-// self reports whether it is the page of the person who reads it.
+// self reports whether the page is for the person who reads it.
 func (p *principalPage) self(v *shell.Request) bool { return p.one.ID == v.Session.Principal.ID }
 
-// heldState says in words what waits for the endpoint, or what it missed. While the owner
-// is disabled it gets nothing.
+// heldState returns the state of a webhook endpoint: how many events wait for it, or which events
+// it missed. An endpoint gets no events while its owner is disabled.
 func heldState(v *shell.Request, e *offboarding.HeldEndpoint, owner *access.PrincipalInfo) string {
 	if owner.Disabled {
 		return v.Words.Say("gets nothing while the account is disabled")
@@ -63,7 +63,7 @@ func heldState(v *shell.Request, e *offboarding.HeldEndpoint, owner *access.Prin
 	return v.Words.Say("nothing waits")
 }
 
-// handedText says what was handed over so far, and what stayed: "12 Kontakte · 3 Aufgaben".
+// handedText returns what was handed over and what stayed: “12 Kontakte · 3 Aufgaben”.
 func handedText(v *shell.Request, h *offboarding.Handover) string {
 	var parts []string
 	var stayed int64
@@ -90,18 +90,18 @@ func handedText(v *shell.Request, h *offboarding.Handover) string {
 	return shell.Joined(" · ", parts...)
 }
 
-// underway reports whether a hand-over from the principal goes on.
+// underway reports whether a hand-over from the principal is in progress.
 func (p *principalPage) underway() bool {
 	return slices.ContainsFunc(p.handovers, func(h offboarding.Handover) bool { return h.FinishedAt == 0 })
 }
 
-// read fills in the principal.
+// read reads the principal.
 func (p *principalPage) read(v *shell.Request) (err error) {
 	p.one, err = shell.Ask(v, p.of.get, access.ByID{ID: v.PathValue("id")})
 	return err
 }
 
-// showPrincipal serves the page of a person or of a service account.
+// showPrincipal returns the handler of the page of a person or a service account.
 func showPrincipal(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View { return drawPrincipal(v, principalPage{of: of}, http.StatusOK) }
 }
@@ -134,12 +134,13 @@ func drawPrincipal(v *shell.Request, p principalPage, status int) shell.View {
 	return v.Settings(p.of.path, p.one.Name, principalView(v, p)).WithStatus(status)
 }
 
-// stored are the values of the form as they are stored.
+// stored returns the stored values of the form.
 func (p *principalPage) stored() shell.Values {
 	return rightsTyped(shell.Values{"name": p.one.Name, "email": p.one.Email, "language": p.one.Language, "role": string(p.one.Role)}, p.one.Rights)
 }
 
-// readProperty reads the keys, and what else the principal has: counts take longer.
+// readProperty reads the keys and the other possessions of the principal. If endpointsOnly is set,
+// it reads only keys and webhook endpoints, because counts take longer.
 func (p *principalPage) readProperty(v *shell.Request, endpointsOnly bool) error {
 	err := p.readKeys(v)
 	if err == nil {
@@ -148,7 +149,7 @@ func (p *principalPage) readProperty(v *shell.Request, endpointsOnly bool) error
 	return err
 }
 
-// readKeys reads the keys that still work, or that work again some time.
+// readKeys reads all keys that are not revoked.
 func (p *principalPage) readKeys(v *shell.Request) error {
 	for after := ""; ; {
 		found, err := shell.Ask(v, key.List, key.FindInput{Principal: p.one.ID, Page: access.Page{After: after}})
@@ -166,7 +167,7 @@ func (p *principalPage) readKeys(v *shell.Request) error {
 	}
 }
 
-// fields are the fields of the form before the fields of rights.
+// fields returns the fields of the form, except the fields of rights.
 func (p *principalPage) fields(v *shell.Request) []ui.Field {
 	name := ui.Field{Name: "name", Label: v.Words.Say("Name"), Value: p.typed["name"], Errors: shell.Present(p.wrong["name"]), Autocomplete: "off"}
 	if !p.of.isPeople() {
@@ -176,7 +177,7 @@ func (p *principalPage) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{name, email, mailLanguage(v, p.typed, p.wrong), roleField(v, p.typed, p.wrong)}
 }
 
-// savePrincipal changes what the admin changed of a principal.
+// savePrincipal returns a handler that stores the members that the admin changed.
 func savePrincipal(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id, typed := v.PathValue("id"), shell.Values{}
@@ -205,20 +206,20 @@ func savePrincipal(of *principals) func(*shell.Request) shell.View {
 	}
 }
 
-// enablePrincipal lets a principal in again.
+// enablePrincipal returns a handler that enables a principal again.
 func enablePrincipal(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		return actOnPrincipal(v, of, of.set, principal.Change{ID: v.PathValue("id"), Disabled: new(false)}, "enabled")
 	}
 }
 
-// resetFactors mails a person a link that lifts their second factors.
+// resetFactors sends a person a link that removes their second factors.
 func resetFactors(v *shell.Request) shell.View {
 	return actOnPrincipal(v, &persons, account.ResetFactors, access.ByID{ID: v.PathValue("id")}, "factors")
 }
 
-// actOnPrincipal calls an operation about a principal, and goes back to its page. Its page
-// says why the operation refuses.
+// actOnPrincipal runs the operation o on a principal and redirects to the principal's page with the
+// message done. If the operation is refused, the page shows the reason.
 func actOnPrincipal[In, Out any](v *shell.Request, of *principals, o op.Operation[In, Out], in In, done string) shell.View {
 	a := shell.Do(v, o, in, shell.Once)
 	switch {
@@ -230,16 +231,16 @@ func actOnPrincipal[In, Out any](v *shell.Request, of *principals, o op.Operatio
 	return v.Saved(of.at(v.PathValue("id")), done)
 }
 
-// leavePage asks what becomes of the things of somebody who leaves.
+// leavePage has the data of the page that disables a principal and hands over the records.
 type leavePage struct {
 	principalPage
-	// counts say what there is of each family.
+	// counts are the numbers of records by family, as texts.
 	counts []string
-	// successors are who can take over.
+	// successors are the options for the new owner.
 	successors []ui.Option
 }
 
-// showLeave serves the page.
+// showLeave returns the handler of the page that disables a principal.
 func showLeave(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		return drawLeave(v, leavePage{principalPage: principalPage{of: of, typed: shell.Values{}}}, http.StatusOK)
@@ -255,7 +256,7 @@ func drawLeave(v *shell.Request, p leavePage, status int) shell.View {
 	}
 	if err := shell.Together(
 		func() error { return errors.Join(p.readProperty(v, false), p.countRecords(v)) },
-		func() (err error) { // active people, and service accounts
+		func() (err error) { // active people and service accounts
 			p.successors, err = PrincipalOptions(v, func(one *access.PrincipalInfo) bool { return isActive(one) && one.ID != p.one.ID })
 			return err
 		},
@@ -273,8 +274,8 @@ func ownAccount(v *shell.Request) string {
 	return v.Words.Say("This is your own account. Another admin can disable it.")
 }
 
-// countRecords counts what the principal owns. Of tasks it has those that are assigned:
-// lists of tasks have no owner.
+// countRecords counts the records that the principal owns. Tasks have no owner, so it counts the
+// tasks that are assigned to the principal.
 func (p *leavePage) countRecords(v *shell.Request) error {
 	for _, f := range records.Families {
 		if !f.ByOwner || !v.Session.May(f.Read) {
@@ -294,7 +295,8 @@ func (p *leavePage) countRecords(v *shell.Request) error {
 	return nil
 }
 
-// access says where the principal is signed in, and which applications act for them.
+// access returns the number of browsers with a session, and of applications that act for the
+// principal.
 func (p *leavePage) access(v *shell.Request) string {
 	var sessions, applications string
 	if p.Sessions > 0 {
@@ -306,7 +308,7 @@ func (p *leavePage) access(v *shell.Request) string {
 	return cmp.Or(shell.Joined(" · ", sessions, applications), v.Words.Say("Signed in nowhere, no connected application."))
 }
 
-// private says how many private records there are.
+// private returns the number of private records as a text.
 func (p *leavePage) private(v *shell.Request) string {
 	var n int64
 	for _, of := range p.PrivateRecords {
@@ -318,7 +320,7 @@ func (p *leavePage) private(v *shell.Request) string {
 	return v.Words.Plural(int(n), "One private record. Whoever takes over sees it then. Otherwise it stays, and only admins see it.", "%d private records. Whoever takes over sees them then. Otherwise they stay, and only admins see them.")
 }
 
-// fields are the fields of the form.
+// fields returns the fields of the form.
 func (p *leavePage) fields(v *shell.Request) []ui.Field {
 	none := v.Words.Say("nobody yet: disable only")
 	if p.one.Disabled {
@@ -332,7 +334,8 @@ func (p *leavePage) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{to, private}
 }
 
-// leave disables a principal, and hands over what is theirs, in one act.
+// leave returns a handler that disables a principal, and in the same step hands over the records if
+// a new owner is chosen.
 func leave(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")
@@ -343,7 +346,7 @@ func leave(of *principals) func(*shell.Request) shell.View {
 		if err := p.read(v); err != nil {
 			return v.Failed(err)
 		}
-		var a shell.Answer[op.Nothing] // of one operation or the other
+		var a shell.Answer[op.Nothing] // of one of the two operations
 		if p.typed["to"] != "" || p.one.Disabled {
 			begun := shell.Do(v, offboarding.HandOver, offboarding.HandOverInput{ID: id, To: p.typed["to"], Private: p.typed["private"] != "", Disable: true}, shell.Once)
 			a.Status, a.Fault = begun.Status, begun.Fault
@@ -367,14 +370,14 @@ func leave(of *principals) func(*shell.Request) shell.View {
 	}
 }
 
-// erasePage asks whether a person is to be erased.
+// erasePage has the data of the page that asks for a confirmation before a person is erased.
 type erasePage struct {
 	one   access.PrincipalInfo
 	wrong bool
 	why   string
 }
 
-// showErase serves the page.
+// showErase serves the page that asks for a confirmation.
 func showErase(v *shell.Request) shell.View { return drawErase(v, erasePage{}, http.StatusOK) }
 
 func drawErase(v *shell.Request, p erasePage, status int) shell.View {
@@ -389,7 +392,7 @@ func drawErase(v *shell.Request, p erasePage, status int) shell.View {
 	return v.Settings(shell.PeoplePath, v.Words.Say("Erase the person"), eraseView(v, p)).WithStatus(status)
 }
 
-// field is the name, typed once more.
+// field returns the field in which the admin enters the person's name as a confirmation.
 func (p *erasePage) field(v *shell.Request) ui.Field {
 	f := ui.Field{Name: "name", Label: v.Words.Say("To be sure: the name of the person"), Autocomplete: "off"}
 	if p.wrong {
@@ -398,7 +401,7 @@ func (p *erasePage) field(v *shell.Request) ui.Field {
 	return f
 }
 
-// erase erases a person.
+// erase erases a person if the entered name is right.
 func erase(v *shell.Request) shell.View {
 	id := v.PathValue("id")
 	one := principalPage{of: &persons}

@@ -19,7 +19,7 @@ import (
 	"kartei/web/webhooks"
 )
 
-// principalView is the page of a person or of a service account.
+// principalView is the page of a person or a service account.
 func principalView(v *shell.Request, p principalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -501,7 +501,7 @@ func factsTitle(v *shell.Request, of *principals) string {
 	return v.Words.Say("The service account")
 }
 
-// principalActs are the buttons that let a principal in, or keep it out.
+// principalActs are the buttons that enable or disable a principal.
 func principalActs(v *shell.Request, p principalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -548,7 +548,7 @@ func principalActs(v *shell.Request, p principalPage) templ.Component {
 	})
 }
 
-// newKeyOf leads to the form of a new key of a service account.
+// newKeyOf is a link to the form for a new key of a service account.
 func newKeyOf(v *shell.Request, p principalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -846,7 +846,7 @@ func propertyView(v *shell.Request, p principalPage, acts templ.Component) templ
 	})
 }
 
-// handoversView says how far the hand-overs are.
+// handoversView lists the hand-overs from the principal, each with its progress.
 func handoversView(v *shell.Request, p principalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1035,7 +1035,7 @@ func reloadButton(v *shell.Request, p principalPage) templ.Component {
 	})
 }
 
-// leaveView says what somebody leaves behind, and asks who takes over.
+// leaveView shows the possessions of a principal and asks for a new owner.
 func leaveView(v *shell.Request, p leavePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1269,7 +1269,7 @@ func leaveView(v *shell.Request, p leavePage) templ.Component {
 	})
 }
 
-// eraseView asks before a person is erased.
+// eraseView asks for a confirmation before a person is erased.
 func eraseView(v *shell.Request, p erasePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The types below are the part of an OpenAPI 3.1 document that the pages show.
-// Objects keep their order, because it is the order of the pages.
+// The types below are the part of an OpenAPI 3.1 document that the pages show. Objects keep the
+// order of their members, because the pages show the members in this order.
 
 // orderedMap is an object whose members keep their order.
 type orderedMap[T any] []member[T]
@@ -19,7 +19,7 @@ type member[T any] struct {
 	value T
 }
 
-// UnmarshalJSONFrom reads an object.
+// UnmarshalJSONFrom reads an object. It fails if the next value is not an object.
 func (o *orderedMap[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if token, err := d.ReadToken(); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (o *orderedMap[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// get returns the member with the given name.
+// get returns the member with the name, and reports whether there is one.
 func (o orderedMap[T]) get(name string) (value T, found bool) {
 	for _, one := range o {
 		if one.name == name {
@@ -51,10 +51,10 @@ func (o orderedMap[T]) get(name string) (value T, found bool) {
 	return value, false
 }
 
-// words is a text or a list of texts, like the member type of a schema.
+// words is a string or a list of strings in JSON, like the member type of a schema.
 type words []string
 
-// UnmarshalJSONFrom reads a text or a list.
+// UnmarshalJSONFrom reads a string or a list of strings.
 func (w *words) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '"' {
 		return json.UnmarshalDecode(d, (*[]string)(w))

@@ -7,39 +7,40 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Object is an object and its members.
+// Object is the schema of an object with its members.
 type Object struct {
 	Name, Text string
 	Members    []Member
 }
 
-// Member is a member of an object, or a parameter. Patterns are not shown,
-// because the description explains them in words.
+// Member is a member of an object, or a parameter. It has no pattern, because the description
+// explains the pattern.
 type Member struct {
 	Name, Text string
-	// Types are JSON types or names of objects. The type null becomes Nullable.
+	// Types are JSON types or names of objects. They do not contain null: Nullable says that null
+	// is allowed.
 	Types              []string
 	Format             string
 	List               bool
 	Required, Nullable bool
-	// Values are the known values. Open is true if new values may be added.
+	// Values are the known values. Open says that later versions of the API may add values.
 	Values  []string
 	Open    bool
 	Default string
 	Example string
-	// Length limits a text in characters, Range limits a number, and Count limits
-	// a list.
+	// Length is the allowed length of a string in characters. Range is the range of a number. Count
+	// is the allowed length of a list.
 	Length, Range, Count Bounds
 	Objects              []Object
 }
 
-// Bounds are a least and a greatest number. A nil bound is no limit.
+// Bounds are a minimum and a maximum, both inclusive. A bound is nil if there is no limit.
 type Bounds struct{ Least, Most *int64 }
 
 // Any reports whether there is a bound.
 func (b Bounds) Any() bool { return b.Least != nil || b.Most != nil }
 
-// Type returns the types in one text.
+// Type returns the types as one string, separated by bars.
 func (m Member) Type() string { return strings.Join(m.Types, " | ") }
 
 func (r *reader) parameter(p parameter) Member {
@@ -55,8 +56,8 @@ func (r *reader) parameter(p parameter) Member {
 	return m
 }
 
-// member returns a schema for display. within has the names of the enclosing
-// schemas. A schema within itself is named but not shown again.
+// member converts a schema for display. within has the names of the enclosing schemas. A schema
+// that contains itself is shown only once, and then by its name.
 func (r *reader) member(name string, s *schema, within []string) Member {
 	m := Member{Name: name}
 	if s == nil {
@@ -70,7 +71,7 @@ func (r *reader) member(name string, s *schema, within []string) Member {
 	return m
 }
 
-// merge adds a schema to a member.
+// merge adds the types, members and limits of a schema to m.
 func (r *reader) merge(m *Member, s *schema, within []string) {
 	if s.Ref != "" {
 		name := refName(s.Ref)
@@ -110,7 +111,8 @@ func (r *reader) merge(m *Member, s *schema, within []string) {
 		m.Objects = append(m.Objects, Object{Text: s.Description, Members: r.members(s, within)})
 	}
 	for _, one := range slices.Concat(s.AnyOf, s.OneOf) {
-		// A branch that only requires members is a rule, not a type of value.
+		// A branch that only requires members is a condition and not an alternative type, so it is
+		// left out.
 		if one.Ref != "" || len(s.Properties) == 0 && (len(one.Type) > 0 || len(one.Properties) > 0) {
 			text := m.Text
 			r.merge(m, one, within)
@@ -120,7 +122,7 @@ func (r *reader) merge(m *Member, s *schema, within []string) {
 	m.Types = unique(m.Types)
 }
 
-// bounds adds the limits and the values of a schema.
+// bounds adds the format, the values and the limits of a schema to m.
 func (r *reader) bounds(m *Member, s *schema) {
 	if s.Format != "" {
 		m.Format = s.Format
@@ -146,8 +148,7 @@ func (r *reader) bounds(m *Member, s *schema) {
 	}
 }
 
-// members returns the members of an object. The name * stands for members with
-// any name.
+// members converts the members of an object. The name * stands for members with any other name.
 func (r *reader) members(s *schema, within []string) []Member {
 	var members []Member
 	for _, p := range s.Properties {

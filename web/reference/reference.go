@@ -1,4 +1,4 @@
-// Package reference owns the content of the API reference: operations, members, answers and samples.
+// Package reference owns the content of the API reference: operations, members, responses and samples.
 package reference
 
 import (
@@ -11,34 +11,34 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Document is an OpenAPI document in the form of the pages.
+// Document is an OpenAPI document, converted for the pages of the reference.
 type Document struct {
 	Title, Summary, Version string
-	// Server is the address that the paths continue.
+	// Server is the base URL of all paths.
 	Server string
-	// Sections are the paragraphs of the description with a heading. Text is
-	// the text before the first heading.
+	// Sections are the parts of the description with a heading. Text is the part before the first
+	// heading.
 	Text     string
 	Sections []Section
 	Groups   []Group
-	// Parameters are the parameters that every operation takes. An operation
-	// lists such a parameter only if it requires it.
+	// Parameters are the header parameters of every operation. The parameters of an operation
+	// contain such a parameter only if the operation requires it.
 	Parameters []Member
-	// Headers are the headers of every response. ProblemHeaders are the
-	// additional headers of every problem.
+	// Headers are the headers of every response. ProblemHeaders are the additional headers of every
+	// error response.
 	Headers, ProblemHeaders []Header
 	// Webhooks are the deliveries of all event types.
 	Webhooks []Operation
 }
 
-// Section is a part of the description.
+// Section is a part of the description. ID is the anchor of the heading.
 type Section struct{ ID, Heading, Text string }
 
 // Group is the part of the document with one tag.
 type Group struct {
 	Name, Slug, Title, Text string
 	Operations              []Operation
-	// Object is the subject of the group's operations, if they share one.
+	// Object is the object that the group's operations handle, or nil if there is none.
 	Object *Object
 	// Example is the object as a response contains it.
 	Example string
@@ -48,8 +48,7 @@ type Group struct {
 type Operation struct {
 	ID, Slug, Method, Path string
 	Summary, Text          string
-	// Facts are the entries on the last line of the description: cost, scope,
-	// preview.
+	// Facts are the entries in the last line of the description, such as the cost and the scope.
 	Facts      []Fact
 	Preview    bool
 	Events     []string
@@ -63,7 +62,7 @@ type Operation struct {
 // Fact is a name and its value.
 type Fact struct{ Name, Value string }
 
-// Place groups the parameters in one place: path, query or header.
+// Place has the parameters of an operation in one place. In is path, query or header.
 type Place struct {
 	In         string
 	Parameters []Member
@@ -76,14 +75,14 @@ type Body struct {
 	Example    string
 }
 
-// Answer is a response that is not a problem.
+// Answer is a response that is not an error.
 type Answer struct {
 	Status, Text string
 	Headers      []Header
 	Body         *Body
 }
 
-// Problem is a status and its problem codes.
+// Problem has the error codes of one status.
 type Problem struct {
 	Status  string
 	Codes   []string
@@ -93,14 +92,14 @@ type Problem struct {
 // Header is a header of a response.
 type Header struct{ Name, Text, Example string }
 
-// Sample is a call in one programming language.
+// Sample is the code of a call in one programming language.
 type Sample struct {
 	Lang   string `json:"lang"`
 	Label  string `json:"label"`
 	Source string `json:"source"`
 }
 
-// Name returns the label of the language, or else its name.
+// Name returns the label of the sample, or else its language.
 func (s Sample) Name() string {
 	if s.Label != "" {
 		return s.Label
@@ -108,7 +107,8 @@ func (s Sample) Name() string {
 	return s.Lang
 }
 
-// Read reads an OpenAPI document.
+// Read converts an OpenAPI document in JSON. It fails if the JSON is not valid or not an OpenAPI
+// document.
 func Read(data []byte) (*Document, error) {
 	var d document
 	if err := json.Unmarshal(data, &d); err != nil {
@@ -118,12 +118,12 @@ func Read(data []byte) (*Document, error) {
 	return r.read()
 }
 
-// reader converts a document into the form of the pages.
+// reader converts an OpenAPI document into a Document.
 type reader struct {
 	*document
-	// everywhere are the names of parameters that every operation takes. common
-	// and problem are the names of headers that every response and every
-	// problem has.
+	// everywhere are the names of parameters that every operation has. common are the names of
+	// headers that every response has. problem are the names of further headers that every error
+	// response has.
 	everywhere, common, problem []string
 }
 
@@ -164,7 +164,8 @@ type route struct {
 	operation    operation
 }
 
-// operations returns the operations in the order of the document.
+// operations returns the operations in the order of the document. It fails if the JSON of an
+// operation is not valid.
 func (r *reader) operations() ([]route, error) {
 	var all []route
 	for _, path := range r.Paths {
@@ -189,8 +190,8 @@ func (r *reader) operations() ([]route, error) {
 	return all, nil
 }
 
-// findCommon finds the parameters of every operation and the headers of every
-// response. The pages show them once.
+// findCommon finds the parameters of every operation and the headers of every response, and adds
+// them to shown. The pages show these only once.
 func (r *reader) findCommon(all []route, shown *Document) {
 	parameters, answers, problems := counter{}, counter{}, counter{}
 	for _, f := range all {
@@ -214,8 +215,8 @@ func (r *reader) findCommon(all []route, shown *Document) {
 	shown.Parameters, shown.Headers, shown.ProblemHeaders = r.once(all)
 }
 
-// once returns the parameters and headers that are shown once. Each description
-// comes from the first operation, response or problem that has it.
+// once returns the parameters and headers that the pages show once. Each description is from the
+// first operation or response that has the parameter or header.
 func (r *reader) once(all []route) (parameters []Member, headers, problemHeaders []Header) {
 	for _, name := range r.everywhere {
 		for _, f := range all {
@@ -286,7 +287,7 @@ func isProblem(answer response) bool {
 	return ok
 }
 
-// operation returns one operation for display.
+// operation converts an operation for display.
 func (r *reader) operation(f route) Operation {
 	o := f.operation
 	shown := Operation{
@@ -316,8 +317,8 @@ func (r *reader) operation(f route) Operation {
 	return shown
 }
 
-// answers sorts responses into answers and problems. A problem status without
-// codes is left out.
+// answers adds the responses to shown, as answers or as problems. It leaves out an error response
+// without codes.
 func (r *reader) answers(all orderedMap[response], shown *Operation) {
 	for _, one := range all {
 		answer := follow(one.value.Ref, r.Components.Responses, one.value)
@@ -359,8 +360,8 @@ func (r *reader) body(content orderedMap[media]) *Body {
 	return b
 }
 
-// object returns the subject of a group: the object that its get operation
-// answers with.
+// object returns the object of a group, with an example. It is the object in the response of the
+// group's get operation.
 func object(operations []Operation) (*Object, string) {
 	for _, o := range operations {
 		if !strings.HasSuffix(o.ID, ".get") {
@@ -377,9 +378,9 @@ func object(operations []Operation) (*Object, string) {
 
 var heading = regexp.MustCompile(`^\*\*([^*]+)\*\*\s*`)
 
-// sections splits a description at the paragraphs that begin with bold words.
-// If the words end with a dot, they are only a heading. Otherwise the sentence
-// begins with them too.
+// sections returns the parts of a description, which begin at the paragraphs that begin with words
+// in bold. These words are the heading. If the words end with a dot, they are removed from the text
+// of the part. text is everything before the first heading.
 func sections(description string) (text string, found []Section) {
 	for paragraph := range strings.SplitSeq(description, "\n\n") {
 		m := heading.FindStringSubmatch(paragraph)
@@ -400,8 +401,9 @@ func sections(description string) (text string, found []Section) {
 	return strings.TrimSpace(text), found
 }
 
-// facts splits off the last paragraph of a description if it is a row of facts
-// such as 'Kosten: 2 Punkte · Recht: `contacts:read`'.
+// facts returns a description without its last paragraph, and the entries of that paragraph. The
+// last paragraph must be a list such as 'Kosten: 2 Punkte · Recht: `contacts:read`'. Otherwise,
+// facts returns the whole description.
 func facts(description string) (text string, row []Fact) {
 	i := strings.LastIndex(description, "\n\n")
 	last := description[i+1:]
@@ -418,7 +420,7 @@ func facts(description string) (text string, row []Fact) {
 	return description[:i], row
 }
 
-// slug returns the path of an operation: rateLimit.get becomes rate-limit/get.
+// slug returns the path of the page of an operation: rate-limit/get for rateLimit.get.
 func slug(id string) string {
 	parts := strings.Split(id, ".")
 	for i, part := range parts {
@@ -427,7 +429,7 @@ func slug(id string) string {
 	return strings.Join(parts, "/")
 }
 
-// kebab writes a name in lower case with hyphens.
+// kebab returns a name in lower case, with hyphens between words.
 func kebab(name string) string {
 	var b strings.Builder
 	for i, c := range name {
@@ -448,7 +450,8 @@ func kebab(name string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// indented returns a JSON value over several lines.
+// indented returns a JSON value over several lines. It returns an empty string if the JSON is not
+// valid.
 func indented(value jsontext.Value) string {
 	value = value.Clone()
 	if len(value) == 0 || value.Indent(jsontext.WithIndent("  ")) != nil {
@@ -457,7 +460,7 @@ func indented(value jsontext.Value) string {
 	return string(value)
 }
 
-// plain returns a JSON value for display: a string without quotes.
+// plain returns a JSON value for display. Strings have no quotes.
 func plain(value jsontext.Value) string {
 	if value.Kind() != '"' {
 		v := value.Clone()

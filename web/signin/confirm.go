@@ -18,42 +18,43 @@ import (
 	"kartei/web/ui"
 )
 
-// An operation that gives access or erases asks for a sign-in of the last ten minutes. Then
-// the person confirms that it is them: by a passkey, or by the password and a code.
-// Afterwards the same form is sent again with the same token, so nothing that was
-// typed is lost, and nothing happens twice. Every page has this for free (serve).
-// With a script the page is a dialog over the other page, whose form the script sends
-// again.
+// confirmPath is the page on which a person confirms the sign-in, with a passkey, or with the
+// password and a code. Operations that give access or erase data need a sign-in or a confirmation
+// of the last ten minutes.
+//
+// After the confirmation, the refused form is sent again with the same token. No entered value is
+// lost, and the form has its effect once. Package shell does this for every page. For a script, the
+// page is a dialog, and the script sends the form again.
 
 const confirmPath = "/confirm"
 
-// linked reports whether an account is linked with the present provider.
+// linked reports whether the account has an identity at the current SSO provider.
 func linked(f account.Factors) bool {
 	return slices.ContainsFunc(f.Identities, func(i identity.Identity) bool { return !i.Former })
 }
 
-// hasSecond reports whether an account has a second factor.
+// hasSecond reports whether the account has a second factor.
 func hasSecond(f account.Factors) bool { return f.TOTP || len(f.Passkeys) > 0 }
 
-// ConfirmForm is the page on which a person confirms that it is them.
+// ConfirmForm is the page on which a person confirms the sign-in.
 type ConfirmForm struct {
 	factors account.Factors
-	// Next is the page to go to, if no form waits.
+	// Next is the path to which the browser is redirected if no form waits.
 	Next string
-	// Resume is the form that waits, or nil.
+	// Resume is the form that waits for the confirmation, or nil.
 	Resume  *shell.Again
 	Problem string
 	Wait    time.Duration
 	wrong   map[string]string
 }
 
-// showConfirm serves the page.
+// showConfirm serves the page for the confirmation.
 func showConfirm(v *shell.Request) shell.View {
 	return DrawConfirmForm(v, ConfirmForm{Next: v.URL.Query().Get("next")}, http.StatusOK)
 }
 
-// AskToConfirm draws the page in the place of another one. waiting is the form that is sent
-// afterwards, or nil.
+// AskToConfirm serves the page for the confirmation instead of the requested page. waiting is the
+// form that is sent afterwards, or nil.
 func AskToConfirm(v *shell.Request, next string, waiting *shell.Again) shell.View {
 	return DrawConfirmForm(v, ConfirmForm{Next: next, Resume: waiting}, http.StatusForbidden)
 }
@@ -71,7 +72,7 @@ func DrawConfirmForm(v *shell.Request, f ConfirmForm, status int) shell.View {
 	return shell.HTML{Body: shell.AppPage(v.Frame(title, ""), confirmView(v, f), nil)}.WithStatus(status)
 }
 
-// confirm checks the factors, and then sends the form that waits.
+// confirm checks the password, the code or the passkey. It then sends the form that waits.
 func confirm(v *shell.Request) shell.View {
 	f := ConfirmForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	var in account.Fresh
@@ -95,7 +96,7 @@ func confirm(v *shell.Request) shell.View {
 	return resend(v, f.Resume, fresh.Token)
 }
 
-// notConfirmed says why the factors were refused.
+// notConfirmed serves the page again with the reason of the refusal.
 func notConfirmed(v *shell.Request, f ConfirmForm, why *fault.Fault) shell.View {
 	f.wrong = shell.FieldTexts(why, v.Words.Language)
 	if len(f.wrong) == 0 {
@@ -105,8 +106,8 @@ func notConfirmed(v *shell.Request, f ConfirmForm, why *fault.Fault) shell.View 
 	return DrawConfirmForm(v, f, why.Code.Status())
 }
 
-// resend sends a form that waited, as the browser would: with its own token, and with
-// the new cookie.
+// resend handles the form that waited as a new request with the new session cookie. The form keeps
+// its own token.
 func resend(v *shell.Request, waiting *shell.Again, token string) shell.View {
 	target, err := url.Parse(waiting.Action)
 	if err != nil || strings.HasPrefix(target.Path, confirmPath) {
@@ -126,13 +127,12 @@ func resend(v *shell.Request, waiting *shell.Again, token string) shell.View {
 	return shell.Forward{To: next}
 }
 
-// showPasskeyOptions asks a browser for a passkey: for a sign-in, for an invitation,
-// or to confirm.
+// showPasskeyOptions serves the WebAuthn options for a sign-in, an invitation or a confirmation.
 func showPasskeyOptions(v *shell.Request) shell.View {
 	return data(v, shell.Do(v, account.AskPasskey, account.PasskeyFor{Invitation: tokenOf(v.Sent.Get("token"))}))
 }
 
-// data answers a script with the answer of an operation, or with its problem.
+// data returns the result of an operation as JSON, or its error message.
 func data[Out any](v *shell.Request, a shell.Answer[Out]) shell.View {
 	if a.Fault != nil {
 		v.RetryAfter(a.Fault.Wait())
@@ -141,8 +141,8 @@ func data[Out any](v *shell.Request, a shell.Answer[Out]) shell.View {
 	return shell.JSON{Status: a.Status, Value: a.Value}
 }
 
-// passkeyIn returns the answer of a browser that was asked for a passkey, with the ticket of
-// the question, and reports whether there is one.
+// passkeyIn returns the WebAuthn response in a form, and the ticket of its challenge. given reports
+// whether there is one.
 func passkeyIn(f *shell.Form) (ticket string, response json.RawMessage, given bool) {
 	text := f.Get(shell.ResponseField)
 	if text == "" {
@@ -151,7 +151,7 @@ func passkeyIn(f *shell.Form) (ticket string, response json.RawMessage, given bo
 	return f.Get(shell.TicketField), rawJSON(text), true
 }
 
-// rawJSON returns a text that is JSON, or null.
+// rawJSON returns text if it is valid JSON, and null otherwise.
 func rawJSON(text string) json.RawMessage {
 	if !json.Valid([]byte(text)) {
 		return json.RawMessage("null")
@@ -159,8 +159,8 @@ func rawJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// codesIn returns the code of a second factor: of a generator, or a recovery code, which is
-// longer. The other one is empty.
+// codesIn returns the TOTP code or the recovery code in a form. At most one of them is not empty. A
+// code in the field code that is longer than a TOTP code is a recovery code.
 func codesIn(f *shell.Form) (code, recovery string) {
 	code, recovery = strings.Join(strings.Fields(f.Get("code")), ""), f.Text("recoveryCode")
 	switch {
@@ -172,7 +172,7 @@ func codesIn(f *shell.Form) (code, recovery string) {
 	return code, ""
 }
 
-// fields are the fields of the form.
+// fields returns the fields for the password and the code.
 func (f ConfirmForm) fields(v *shell.Request) (password, code ui.Field) {
 	password = ui.Field{Name: "password", ID: "f-confirm-password", Type: "password", Label: v.Words.Say("Password"), Autocomplete: "current-password", Required: true, Focus: true, Errors: shell.Present(f.wrong["password"])}
 	label := v.Words.Say("Recovery code")

@@ -13,7 +13,7 @@ import (
 	"kartei/web/ui"
 )
 
-// confirmView asks a person to confirm that it is them.
+// confirmView is the page on which a person confirms the sign-in.
 func confirmView(v *shell.Request, f ConfirmForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -182,8 +182,8 @@ func confirmFields(v *shell.Request, f ConfirmForm) templ.Component {
 	})
 }
 
-// passkeyButton sends the form around it with a passkey: use is get or create, and
-// options the address that answers what to ask the browser for. It needs a script.
+// passkeyButton is a button that asks the browser for a passkey and then sends the form around it.
+// use is get or create. options is the path of the WebAuthn options. The button needs a script.
 func passkeyButton(v *shell.Request, use, options, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -274,7 +274,8 @@ func passkeyButton(v *shell.Request, use, options, label string) templ.Component
 	})
 }
 
-// accountName tells a browser's list of passwords which account a form is about.
+// accountName is a hidden field with the email address. From it, a password manager knows the
+// account of the form.
 func accountName(email string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -303,7 +304,7 @@ func accountName(email string) templ.Component {
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(email)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/confirm.templ`, Line: 62, Col: 64}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/confirm.templ`, Line: 63, Col: 64}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {

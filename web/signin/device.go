@@ -6,8 +6,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// marks finds a word by what a user agent says of itself. The order counts: most
-// browsers also name those whose pages they show.
+// marks maps parts of a user agent to the names of browsers or systems. The first part that occurs
+// counts, because most user agents also name other browsers.
 type marks []struct{ mark, name string }
 
 func (m marks) in(agent string) string {
@@ -28,7 +28,7 @@ var systems = marks{
 	{"Windows", "Windows"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"},
 }
 
-// DeviceText says in words which device a user agent is.
+// DeviceText returns the browser and the system of a user agent as a text.
 func DeviceText(w i18n.Words, agent string) string {
 	browser, system := browsers.in(agent), systems.in(agent)
 	switch {
@@ -42,7 +42,7 @@ func DeviceText(w i18n.Words, agent string) string {
 	return w.Say("%s on %s", browser, system)
 }
 
-// DeviceIcon is the icon of a device.
+// DeviceIcon returns the name of the icon for the device of a user agent.
 func DeviceIcon(agent string) string {
 	if s := systems.in(agent); s == "iPhone" || s == "iPad" || s == "Android" {
 		return "smartphone"

@@ -9,7 +9,7 @@ import (
 	"kartei/web/shell"
 )
 
-// invitationForm is the page that accepts an invitation.
+// invitationForm is the page on which a person accepts an invitation.
 type invitationForm struct {
 	Token, Name string
 	Problem     string
@@ -17,9 +17,9 @@ type invitationForm struct {
 	Wrong       map[string]string
 }
 
-// showInvitation serves the page of an invitation. The token is the fragment of the
-// address, which browsers do not send. A script moves it into the form; without one
-// the person pastes the link.
+// showInvitation serves the page of an invitation. The token is in the fragment of the URL, which
+// browsers do not send. A script moves it into the form. Without a script, the person pastes the
+// link.
 func showInvitation(v *shell.Request) shell.View {
 	return drawInvitation(v, invitationForm{}, http.StatusOK)
 }
@@ -28,7 +28,7 @@ func drawInvitation(v *shell.Request, f invitationForm, status int) shell.View {
 	return v.Card(v.Words.Say("Invitation"), invitationView(v, f)).WithStatus(status)
 }
 
-// acceptInvitation takes the name and the password of a person who was invited, and
+// acceptInvitation accepts an invitation with the person's name and password or passkey. It then
 // signs the person in.
 func acceptInvitation(v *shell.Request) shell.View {
 	f := invitationForm{Token: tokenOf(v.Sent.Text("token")), Name: v.Sent.Text("name")}
@@ -47,7 +47,7 @@ func acceptInvitation(v *shell.Request) shell.View {
 	return signedIn(v, a.Value.SignedIn, signInForm{Next: "/"})
 }
 
-// notAccepted says why an invitation was not accepted.
+// notAccepted serves the page again with the reason of the refusal.
 func notAccepted(v *shell.Request, f invitationForm, why *fault.Fault) shell.View {
 	if why.Code == fault.ValidationFailed {
 		f.Wrong = shell.FieldTexts(why, v.Words.Language)
@@ -58,7 +58,7 @@ func notAccepted(v *shell.Request, f invitationForm, why *fault.Fault) shell.Vie
 	return drawInvitation(v, f, why.Code.Status())
 }
 
-// tokenOf returns the token of a text that is one, or a link with one.
+// tokenOf returns the token in a text, which is the token itself or a link that ends with it.
 func tokenOf(text string) string {
 	for i := len(text) - 1; i >= 0; i-- {
 		if text[i] == '#' {

@@ -13,7 +13,7 @@ import (
 	"kartei/web/ui"
 )
 
-// invitationView accepts an invitation.
+// invitationView is the page on which a person accepts an invitation.
 func invitationView(v *shell.Request, f invitationForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,24 +11,24 @@ import (
 	"kartei/web/shell"
 )
 
-// A mailed link leads to one of these pages. Its token is the fragment of the
-// address, which browsers do not send: a script moves it into the form, and out of
-// the address. Without a script the person pastes the link.
+// The links in emails lead to these pages. Their token is in the fragment of the URL, which
+// browsers do not send. A script moves the token into the form and removes it from the URL. Without
+// a script, the person pastes the link.
 
-// linkKind is a kind of mailed link.
+// linkKind is a kind of link in emails.
 type linkKind struct {
-	// path is the page of the link.
+	// path is the path of the link's page.
 	path string
-	// take takes the token of the link, and the password if the page asks for one. Its
-	// answer says whether the other link of a change is still missing.
+	// take uses the token of the link, and the password if the page asks for one. To change an
+	// address, two links are needed. The result says whether the other link is still needed.
 	take               func(v *shell.Request, token, password string) shell.Answer[account.ConfirmResult]
 	title, text, label i18n.Text
-	// password is the label of the field that the page has for a password, and hint
-	// stands below it. complete is the autocomplete value of the field.
+	// password is the label of the password field, and hint is the text below it. complete is the
+	// field's autocomplete value. The page has no password field if complete is empty.
 	password, hint i18n.Text
 	complete       string
-	// after is the page to go to afterwards, and done the word for its message. From there
-	// the person comes to all that acts for the account.
+	// after is the path to which the browser is redirected. done is the name of the message there.
+	// After the next sign-in, the person sees all access to the account.
 	after, done string
 }
 
@@ -54,10 +54,10 @@ var addressLink = linkKind{
 	text: "Confirm the new address of your account. It takes effect once the links to the present and to the new address are confirmed.",
 }
 
-// passwordHint says what a new password must be.
+// passwordHint is the text about what a new password needs.
 var passwordHint = i18n.Text("At least 12 characters. Four random words are easy to remember.")
 
-// linkForm is the page of a mailed link.
+// linkForm is the page of a link.
 type linkForm struct {
 	*linkKind
 	Token   string
@@ -66,7 +66,7 @@ type linkForm struct {
 	wrong   map[string]string
 }
 
-// showLink serves the page of a mailed link.
+// showLink returns the handler that serves the page of a link.
 func showLink(k *linkKind) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View { return drawLink(v, linkForm{linkKind: k}, http.StatusOK) }
 }
@@ -75,7 +75,7 @@ func drawLink(v *shell.Request, f linkForm, status int) shell.View {
 	return v.Card(v.Words.Say(f.title), linkView(v, f)).WithStatus(status)
 }
 
-// followLink takes the token of a mailed link.
+// followLink returns the handler that uses the token of a link.
 func followLink(k *linkKind) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		f := linkForm{linkKind: k, Token: tokenOf(v.Sent.Text("token"))}
@@ -100,24 +100,25 @@ func followLink(k *linkKind) func(*shell.Request) shell.View {
 	}
 }
 
-// reset sets a password by the token of a link, or lifts second factors.
+// reset uses the token of a link to set a password or to remove the second factors.
 func reset(v *shell.Request, token, password string) shell.Answer[account.ConfirmResult] {
 	a := shell.Do(v, account.Reset, account.NewByLink{Token: token, Password: password})
 	return shell.Answer[account.ConfirmResult]{Status: a.Status, Fault: a.Fault}
 }
 
-// confirmAddress confirms a new address by the token of a link.
+// confirmAddress uses the token of a link to confirm a new address.
 func confirmAddress(v *shell.Request, token, _ string) shell.Answer[account.ConfirmResult] {
 	return shell.Do(v, account.ConfirmEmail, account.Link{Token: token})
 }
 
-// deadLink says what to do with a link that expired, that was used, or that is none.
-// It does not tell which.
+// deadLink serves the page for a link that is expired, used or invalid. The page does not say
+// which.
 func deadLink(v *shell.Request, f linkForm) shell.View {
 	return v.Card(v.Words.Say("This link is no longer valid"), deadLinkView(v, f)).WithStatus(http.StatusNotFound)
 }
 
-// addressConfirmed says whether the new address holds already.
+// addressConfirmed serves the page that says whether the new address is already in use, or the
+// other link is still needed.
 func addressConfirmed(v *shell.Request, c account.ConfirmResult) shell.View {
 	title, text := v.Words.Say("The new address is in use"), v.Words.Say("Sign in with it from now on.")
 	if c.Status == "waiting" {
@@ -126,14 +127,14 @@ func addressConfirmed(v *shell.Request, c account.ConfirmResult) shell.View {
 	return v.Card(title, saidView(v, title, text))
 }
 
-// showForgot serves the page that asks for a link.
+// showForgot serves the page on which a person requests a link for a new password.
 func showForgot(v *shell.Request) shell.View { return forgotForm(v, "", nil, "", http.StatusOK) }
 
 func forgotForm(v *shell.Request, email string, wrong map[string]string, problem string, status int) shell.View {
 	return v.Card(v.Words.Say("Forgot your password"), forgotView(v, email, wrong, problem)).WithStatus(status)
 }
 
-// forgot mails a link. The answer is the same for an address without an account.
+// forgot sends the link for a new password. The response is the same if the address has no account.
 func forgot(v *shell.Request) shell.View {
 	email := v.Sent.Text("email")
 	a := shell.Do(v, account.Forgot, account.ForgotInput{Email: email})

@@ -13,7 +13,7 @@ import (
 	"kartei/web/ui"
 )
 
-// linkView is the page of a mailed link.
+// linkView is the page of a link in an email.
 func linkView(v *shell.Request, f linkForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -122,7 +122,7 @@ func linkView(v *shell.Request, f linkForm) templ.Component {
 	})
 }
 
-// deadLinkView says what to do with a link that is not valid.
+// deadLinkView says how to get a new link.
 func deadLinkView(v *shell.Request, f linkForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -237,7 +237,7 @@ func deadLinkView(v *shell.Request, f linkForm) templ.Component {
 	})
 }
 
-// saidView says something, and leads to the sign-in.
+// saidView shows a text, with a link to the sign-in page.
 func saidView(v *shell.Request, title, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -306,7 +306,7 @@ func saidView(v *shell.Request, title, text string) templ.Component {
 	})
 }
 
-// forgotView asks for the address of an account.
+// forgotView asks for the email address of an account.
 func forgotView(v *shell.Request, email string, wrong map[string]string, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

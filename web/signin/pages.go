@@ -1,4 +1,4 @@
-// Package signin owns how people sign in, confirm that it is them, and keep their account.
+// Package signin owns the pages on which people sign in, confirm a sign-in and maintain their accounts.
 package signin
 
 import (
@@ -9,7 +9,8 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
 	shell.Open("GET", "/signin", nil, showSignIn),
 	shell.Open("POST", "/signin", op.List{account.SignInByPassword, account.SignOut}, signIn),

@@ -15,20 +15,20 @@ import (
 	"kartei/web/ui"
 )
 
-// profileForm is the form of a person's own settings.
+// profileForm is the form for a person's own settings. was are the stored values.
 type profileForm struct {
 	email      string
 	was, typed shell.Values
 	wrong      map[string]string
 }
 
-// zones are the time zones that the page offers (zone1970.tab of the IANA database).
-// Others are taken as well.
+// zones are the time zones that the page offers, one a line (zone1970.tab of the IANA database).
+// People can also enter other zones.
 //
 //go:embed zones.txt
 var zones string
 
-// profileValues returns the values of a profile as its form has them.
+// profileValues returns the values of a profile as values of its form.
 func profileValues(p profile.Profile) shell.Values {
 	return shell.Values{
 		"name": p.Name, "language": p.Language, "zone": p.Zone, "theme": p.Theme, "density": p.Density,
@@ -36,7 +36,7 @@ func profileValues(p profile.Profile) shell.Values {
 	}
 }
 
-// showProfile serves the profile.
+// showProfile serves the form of the profile.
 func showProfile(v *shell.Request) shell.View {
 	p, err := shell.Ask(v, profile.Get, op.None{})
 	if err != nil {
@@ -46,9 +46,9 @@ func showProfile(v *shell.Request) shell.View {
 	return v.Settings(shell.ProfilePath, v.Words.Say("Profile"), profileView(v, f))
 }
 
-// saveProfile stores what the person changed. Members that the form did not change
-// are not sent, so a form in another tab keeps its own. Storing the same twice is
-// storing it once, so the call needs no idempotency key.
+// saveProfile stores the fields that the person changed. Fields without a change are left out, so
+// that forms in two tabs do not overwrite each other. The call needs no Idempotency-Key, because it
+// has the same effect if it is repeated.
 func saveProfile(v *shell.Request) shell.View {
 	f := profileForm{email: v.Session.Email, was: v.Sent.Was, typed: shell.Values{}}
 	var in profile.Change
@@ -77,12 +77,12 @@ func saveProfile(v *shell.Request) shell.View {
 	return v.Saved(shell.ProfilePath, "profile")
 }
 
-// field returns a field of the form.
+// field returns a field of the form with its value and its error.
 func (f profileForm) field(name, label, hint string, options ...ui.Option) ui.Field {
 	return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: shell.Present(f.wrong[name]), Options: options}
 }
 
-// fields are the fields that can be refused, for the summary.
+// fields returns the fields that can have an error. The summary above the form lists their errors.
 func (f profileForm) fields(v *shell.Request) []ui.Field {
 	say := v.Words.Say
 	name := f.field("name", say("Name"), say("Your colleagues see this name."))
@@ -94,7 +94,7 @@ func (f profileForm) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{name, language, zone}
 }
 
-// clock says what time it is in the zone of the form.
+// clock returns the current time in the zone that the form has. It is empty if the zone is invalid.
 func (f profileForm) clock(v *shell.Request) string {
 	zone, err := time.LoadLocation(f.typed["zone"])
 	if err != nil {
@@ -105,8 +105,8 @@ func (f profileForm) clock(v *shell.Request) string {
 	return v.Words.Say("The time there is %s.", w.Clock(v.Words.Now))
 }
 
-// on reports whether a switch of the form is on.
+// on reports whether a checkbox of the form is checked.
 func (f profileForm) on(name string) bool { return f.typed[name] == "true" }
 
-// zoneNames are the names that the field of the time zone offers.
+// zoneNames returns the names of time zones that the field offers.
 func zoneNames() []string { return strings.Fields(zones) }

@@ -14,7 +14,7 @@ import (
 	"kartei/web/ui"
 )
 
-// securityPage is the page about how a person signs in.
+// securityPage has the data of the page of sign-in methods and sessions.
 type securityPage struct {
 	factors  account.Factors
 	sessions []account.Browser
@@ -23,7 +23,7 @@ type securityPage struct {
 
 func securityTitle(v *shell.Request) string { return v.Words.Say("Security") }
 
-// showSecurity serves the page.
+// showSecurity serves the page of sign-in methods and sessions.
 func showSecurity(v *shell.Request) shell.View {
 	var p securityPage
 	var sessions access.List[account.Browser]
@@ -49,10 +49,11 @@ func showSecurity(v *shell.Request) shell.View {
 	return v.Settings(shell.SecurityPath, securityTitle(v), securityView(v, p))
 }
 
-// others reports whether there are sessions or known browsers beside the present one.
+// others reports whether there are other sessions or known browsers than the current one.
 func (p securityPage) others() bool { return len(p.sessions) > 1 || p.factors.KnownElsewhere > 0 }
 
-// knownText says where strangers who guess do not lock the person out.
+// knownText returns how many known browsers and locations there are. From these, the person can
+// sign in even while a stranger guesses the password.
 func knownText(v *shell.Request, n int64) string {
 	return v.Words.Plural(int(n), "Kartei remembers one more browser or location from your sign-ins of the last 90 days.",
 		"Kartei remembers %d more browsers or locations from your sign-ins of the last 90 days.") + " " +
@@ -78,7 +79,7 @@ func drawPasswordForm(v *shell.Request, f passwordForm, status int) shell.View {
 	return v.Settings(shell.SecurityPath, v.Words.Say("Change the password"), passwordView(v, f)).WithStatus(status)
 }
 
-// savePassword changes the password.
+// savePassword stores the new password.
 func savePassword(v *shell.Request) shell.View {
 	if v.Sent.Get("password") != v.Sent.Get("repeat") {
 		return drawPasswordForm(v, passwordForm{wrong: map[string]string{"repeat": v.Words.Say("The two passwords differ.")}}, http.StatusUnprocessableEntity)
@@ -96,7 +97,7 @@ func savePassword(v *shell.Request) shell.View {
 	return v.Saved(shell.SecurityPath, "password")
 }
 
-// fields are the fields of the form.
+// fields returns the fields of the form. The current password is asked for only if there is one.
 func (f passwordForm) fields(v *shell.Request) []ui.Field {
 	say, l := v.Words.Say, v.Words.Language
 	all := []ui.Field{
@@ -110,8 +111,7 @@ func (f passwordForm) fields(v *shell.Request) []ui.Field {
 	return all
 }
 
-// secretGroups returns a TOTP secret in groups of four characters, separated by
-// spaces.
+// secretGroups returns a TOTP secret in groups of four characters, separated by spaces.
 func secretGroups(secret string) string {
 	var b strings.Builder
 	for i, r := range secret {
@@ -123,10 +123,10 @@ func secretGroups(secret string) string {
 	return b.String()
 }
 
-// beginTOTP shows the secret of a new generator of codes.
+// beginTOTP shows the secret of a new TOTP generator.
 func beginTOTP(v *shell.Request) shell.View { return showGenerator(v, "", "", http.StatusOK) }
 
-// showGenerator shows a secret: a new one, or the ticket's secret again.
+// showGenerator shows the TOTP secret of a ticket. Without a ticket, it creates a new secret.
 func showGenerator(v *shell.Request, ticket, wrong string, status int) shell.View {
 	g, err := shell.Ask(v, account.BeginTOTP, account.GeneratorFor{Ticket: ticket})
 	if err != nil {
@@ -135,7 +135,7 @@ func showGenerator(v *shell.Request, ticket, wrong string, status int) shell.Vie
 	return v.Settings(shell.SecurityPath, v.Words.Say("Authenticator app"), totpView(v, g, wrong)).WithStatus(status).WithSecret()
 }
 
-// confirmTOTP takes the generator into use.
+// confirmTOTP stores the new TOTP secret if the entered code is right.
 func confirmTOTP(v *shell.Request) shell.View {
 	ticket := v.Sent.Get("ticket")
 	a := shell.Do(v, account.ConfirmTOTP, account.Confirmation{Ticket: ticket, Code: v.Sent.Text("code")}, shell.Once)
@@ -152,7 +152,7 @@ func removeTOTP(v *shell.Request) shell.View {
 	return acted(v, account.RemoveTOTP, op.None{}, "totpGone")
 }
 
-// acted calls an operation, and goes back to the page.
+// acted runs the operation o and redirects to the security page with the message done.
 func acted[In, Out any](v *shell.Request, o op.Operation[In, Out], in In, done string) shell.View {
 	if _, err := shell.Ask(v, o, in, shell.Once); err != nil {
 		return v.Failed(err)
@@ -160,7 +160,7 @@ func acted[In, Out any](v *shell.Request, o op.Operation[In, Out], in In, done s
 	return v.Saved(shell.SecurityPath, done)
 }
 
-// renewCodes makes new recovery codes.
+// renewCodes creates new recovery codes.
 func renewCodes(v *shell.Request) shell.View {
 	made, err := shell.Ask(v, account.RenewRecoveryCodes, op.None{}, shell.Once)
 	if err != nil {
@@ -169,7 +169,8 @@ func renewCodes(v *shell.Request) shell.View {
 	return codesOrSaved(v, made.Codes, "")
 }
 
-// codesOrSaved shows recovery codes, if there are some. They are shown once.
+// codesOrSaved shows recovery codes once. Without codes, it redirects to the security page with the
+// message done.
 func codesOrSaved(v *shell.Request, codes []string, done string) shell.View {
 	if len(codes) == 0 {
 		return v.Saved(shell.SecurityPath, done)
@@ -177,12 +178,12 @@ func codesOrSaved(v *shell.Request, codes []string, done string) shell.View {
 	return v.Settings(shell.SecurityPath, v.Words.Say("Recovery codes"), codesView(v, codes)).WithSecret()
 }
 
-// showNewPasskey asks a browser to make a passkey.
+// showNewPasskey serves the WebAuthn options for a new passkey.
 func showNewPasskey(v *shell.Request) shell.View {
 	return data(v, shell.Do(v, account.BeginPasskey, op.None{}))
 }
 
-// addPasskey stores the passkey that a browser made.
+// addPasskey stores the passkey that a browser created.
 func addPasskey(v *shell.Request) shell.View {
 	ticket, response, given := passkeyIn(v.Sent)
 	if !given {
@@ -240,7 +241,8 @@ func changeAddress(v *shell.Request) shell.View {
 	return v.Saved(shell.SecurityPath, "address")
 }
 
-// totpLabel is the label of the button that sets up a generator of codes.
+// totpLabel returns the label of the button that sets up TOTP. present says that it is already set
+// up.
 func totpLabel(v *shell.Request, present bool) string {
 	if present {
 		return v.Words.Say("Set up again")
@@ -248,7 +250,8 @@ func totpLabel(v *shell.Request, present bool) string {
 	return v.Words.Say("Set up")
 }
 
-// deviceOrSignIn says which device signed in, as long as its session is kept.
+// deviceOrSignIn returns the device of a sign-in. After the session is deleted, the device is
+// unknown, and the result is a general text.
 func deviceOrSignIn(v *shell.Request, s account.Entry) string {
 	if s.Agent == "" {
 		return v.Words.Say("Signed in")

@@ -17,7 +17,7 @@ import (
 	"kartei/web/ui"
 )
 
-// securityView is the page about how a person signs in.
+// securityView is the page of sign-in methods and sessions.
 func securityView(v *shell.Request, p securityPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -905,7 +905,7 @@ func endOthers(v *shell.Request, p securityPage) templ.Component {
 	})
 }
 
-// Used says when a passkey was made and used.
+// Used shows when a passkey was last used, or else when it was added.
 func Used(v *shell.Request, k passkey.Passkey) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -960,7 +960,7 @@ func Used(v *shell.Request, k passkey.Passkey) templ.Component {
 	})
 }
 
-// passwordView changes the password.
+// passwordView is the form for a new password.
 func passwordView(v *shell.Request, f passwordForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1056,7 +1056,7 @@ func passwordView(v *shell.Request, f passwordForm) templ.Component {
 	})
 }
 
-// totpView shows the secret of a generator of codes.
+// totpView shows a TOTP secret and asks for a code.
 func totpView(v *shell.Request, g account.Generator, wrong string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1221,7 +1221,7 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 	})
 }
 
-// codesView shows recovery codes, once.
+// codesView shows recovery codes once.
 func codesView(v *shell.Request, codes []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1306,7 +1306,7 @@ func codesView(v *shell.Request, codes []string) templ.Component {
 	})
 }
 
-// addressView changes the sign-in address.
+// addressView is the form for a new sign-in address.
 func addressView(v *shell.Request, f addressForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

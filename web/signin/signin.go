@@ -15,21 +15,21 @@ import (
 // signInForm is the page on which a person signs in.
 type signInForm struct {
 	Email string
-	// Next is the path to which the person goes afterwards.
+	// Next is the path to which the browser is redirected after the sign-in.
 	Next string
-	// Notice says why the page is shown. Problem is why a sign-in was refused.
+	// Notice is the reason why the page is shown. Problem is the reason why a sign-in was refused.
 	Notice  string
 	Problem string
-	// Resume is a form that waits for the sign-in, or nil.
+	// Resume is the form that waits for the sign-in, or nil.
 	Resume *shell.Again
-	// Wait is the time after which another attempt is accepted.
+	// Wait is the time until another attempt is accepted. It is zero if there is no limit.
 	Wait time.Duration
 }
 
 // showSignIn serves the sign-in page.
 func showSignIn(v *shell.Request) shell.View {
 	if v.Token != "" && v.Identify() == nil {
-		if over(v) { // signed in again in another tab
+		if over(v) { // the person has signed in in another tab
 			return signedInOver(v, v.Token)
 		}
 		return shell.Redirect{To: shell.Local(v.URL.Query().Get("next"))}
@@ -43,10 +43,10 @@ func showSignIn(v *shell.Request) shell.View {
 	return drawSignIn(v, f, http.StatusOK)
 }
 
-// refusalID is the id of the text that says why a form was refused.
+// refusalID is the id of the element with the reason of a refusal.
 const refusalID = "refusal"
 
-// refusal is the id of that text, empty if nothing was refused.
+// refusal returns refusalID, or an empty string if nothing was refused.
 func (f signInForm) refusal() string {
 	if f.Problem == "" {
 		return ""
@@ -54,13 +54,13 @@ func (f signInForm) refusal() string {
 	return refusalID
 }
 
-// AskToSignIn draws the sign-in page in the place of another one, with why it is shown.
-// waiting is the form that is sent afterwards, or nil.
+// AskToSignIn serves the sign-in page instead of the requested page. notice is the reason. waiting
+// is the form that is sent after the sign-in, or nil.
 func AskToSignIn(v *shell.Request, status int, waiting *shell.Again, notice string) shell.View {
 	return drawSignIn(v, signInForm{Resume: waiting, Notice: notice}, status)
 }
 
-// drawSignIn draws the sign-in page.
+// drawSignIn serves the sign-in page. Without encryption, the page has an explanation and no form.
 func drawSignIn(v *shell.Request, f signInForm, status int) shell.View {
 	f.Next = shell.Local(f.Next)
 	if v.Site.Unprotected(v.Request) {
@@ -74,7 +74,7 @@ func drawSignIn(v *shell.Request, f signInForm, status int) shell.View {
 	return v.Card(v.Words.Say("Sign in"), signInView(v, f)).WithStatus(status)
 }
 
-// signIn takes an address and a password.
+// signIn checks the email address and the password.
 func signIn(v *shell.Request) shell.View {
 	f := signInForm{Email: v.Sent.Text("email"), Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	if v.Site.Unprotected(v.Request) {
@@ -87,30 +87,31 @@ func signIn(v *shell.Request) shell.View {
 	return signedIn(v, a.Value, f)
 }
 
-// refusedSignIn draws the page again, and says why. Unknown addresses and wrong
-// passwords get the same words.
+// refusedSignIn serves the sign-in page again with the reason. An unknown address and a wrong
+// password have the same reason.
 func refusedSignIn(v *shell.Request, f signInForm, why *fault.Fault) shell.View {
 	explain(v, &f, why)
 	return drawSignIn(v, f, why.Code.Status())
 }
 
-// explain writes into the form why it was refused, and how long to wait.
+// explain sets the reason of the refusal and the time to wait, in the form and in Retry-After.
 func explain(v *shell.Request, f *signInForm, why *fault.Fault) {
 	f.Problem, f.Wait = v.Reason(why), why.Wait()
 	v.RetryAfter(f.Wait)
 }
 
-// signedIn goes on after a step of signing in.
+// signedIn continues after a successful step of the sign-in. It serves the next step, or sets the
+// session cookie and redirects.
 func signedIn(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
-	if s.Status == "joined" { // the caller was signed in already
+	if s.Status == "joined" { // the person already had a session
 		return shell.Redirect{To: choosePath}
 	}
 	f.Next = cmp.Or(s.Next, f.Next)
 	if s.Token == "" {
 		return nextStep(v, s, f)
 	}
-	if v.Token != "" { // the cookie of the browser names one session; the former one would go on unseen
-		shell.Do(v, account.SignOut, op.None{}) // if that fails, the session ends when it is idle
+	if v.Token != "" { // the cookie names one session, so the former session must end
+		shell.Do(v, account.SignOut, op.None{}) // on an error, the session ends when it is idle
 	}
 	v.Site.SignIn(v.Writer, s.Token, s.EndsAt.Time())
 	v.Site.KeepDevice(v.Writer, s.Device)
@@ -128,7 +129,7 @@ func signedIn(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
 	return goOnWith(v, f.Resume, v.Words.Say("You are signed in again"))
 }
 
-// goOnWith offers a form that waited for a sign-in, or for the way back to its
+// goOnWith offers to send a form that waited for the sign-in, or for the switch back to its
 // organization.
 func goOnWith(v *shell.Request, waiting *shell.Again, title string) shell.View {
 	if of := v.MadeIt(waiting.Token); of != nil {
@@ -146,12 +147,12 @@ func goOnWith(v *shell.Request, waiting *shell.Again, title string) shell.View {
 	return v.Problem(http.StatusOK, p)
 }
 
-// over reports whether a dialog over a page asks. The page under it stays, with
-// what was typed.
+// over reports whether the request comes from a dialog over a page. The page and its form remain
+// below the dialog.
 func over(v *shell.Request) bool { return v.Header.Get("Kartei-Over") != "" }
 
-// signedInOver answers a dialog that a sign-in or a step-up is done, and whose
-// session it is: a page of somebody else must not go on.
+// signedInOver answers the dialog after a sign-in or a confirmation. A header names the person of
+// the session, because the page must not continue as another person.
 func signedInOver(v *shell.Request, token string) shell.View {
 	v.Token = token
 	if err := v.Identify(); err != nil {
@@ -161,7 +162,7 @@ func signedInOver(v *shell.Request, token string) shell.View {
 	return shell.Status(http.StatusNoContent)
 }
 
-// nextStep draws the page of the second factor, or of the choice of an organization.
+// nextStep serves the page of the second factor, or of the choice of an organization.
 func nextStep(v *shell.Request, s account.SignedIn, f signInForm) shell.HTML {
 	title, content := v.Words.Say("Confirm"), secondView(v, s, f)
 	if s.Status == "choose" {
@@ -170,10 +171,10 @@ func nextStep(v *shell.Request, s account.SignedIn, f signInForm) shell.HTML {
 	return v.Card(title, content)
 }
 
-// totpDigits is the length of a code of a generator. Recovery codes are longer.
+// totpDigits is the length of a TOTP code. Recovery codes are longer.
 const totpDigits = 6
 
-// second takes a code of the second factor.
+// second checks the code of the second factor.
 func second(v *shell.Request) shell.View {
 	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	s := account.SignedIn{Status: "second", Ticket: v.Sent.Get("ticket"), Methods: strings.Fields(v.Sent.Get("methods"))}
@@ -194,7 +195,7 @@ func second(v *shell.Request) shell.View {
 	return nextStep(v, s, f).WithStatus(a.Status)
 }
 
-// signInByPasskey takes the passkey that a browser answered with.
+// signInByPasskey signs in with the WebAuthn response in the form.
 func signInByPasskey(v *shell.Request) shell.View {
 	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	if v.Site.Unprotected(v.Request) {
@@ -211,7 +212,7 @@ func signInByPasskey(v *shell.Request) shell.View {
 	return signedIn(v, a.Value, f)
 }
 
-// choose takes the organization.
+// choose signs in to the chosen organization.
 func choose(v *shell.Request) shell.View {
 	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	a := shell.Do(v, account.Choose, account.Choice{Ticket: v.Sent.Get("ticket"), Principal: v.Sent.Get("principalId")})
@@ -223,13 +224,13 @@ func choose(v *shell.Request) shell.View {
 
 const choosePath = "/signin/choose"
 
-// showChoose lists the organizations of the account.
+// showChoose serves the list of the organizations to which the account belongs.
 func showChoose(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Switch organization"), "", switchView(v))
 }
 
-// signOut ends the session. The browser forgets it in any case: the next person at
-// the machine must not be signed in because nothing can be stored at present.
+// signOut ends the session. It removes the cookie even if the session cannot be ended in the
+// database. Otherwise the next person at the computer would be signed in.
 func signOut(v *shell.Request) shell.View {
 	a := shell.Do(v, account.SignOut, op.None{})
 	v.Site.SignOut(v.Writer)
@@ -240,8 +241,8 @@ func signOut(v *shell.Request) shell.View {
 	return shell.Redirect{To: "/signin"}
 }
 
-// switchTo goes on as another person of the account: with the form that waited for the
-// way back, or on the start page. A script stays on its page.
+// switchTo switches the session to another organization of the account. It then continues with the
+// form that waits, or redirects to the start page. For a script, it only confirms the switch.
 func switchTo(v *shell.Request) shell.View {
 	s, err := shell.Ask(v, account.Switch, account.SwitchInput{Principal: v.Sent.Get("principalId")})
 	if err != nil {

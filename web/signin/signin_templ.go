@@ -118,7 +118,7 @@ func signInView(v *shell.Request, f signInForm) templ.Component {
 	})
 }
 
-// cardTitle is the heading of a card, or of a dialog over a page.
+// cardTitle is the heading of a page, or of a dialog over a page.
 func cardTitle(v *shell.Request, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -181,7 +181,7 @@ func cardTitle(v *shell.Request, title string) templ.Component {
 	})
 }
 
-// signInProblem says why a sign-in was refused.
+// signInProblem shows why a sign-in was refused.
 func signInProblem(v *shell.Request, f signInForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -213,7 +213,7 @@ func signInProblem(v *shell.Request, f signInForm) templ.Component {
 	})
 }
 
-// refusal says what was refused, and counts down until another attempt is accepted.
+// refusal shows why a request was refused, with a countdown until another attempt is accepted.
 func refusal(v *shell.Request, text string, wait time.Duration) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -285,8 +285,8 @@ func refusal(v *shell.Request, text string, wait time.Duration) templ.Component 
 	})
 }
 
-// passkeySignIn signs in by a passkey. Browsers with a list of passkeys also offer
-// them in the field of the address.
+// passkeySignIn is the form for a sign-in with a passkey. Browsers that support it also offer
+// passkeys in the email field.
 func passkeySignIn(v *shell.Request, f signInForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -330,7 +330,7 @@ func passkeySignIn(v *shell.Request, f signInForm) templ.Component {
 	})
 }
 
-// carried are the hidden fields that travel through the steps of a sign-in.
+// carried are the hidden fields that each step of the sign-in sends on.
 func carried(v *shell.Request, f signInForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -582,7 +582,7 @@ func chooseView(v *shell.Request, s account.SignedIn, f signInForm) templ.Compon
 	})
 }
 
-// switchView lists the organizations of the account.
+// switchView lists the organizations to which the account belongs.
 func switchView(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

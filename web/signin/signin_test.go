@@ -17,8 +17,8 @@ import (
 	"kartei/test/pagetest"
 )
 
-// TestLanguageOfInvitation accepts invitations in a browser of another language. The pages
-// go on in the language of the invitation, or of the browser if the invitation names none.
+// TestLanguageOfInvitation checks the language of pages after an invitation was accepted. It is the
+// language of the invitation, or else of the browser.
 func TestLanguageOfInvitation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -47,7 +47,7 @@ func TestLanguageOfInvitation(t *testing.T) {
 	})
 }
 
-// TestSignInOnPages accepts an invitation, signs out and signs in again.
+// TestSignInOnPages checks that a person can accept an invitation, sign out and sign in again.
 func TestSignInOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -77,7 +77,7 @@ func TestSignInOnPages(t *testing.T) {
 	})
 }
 
-// TestSignInLeadsNowhereElse tries addresses of other sites after signing in.
+// TestSignInLeadsNowhereElse checks that a sign-in redirects only to paths of the same site.
 func TestSignInLeadsNowhereElse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -91,8 +91,7 @@ func TestSignInLeadsNowhereElse(t *testing.T) {
 				t.Errorf("%q leads to %q", next, got)
 			}
 		}
-		// An address that only looks foreign stays on this site: a browser reads it
-		// as a path.
+		// These values look foreign, but browsers read them as paths of the same site.
 		for _, next := range []string{"/@evil.example", "/%5Cevil.example", "/a/..//evil.example", "/contacts?next=//evil.example"} {
 			got := b.Get("/signin?next=" + url.QueryEscape(next)).Want(303).Location
 			at, err := url.Parse("https://kartei.example/signin")
@@ -109,7 +108,7 @@ func TestSignInLeadsNowhereElse(t *testing.T) {
 	})
 }
 
-// TestFormWaitsForSignIn sends a form without a session, signs in, and sends it on.
+// TestFormWaitsForSignIn sends a form without a session, signs in, and sends the form again.
 func TestFormWaitsForSignIn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -121,7 +120,7 @@ func TestFormWaitsForSignIn(t *testing.T) {
 		again.Send(path).Want(303)
 		b.Get(path).Want(200, `href="tel:+4917604069063"`)
 
-		// The first request may have arrived: the same form counts once.
+		// If the first request had an effect, the second one has none.
 		created := b.Get("/contacts/new")
 		created.Send("/contacts/new", "lastName", "Doppelt").Want(303)
 		b.Cookie = ""
@@ -130,13 +129,13 @@ func TestFormWaitsForSignIn(t *testing.T) {
 			t.Errorf("a form that was sent before and after a sign-in made %d contacts", n)
 		}
 
-		// What is in the address of a form waits with it.
+		// The query of the form's action is kept too.
 		b.Get("/contacts/new").Send("/contacts/new", "lastName", "Gerber", "tags", "Mandant").Want(303)
 		list := b.Get("/contacts?tag=Mandant").Want(200, "Gerber")
 		b.Cookie = ""
 		list.Send("/contacts/export?tag=Mandant", "format", "csv").Want(401, `value="/contacts/export?tag=Mandant"`)
 
-		// Somebody else who signs in on that page stores nothing of it.
+		// If another person signs in on that page, nothing is stored.
 		other := pagetest.Invited(t, o, "jonas@kanzlei.example")
 		other.Cookie = ""
 		other.T = t
@@ -149,8 +148,8 @@ func TestFormWaitsForSignIn(t *testing.T) {
 	})
 }
 
-// A sign-in on a page that was open before another one, in the same browser, ends
-// the session of that one.
+// TestSignInAgainEndsTheFormerSession checks that a sign-in ends the session that the browser
+// already has.
 func TestSignInAgainEndsTheFormerSession(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := pagetest.Invited(t, apitest.New(t, d), "ida@kanzlei.example")
@@ -167,8 +166,7 @@ func TestSignInAgainEndsTheFormerSession(t *testing.T) {
 	})
 }
 
-// TestSignInElsewhere signs in at the address of the instance and at another one. The
-// log tells of the second, once.
+// TestSignInElsewhere checks that a sign-in at another base URL is logged once.
 func TestSignInElsewhere(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	pagetest.Invited(t, o, "ida@kanzlei.example")
@@ -188,8 +186,8 @@ func TestSignInElsewhere(t *testing.T) {
 	}
 }
 
-// TestSessionsThatEnded lets all browsers of an office come with cookies of sessions
-// that have ended, again and again. Nobody of the office is kept from signing in.
+// TestSessionsThatEnded checks that many requests with ended sessions do not stop people of the same
+// network from signing in.
 func TestSessionsThatEnded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -205,8 +203,7 @@ func TestSessionsThatEnded(t *testing.T) {
 	})
 }
 
-// TestSecretsStayOut sends a form with passwords without a session: what waits has
-// none of them.
+// TestSecretsStayOut checks that a form that waits for a sign-in has no passwords.
 func TestSecretsStayOut(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b := pagetest.Invited(t, o, "ida@kanzlei.example")
@@ -220,7 +217,8 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
-// A person who signs out while nothing can be stored is signed out in this browser.
+// TestSignOutWhilePaused checks that a sign-out removes the cookie even if the database accepts no
+// writes.
 func TestSignOutWhilePaused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -235,8 +233,8 @@ func TestSignOutWhilePaused(t *testing.T) {
 	})
 }
 
-// TestUnencrypted opens the sign-in page and sends a password on ways with and without
-// encryption. Without it there is no form, and no password is compared.
+// TestUnencrypted requests the sign-in page and sends a password, with and without encryption.
+// Without encryption, the page has no form, and no password is checked.
 func TestUnencrypted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -248,7 +246,7 @@ func TestUnencrypted(t *testing.T) {
 		for _, c := range []struct {
 			name, base, host string
 			headers          []string
-			refused          string // what the page says
+			refused          string // a text of the page
 		}{
 			{"a proxy that keeps the host", "https://kartei.example", "kartei.example", []string{"Sec-Fetch-Site", "same-origin", "Origin", "https://kartei.example"}, ""},
 			{"a proxy that changes the host", "https://kartei.example", "10.0.0.7:8080", []string{"Sec-Fetch-Site", "same-origin", "Origin", "https://kartei.example"}, ""},

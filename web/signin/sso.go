@@ -14,17 +14,17 @@ import (
 	"kartei/web/shell"
 )
 
-// Single sign-on leaves the site and comes back. A form begins it, so nobody sends a
-// person away by a link. The answer is a page that goes on by itself: the policy of the
-// other pages lets no form end elsewhere. A cookie keeps the ticket meanwhile, and one
-// address takes everybody who comes back. It is the one page for GET that changes
-// something: it needs the cookie of the browser that left, which serves once.
+// In single sign-on, the browser is sent to the provider and returns to the callback path. Only a
+// form can begin it, so that a link cannot. The response is a page with a Refresh header, because
+// the form-action policy of other pages forbids a redirect to the provider.
+//
+// A cookie has the ticket of the attempt. The callback is a GET request that changes something. It
+// is safe because it needs the ticket, which works once and only in the browser that began.
 
-// ssoLifetime is how long the browser keeps the ticket, in seconds. The ticket itself
-// expires too.
+// ssoLifetime is the lifetime of the cookie in seconds. The ticket itself expires too.
 const ssoLifetime = 600
 
-// What a ticket is for. The operation of another kind refuses it.
+// These are the kinds of tickets. An operation refuses tickets of another kind.
 const (
 	toSignIn  = "signin"
 	toAccept  = "accept"
@@ -34,7 +34,7 @@ const (
 
 func ssoCookie(h *shell.Site) string { return h.Cookie + "-sso" }
 
-// keepTicket sets the cookie of a ticket. An empty one removes it.
+// keepTicket sets the cookie with a ticket. If ticket is empty, keepTicket removes the cookie.
 func keepTicket(v *shell.Request, kind, ticket string) {
 	c := &http.Cookie{
 		Name: ssoCookie(v.Site), Value: kind + "." + ticket, Path: "/", MaxAge: ssoLifetime,
@@ -46,15 +46,15 @@ func keepTicket(v *shell.Request, kind, ticket string) {
 	http.SetCookie(v.Writer, c)
 }
 
-// sendOff shows the page that goes on to the provider. The browser keeps the ticket, and
-// before it what the page needs afterwards.
+// sendOff serves the page that sends the browser to the provider. It stores kept and the ticket in
+// the cookie.
 func sendOff(v *shell.Request, kind, kept string, l identity.Redirect) shell.View {
 	keepTicket(v, kind, kept+l.Ticket)
 	v.Writer.Header().Set("Refresh", `0; url="`+l.Address+`"`)
 	return v.Card(v.Words.Say("On to the sign-in"), leavingView(v, l.Address))
 }
 
-// leaveToSignIn begins a sign-in.
+// leaveToSignIn begins a sign-in at the provider.
 func leaveToSignIn(v *shell.Request) shell.View {
 	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	if v.Site.Unprotected(v.Request) {
@@ -67,7 +67,7 @@ func leaveToSignIn(v *shell.Request) shell.View {
 	return sendOff(v, toSignIn, "", a.Value)
 }
 
-// leaveToAccept begins the acceptance of an invitation.
+// leaveToAccept begins the acceptance of an invitation with a sign-in at the provider.
 func leaveToAccept(v *shell.Request) shell.View {
 	f := invitationForm{Token: tokenOf(v.Sent.Text("token")), Name: v.Sent.Text("name")}
 	if v.Site.Unprotected(v.Request) {
@@ -80,7 +80,7 @@ func leaveToAccept(v *shell.Request) shell.View {
 	return sendOff(v, toAccept, f.keep(), a.Value)
 }
 
-// leaveToLink begins the link of the person's account.
+// leaveToLink begins to link the account to an identity at the provider.
 func leaveToLink(v *shell.Request) shell.View {
 	a := shell.Do(v, account.BeginSSOLink, op.None{})
 	if a.Fault != nil {
@@ -89,13 +89,13 @@ func leaveToLink(v *shell.Request) shell.View {
 	return sendOff(v, toLink, "", a.Value)
 }
 
-// keep returns the invitation and the name for the browser that leaves. If it comes back
-// in vain, the person accepts in another way.
+// keep returns the token of the invitation and the name for the cookie. If the provider refuses the
+// person, the form still has both.
 func (f invitationForm) keep() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(f.Token+"\n"+f.Name)) + "."
 }
 
-// keptInvitation undoes keep, and returns the ticket too.
+// keptInvitation decodes the text that keep returned, followed by the ticket.
 func keptInvitation(text string) (f invitationForm, ticket string) {
 	kept, ticket, _ := strings.Cut(text, ".")
 	if plain, err := base64.RawURLEncoding.DecodeString(kept); err == nil && utf8.Valid(plain) {
@@ -104,12 +104,12 @@ func keptInvitation(text string) (f invitationForm, ticket string) {
 	return f, ticket
 }
 
-// notLinked says why an account was not linked.
+// notLinked serves a page with the reason why the account was not linked.
 func notLinked(v *shell.Request, why *fault.Fault) shell.View {
 	return v.Problem(why.Code.Status(), shell.ProblemPage{Title: v.Words.Say("Not linked"), Text: v.Reason(why), Wait: why.Wait()})
 }
 
-// leaveToConfirm begins the confirmation of a sign-in.
+// leaveToConfirm begins a confirmation of the sign-in at the provider.
 func leaveToConfirm(v *shell.Request) shell.View {
 	f := ConfirmForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	a := shell.Do(v, account.BeginSSOFresh, identity.To{Next: shell.Local(f.Next)})
@@ -119,19 +119,19 @@ func leaveToConfirm(v *shell.Request) shell.View {
 	return sendOff(v, toConfirm, "", a.Value)
 }
 
-// unlink removes a link.
+// unlink removes the link to an identity.
 func unlink(v *shell.Request) shell.View {
 	return acted(v, account.UnlinkSSO, account.ByID{ID: v.PathValue("id")}, "ssoGone")
 }
 
-// comeBack takes somebody who comes back from the provider.
+// comeBack is the callback: it handles a browser that returns from the provider.
 func comeBack(v *shell.Request) shell.View {
 	kind, ticket := "", ""
 	if c := v.CookiesNamed(ssoCookie(v.Site)); len(c) > 0 {
 		kind, ticket, _ = strings.Cut(c[0].Value, ".")
 	}
 	q := v.URL.Query()
-	if q.Get("state") == "" { // no provider sent the browser here
+	if q.Get("state") == "" { // the request does not come from a provider
 		return shell.Redirect{To: "/signin"}
 	}
 	in := identity.Return{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
@@ -151,13 +151,14 @@ func comeBack(v *shell.Request) shell.View {
 	default:
 		out = backTooLate(v, known)
 	}
-	if !v.Stale { // a link waits for the confirmation, and then comes here again
+	if !v.Stale { // after the confirmation, the callback runs again and needs the ticket
 		keepTicket(v, "", "")
 	}
 	return out
 }
 
-// backTooLate answers a browser that did not leave, or that was here already.
+// backTooLate serves the page for a browser that began no sign-in, or that has already completed
+// it. known says that the browser has a session.
 func backTooLate(v *shell.Request, known bool) shell.View {
 	why := v.Words.Say("This sign-in did not begin in this browser, has expired, or was completed already. Please start again.")
 	if known {
@@ -196,7 +197,7 @@ func backToLink(v *shell.Request, in identity.Return) shell.View {
 func backToConfirm(v *shell.Request, in identity.Return) shell.View {
 	a := shell.Do(v, account.RefreshBySSO, in)
 	switch {
-	case a.Is(fault.Unauthenticated): // the session has ended meanwhile
+	case a.Is(fault.Unauthenticated): // the session ended meanwhile
 		return drawSignIn(v, signInForm{}, a.Status)
 	case a.Fault != nil:
 		return notConfirmed(v, ConfirmForm{}, a.Fault)
@@ -206,16 +207,16 @@ func backToConfirm(v *shell.Request, in identity.Return) shell.View {
 	return shell.Redirect{To: shell.Local(fresh.Next)}
 }
 
-// besidePath is the page that a second window ends on. Where something that was typed
-// waits, single sign-on takes place there, and the first window keeps what was typed.
+// besidePath is the last page of a sign-on in a second window. If a form waits in the first window,
+// the person signs in in a second window. The first window keeps the entered values.
 const besidePath = "/signin/sso/done"
 
-// showBeside says that the second window is not needed any more.
+// showBeside serves the page that says that the second window can be closed.
 func showBeside(v *shell.Request) shell.View {
 	return v.Card(v.Words.Say("Signed in"), besideView(v))
 }
 
-// goOn goes on in the first window after a single sign-on in a second one.
+// goOn continues in the first window after a sign-on in a second window.
 func goOn(v *shell.Request) shell.View {
 	f, confirming := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}, v.Sent.Get("confirming") != ""
 	notYet := v.Words.Say("You have not signed in in the other window yet.")

@@ -17,11 +17,11 @@ import (
 	"kartei/test/ssotest"
 )
 
-// way is a browser that left for the provider: its cookie, and the address of the
-// provider.
+// way is a browser that was sent to the provider: its cookie, and the URL at the provider.
 type way struct{ cookie, address string }
 
-// leaves reads the answer of a page that begins a single sign-on.
+// leaves returns the cookie and the URL in the response that begins a single sign-on. It fails the
+// test if the response is wrong.
 func leaves(p *pagetest.Page) (w way) {
 	p.T.Helper()
 	p.Want(200)
@@ -41,7 +41,7 @@ func leaves(p *pagetest.Page) (w way) {
 	return w
 }
 
-// returns opens the address to which a forger sends a browser back.
+// returns requests the callback as a browser does after the provider f has answered.
 func returns(b *pagetest.Browser, f *ssotest.Forger, at way, cookie string) *pagetest.Page {
 	b.T.Helper()
 	u, err := url.Parse(at.address)
@@ -56,7 +56,8 @@ func returns(b *pagetest.Browser, f *ssotest.Forger, at way, cookie string) *pag
 	return b.Do("GET", back, nil, "Cookie", "__Host-kartei-sso="+cookie)
 }
 
-// TestSSOOnPages links an account, signs in by it, and tries what an attacker would.
+// TestSSOOnPages checks that a person can link an account to the provider and sign in there. It also
+// tries attacks on the callback.
 func TestSSOOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -69,7 +70,7 @@ func TestSSOOnPages(t *testing.T) {
 		linking := leaves(b.Get(pagetest.Security).Want(200, "Mit Firmenlogin verbinden").Send(pagetest.Security + "/sso"))
 		done := returns(b, f, linking, linking.cookie).Want(303)
 		b.Get(done.Location).Want(200, "Mit Single Sign-on verbunden.", "ida@kanzlei.example", "Trennen")
-		returns(b, f, linking, linking.cookie).Want(404, "Nicht verbunden") // it serves once
+		returns(b, f, linking, linking.cookie).Want(404, "Nicht verbunden") // a ticket works once
 
 		b.Cookie = ""
 		for next, want := range map[string]string{"/contacts?q=a": "/contacts?q=a", "//evil.example": "/", "https://evil.example/": "/", "/\\evil.example": "/"} {
@@ -86,7 +87,8 @@ func TestSSOOnPages(t *testing.T) {
 			b.Get("/").Want(200, "Ida Morgen").Send("/signout").Want(303)
 		}
 
-		// A way back without the cookie, with a foreign one, and for another kind.
+		// The callback without the cookie, with another attempt's cookie, and with a ticket of
+		// another kind is refused.
 		mine := leaves(b.Get("/signin").Send("/signin/sso"))
 		other := leaves(b.Get("/signin").Send("/signin/sso"))
 		for name, cookie := range map[string]string{
@@ -97,14 +99,14 @@ func TestSSOOnPages(t *testing.T) {
 			}
 		}
 		b.Get("/signin/sso/callback").Want(303)
-		// The answer of the attacker's sign-in in the browser of somebody who is signed in.
+		// An attacker's response does not change the session of another browser.
 		victim := pagetest.Open(t, o, access.Member)
 		was := victim.Cookie
 		returns(victim, f, mine, "").Want(404, "nicht in diesem Browser begonnen")
 		if victim.Cookie != was {
 			t.Error("the victim has another session")
 		}
-		// A form of another site begins nothing, and a link neither.
+		// Neither a form of another site nor a link can begin a sign-on.
 		b.Do("POST", "/signin/sso", url.Values{}, "Sec-Fetch-Site", "cross-site").Want(403)
 		b.Do("POST", "/signin/sso", url.Values{"next": {"/"}}).Want(422)
 		b.Get("/signin/sso").Want(404)
@@ -113,13 +115,14 @@ func TestSSOOnPages(t *testing.T) {
 		unknown := leaves(b.Get("/signin").Send("/signin/sso"))
 		returns(b, f, unknown, unknown.cookie).Want(401, "mit keinem Konto verbunden", `name="password"`)
 		f.Close()
-		o.SignInBy(f.Client(t, o.Clock)) // a replica that has not asked it before
+		o.SignInBy(f.Client(t, o.Clock)) // a replica without cached metadata of the provider
 		b.Get("/signin").Send("/signin/sso").Want(502, "antwortet nicht", `name="password"`)
 		b.Get("/signin").Send("/signin", "email", "ida@kanzlei.example", "password", pagetest.Password).Want(303)
 	})
 }
 
-// TestPasswordsOffOnPages switches passwords off on the page of the organization.
+// TestPasswordsOffOnPages checks that an admin can disable passwords on the page of the
+// organization.
 func TestPasswordsOffOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -145,7 +148,8 @@ func TestPasswordsOffOnPages(t *testing.T) {
 	})
 }
 
-// Somebody who is refused by the provider goes on with the invitation and the name.
+// TestInvitationAfterRefusal checks that the form of an invitation keeps the token and the name if
+// the provider refuses the person.
 func TestInvitationAfterRefusal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -17,13 +17,13 @@ import (
 	"kartei/web/ui"
 )
 
-// eventInfo is an event of the feed, and in which environment it happened.
+// eventInfo is an event of the feed and its environment.
 type eventInfo struct {
 	event.FeedEvent
 	sandbox bool
 }
 
-// eventsOf returns events of an environment.
+// eventsOf adds the environment to events of the feed.
 func eventsOf(found []event.FeedEvent, sandbox bool) []eventInfo {
 	list := make([]eventInfo, len(found))
 	for i, e := range found {
@@ -32,7 +32,7 @@ func eventsOf(found []event.FeedEvent, sandbox bool) []eventInfo {
 	return list
 }
 
-// icon is the shape of an event in a list.
+// icon returns the name of the icon for the type of the event.
 func (e *eventInfo) icon() string {
 	if i := slices.IndexFunc(eventTypes, func(t eventType) bool { return t.name == e.Type }); i >= 0 {
 		return eventTypes[i].icon
@@ -40,8 +40,8 @@ func (e *eventInfo) icon() string {
 	return "webhook"
 }
 
-// record is the address of the record of an event in its environment, empty if it is
-// gone.
+// record returns the address of the record of the event. It is empty if the record is deleted or
+// has no page.
 func (e *eventInfo) record() templ.SafeURL {
 	path := shell.PathOf(e.Data.ID)
 	switch {
@@ -53,7 +53,7 @@ func (e *eventInfo) record() templ.SafeURL {
 	return ui.Own(path)
 }
 
-// changed are the members that changed, in words.
+// changed returns the labels of the changed members.
 func (e *eventInfo) changed(v *shell.Request) string {
 	if f := records.FamilyOf(e.Data.Object); f != nil && len(e.Members) > 0 {
 		return records.Labels(v, f, e.Members)
@@ -61,12 +61,14 @@ func (e *eventInfo) changed(v *shell.Request) string {
 	return ""
 }
 
-// eventsPage is a page of the feed with its filters.
+// eventsPage has the data of one page of the feed with its filters.
 type eventsPage struct {
 	events []eventInfo
-	// titles are the names of the records that the person sees. names are the names of people.
+	// titles has the titles of the records that the person can see. names has the names of people.
+	// Both are by id.
 	titles, names map[string]string
-	// went says how far events came at the person's endpoints, by their ids.
+	// went has the state of the deliveries to the person's webhook endpoints, by the id of the
+	// event.
 	went         map[string]webhook.Outcome
 	sandbox      bool
 	object       string
@@ -77,7 +79,7 @@ type eventsPage struct {
 
 const eventsShown = 50
 
-// several says the number of endpoints, if there is more than one.
+// several returns the number of endpoints in parentheses, or an empty string for one.
 func several(v *shell.Request, n int) string {
 	if n == 1 {
 		return ""
@@ -85,7 +87,7 @@ func several(v *shell.Request, n int) string {
 	return " (" + v.Words.Number(n) + ")"
 }
 
-// outcomes reads how far the events came.
+// outcomes reads the state of the deliveries of all events on the page.
 func (p *eventsPage) outcomes(v *shell.Request) error {
 	p.went = map[string]webhook.Outcome{}
 	if len(p.events) == 0 {
@@ -102,7 +104,7 @@ func (p *eventsPage) outcomes(v *shell.Request) error {
 	return err
 }
 
-// showEvents serves the feed.
+// showEvents serves the event feed.
 func showEvents(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	p := eventsPage{sandbox: q.Get("env") == "test", object: q.Get("family"), since: q.Get("since"), until: q.Get("until"), titles: map[string]string{}, names: map[string]string{}}
@@ -112,7 +114,7 @@ func showEvents(v *shell.Request) shell.View {
 	p.period = v.DaysIn(p.since, p.until)
 	in := event.FeedInput{Object: p.object, Limit: eventsShown, Until: p.period.Until}
 	if p.period.Since != 0 {
-		in.Since = p.period.Since - 1 // which is exclusive
+		in.Since = p.period.Since - 1 // the operation excludes the time itself
 	}
 	if before, err := clock.Parse(q.Get("before")); err == nil {
 		in.Until = before
@@ -137,7 +139,7 @@ func showEvents(v *shell.Request) shell.View {
 
 func eventsTitle(v *shell.Request) string { return v.Words.Say("Events") }
 
-// nameEvents finds the names of the records and of the people of events.
+// nameEvents adds the titles of the records to titles, and the names of the people to names.
 func nameEvents(v *shell.Request, events []eventInfo, sandbox bool, titles, names map[string]string) error {
 	var ids, people []string
 	for i := range events {
@@ -153,7 +155,8 @@ func nameEvents(v *shell.Request, events []eventInfo, sandbox bool, titles, name
 	)
 }
 
-// at is the address of the page with its filters, before a time.
+// at returns the address of the page with its filters. If before is not zero, the page has only
+// events before that time.
 func (p *eventsPage) at(before clock.Micros) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"family": p.object, "since": p.since, "until": p.until} {
@@ -173,7 +176,7 @@ func (p *eventsPage) at(before clock.Micros) string {
 	return shell.EventsPath + "?" + q.Encode()
 }
 
-// tabs are the environments.
+// tabs returns the tabs of the environments.
 func (p *eventsPage) tabs(w i18n.Words) []ui.Tab {
 	live, test := *p, *p
 	live.sandbox, test.sandbox = false, true
@@ -186,7 +189,7 @@ func (p *eventsPage) tabs(w i18n.Words) []ui.Tab {
 // narrowed reports whether a filter is set.
 func (p *eventsPage) narrowed() bool { return p.object+p.since+p.until != "" }
 
-// oneEvent is the page of one event.
+// oneEvent has the data of the page of one event.
 type oneEvent struct {
 	event        eventInfo
 	title, owner string
@@ -194,13 +197,13 @@ type oneEvent struct {
 	sent         *sentAgain
 }
 
-// mayFollow reports whether the person sees the call of the event: an admin, and whoever
-// caused it.
+// mayFollow reports whether the person may see the API call that caused the event. Admins may, and
+// the person who made the call.
 func (p *oneEvent) mayFollow(v *shell.Request) bool {
 	return v.Session.Administers || p.event.Principal == v.Session.Principal.ID
 }
 
-// showEvent serves the page of an event.
+// showEvent serves the page of one event.
 func showEvent(v *shell.Request) shell.View {
 	id := v.PathValue("id")
 	p, titles, names := oneEvent{sent: sentIn(v.URL.Query())}, map[string]string{}, map[string]string{}

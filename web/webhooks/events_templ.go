@@ -14,7 +14,7 @@ import (
 	"kartei/web/ui"
 )
 
-// eventsView is the feed.
+// eventsView is the event feed.
 func eventsView(v *shell.Request, p eventsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -375,7 +375,7 @@ func eventsView(v *shell.Request, p eventsPage) templ.Component {
 	})
 }
 
-// outcomeView says at how many endpoints an event came how far.
+// outcomeView shows the number of endpoints for each state of the deliveries of an event.
 func outcomeView(v *shell.Request, o webhook.Outcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -429,7 +429,7 @@ func outcomeView(v *shell.Request, o webhook.Outcome) templ.Component {
 	})
 }
 
-// eventRecord names the record of an event, as far as the person sees it.
+// eventRecord shows the title of the record of an event if the person can see the record.
 func eventRecord(v *shell.Request, e *eventInfo, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -523,7 +523,7 @@ func eventRecord(v *shell.Request, e *eventInfo, title string) templ.Component {
 	})
 }
 
-// oneEventView is the page of an event.
+// oneEventView is the page of one event.
 func oneEventView(v *shell.Request, p oneEvent) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

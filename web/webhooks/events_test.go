@@ -18,11 +18,11 @@ const eventsPath = "/settings/interfaces/events"
 
 var eventAddress = regexp.MustCompile(eventsPath + `/evt_[0-9a-z]+`)
 
-// requestAddress is the page of a call.
+// requestAddress matches the path of the page of an API call.
 var requestAddress = regexp.MustCompile(shell.RequestsPath + `/req_[0-9a-z]+`)
 
-// TestEventsOnPages reads the feed: what happened, to which record, and by whom. The page
-// of an event says where it went, and sends it again.
+// TestEventsOnPages checks that the feed shows each event with its record and the person who caused
+// it. The page of an event shows its deliveries, and can send it again.
 func TestEventsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -70,7 +70,7 @@ func TestEventsOnPages(t *testing.T) {
 		if got := other.Get(one).Want(200, "contact.updated"); strings.Contains(got.Text(), "CRM") {
 			t.Error("an admin sees the delivery at the endpoint of a member")
 		}
-		// Ids lead to the pages.
+		// The path /go/ with an id redirects to the page of the object.
 		var delivery string
 		dbtest.Get(t, d, []any{&delivery}, `select id from webhook_attempts where event_id = $1`, id)
 		if to := b.Get("/go/" + delivery).Want(303).Location; to != path+"?from="+delivery+"#"+delivery {
@@ -92,7 +92,7 @@ func TestEventsOnPages(t *testing.T) {
 	})
 }
 
-// TestEventPages goes through the feed page by page.
+// TestEventPages checks the links between the pages of the feed.
 func TestEventPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -112,7 +112,7 @@ func TestEventPages(t *testing.T) {
 	})
 }
 
-// Each type of event has its words.
+// TestEventWords checks that the form offers every type of event to which endpoints can subscribe.
 func TestEventWords(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	form := pagetest.Open(t, o, access.Member).Get(shell.WebhooksPath + "/new?types=*").Fields(shell.WebhooksPath + "/new")

@@ -16,15 +16,16 @@ import (
 	"kartei/web/ui"
 )
 
-// eventType is a type of event in words.
+// eventType is a type of event with its text.
 type eventType struct {
 	name string
 	text i18n.Text
-	// icon is the icon of a line. read is the right that the type needs, if any.
+	// icon is the name of the icon in lists. read is the scope that the type requires. It is empty
+	// if the type requires none.
 	icon, read string
 }
 
-// eventTypes are all types that endpoints can get, in the order of the contract.
+// eventTypes are all types to which endpoints can subscribe, in the order of the API.
 var eventTypes = []eventType{
 	{"contact.created", "Contact created", "plus", "contacts:read"},
 	{"contact.updated", "Contact changed", "pencil", "contacts:read"},
@@ -41,7 +42,7 @@ var eventTypes = []eventType{
 	{"operation.completed", "Operation completed", "circle-check", ""},
 }
 
-// eventFamilies are the headings of the types.
+// eventFamilies are the record families of event types. Their labels are the headings in the form.
 var eventFamilies = []shell.Option{
 	shell.NewOption("contact", "Contacts"),
 	shell.NewOption("company", "Companies"),
@@ -50,7 +51,7 @@ var eventFamilies = []shell.Option{
 	shell.NewOption("operation", "Operations"),
 }
 
-// eventText is a type in words. A type that is not known is its own name.
+// eventText returns the text of a type, or the name of an unknown type.
 func eventText(v *shell.Request, name string) string {
 	if name == "webhook.test" {
 		return v.Words.Say("Test of the endpoint")
@@ -61,8 +62,8 @@ func eventText(v *shell.Request, name string) string {
 	return name
 }
 
-// TypesText names the types of an endpoint. If it has all types of a family, the family's
-// name stands for them.
+// TypesText returns the types of an endpoint as a text. If the endpoint has all types of a family,
+// the text has only the name of the family.
 func TypesText(v *shell.Request, types []string) string {
 	var parts []string
 	for _, family := range eventFamilies {
@@ -86,16 +87,16 @@ func TypesText(v *shell.Request, types []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// webhookForm is the form of an endpoint. Each member is also a parameter of the address,
-// so that a guide can link to a form that is filled in.
+// webhookForm is the form of a webhook endpoint. Each field can also be set by the query of the
+// address, so that guides can link to a prepared form.
 type webhookForm struct {
 	typed shell.Values
-	// types are the types that are chosen, also as "contact.*" and "*" by a link.
+	// types are the chosen types. A link can also have "contact.*" and "*".
 	types []string
 	wrong map[string]string
 }
 
-// showNewWebhook serves the form of a new endpoint, filled in from the address.
+// showNewWebhook serves the form for a new endpoint, with the values of the query.
 func showNewWebhook(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	f := webhookForm{typed: shell.Values{"environment": q.Get("env"), "name": q.Get("name"), "url": q.Get("url")}, types: shell.Split(strings.Join(q["types"], ","))}
@@ -112,18 +113,18 @@ func drawWebhookForm(v *shell.Request, f webhookForm, status int) shell.View {
 	return v.Settings(shell.WebhooksPath, v.Words.Say("New webhook endpoint"), newWebhookView(v, f)).WithStatus(status)
 }
 
-// sentWebhook is the form as it was sent.
+// sentWebhook returns the form with the values that the person sent.
 func sentWebhook(v *shell.Request) webhookForm {
 	return webhookForm{typed: shell.Values{"environment": v.Sent.Text("environment"), "name": v.Sent.Text("name"), "url": v.Sent.Text("url")}, types: v.Sent.Values["types"]}
 }
 
-// has reports whether a type is chosen.
+// has reports whether the type is chosen.
 func (f *webhookForm) has(name string) bool {
 	family, _, _ := strings.Cut(name, ".")
 	return slices.Contains(f.types, name) || slices.Contains(f.types, family+".*") || slices.Contains(f.types, "*")
 }
 
-// chosen are the types that are chosen, in their order, as far as the person may.
+// chosen returns the chosen types that the person may receive, in the order of eventTypes.
 func (f *webhookForm) chosen(v *shell.Request) []string {
 	chosen := []string{}
 	for _, t := range eventTypes {
@@ -134,15 +135,15 @@ func (f *webhookForm) chosen(v *shell.Request) []string {
 	return chosen
 }
 
-// mayGet reports whether an endpoint of the person can get a type.
+// mayGet reports whether the person may receive events of the type.
 func mayGet(v *shell.Request, t eventType) bool { return t.read == "" || v.Session.May(t.read) }
 
-// typesOf are the types of a family that the person may choose.
+// typesOf returns the types of a family that the person may receive.
 func typesOf(v *shell.Request, family string) []eventType {
 	return slices.DeleteFunc(slices.Clone(eventTypes), func(t eventType) bool { return !strings.HasPrefix(t.name, family+".") || !mayGet(v, t) })
 }
 
-// fields are the fields of the form by their names.
+// fields returns the fields of the form by name.
 func (f *webhookForm) fields(v *shell.Request) map[string]ui.Field {
 	say := v.Words.Say
 	field := func(name, label, hint string) ui.Field {
@@ -160,13 +161,14 @@ func (f *webhookForm) fields(v *shell.Request) map[string]ui.Field {
 	return map[string]ui.Field{"environment": environment, "name": name, "url": address, "eventTypes": field("eventTypes", say("Events"), "")}
 }
 
-// wrongs are the fields in the order of the form, for the summary.
+// wrongs returns the fields in the order of the form. The summary above the form lists their
+// errors.
 func (f *webhookForm) wrongs(v *shell.Request) []ui.Field {
 	fields := f.fields(v)
 	return []ui.Field{fields["environment"], fields["name"], fields["url"], fields["eventTypes"]}
 }
 
-// createWebhook creates an endpoint and shows its secret, once.
+// createWebhook creates an endpoint and shows its secret once.
 func createWebhook(v *shell.Request) shell.View {
 	f := sentWebhook(v)
 	if environment := f.typed["environment"]; environment != "test" && environment != "live" {
@@ -182,7 +184,8 @@ func createWebhook(v *shell.Request) shell.View {
 	return webhookMade(v, a, v.Words.Say("The endpoint was created"))
 }
 
-// webhookMade shows a secret, how to verify with it, and the button that tests it.
+// webhookMade serves the page with the secret of an endpoint, with code for its verification and a
+// button for a test.
 func webhookMade(v *shell.Request, a shell.Answer[webhook.SecretAnswer], title string) shell.View {
 	if a.Fault != nil {
 		return v.Failed(a.Fault)
@@ -190,10 +193,10 @@ func webhookMade(v *shell.Request, a shell.Answer[webhook.SecretAnswer], title s
 	return v.Settings(shell.WebhooksPath, title, madeWebhookView(v, a.Value)).WithSecret()
 }
 
-// receiver is a program that receives and verifies events.
+// receiver is an example program that receives and verifies events.
 type receiver struct{ language, install, program string }
 
-// receivers are the programs of the guide, which are tried with each change of it.
+// receivers are the example programs of the guide. The script ci/readme.sh runs these programs.
 var receivers = func() (list []receiver) {
 	for _, r := range []receiver{
 		{language: "Python", install: "pip install standardwebhooks==1.1.0", program: "hook.py"},

@@ -14,7 +14,7 @@ import (
 	"kartei/web/ui"
 )
 
-// newWebhookView is the form of a new endpoint.
+// newWebhookView is the form for a new endpoint.
 func newWebhookView(v *shell.Request, f webhookForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -97,7 +97,7 @@ func newWebhookView(v *shell.Request, f webhookForm) templ.Component {
 	})
 }
 
-// typeChoices are the types of events, by family.
+// typeChoices are the checkboxes of the event types, by family.
 func typeChoices(v *shell.Request, f webhookForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -279,7 +279,7 @@ func typeChoices(v *shell.Request, f webhookForm) templ.Component {
 	})
 }
 
-// madeWebhookView shows the secret of an endpoint, once, and how to verify with it.
+// madeWebhookView shows the secret of an endpoint once, with code for its verification.
 func madeWebhookView(v *shell.Request, made webhook.SecretAnswer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -465,7 +465,7 @@ func madeWebhookView(v *shell.Request, made webhook.SecretAnswer) templ.Componen
 	})
 }
 
-// receiversView shows programs that receive events, in three languages.
+// receiversView shows the example programs.
 func receiversView(v *shell.Request) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -35,7 +35,7 @@ import (
 	"kartei/web/shell"
 )
 
-// audience are two people who are told of something, and what the notices are about.
+// audience has two people who get notices, and the ids of the objects of these notices.
 type audience struct {
 	*apitest.Office
 	owner, admin, key, paused, grant, asked, failing, disabled, task string
@@ -44,9 +44,9 @@ type audience struct {
 	mails                                                            string
 }
 
-// tell makes two keys, a connected application, two endpoints and a task of a person, and tells
-// of each what can be told. A key and the person have used most of a quota, and the application
-// and the other key all of it.
+// tell creates the objects of an owner: keys, a connected application, webhook endpoints and a
+// task. It then posts a notice of each kind. The owner and one key have used most of a quota. The
+// application and the other key have used a whole quota.
 func tell(t *testing.T, o *apitest.Office) *audience {
 	t.Helper()
 	w := &audience{Office: o, owner: o.User(access.Member), admin: o.User(access.Admin), mails: filepath.Join(t.TempDir(), "mail")}
@@ -79,7 +79,7 @@ func tell(t *testing.T, o *apitest.Office) *audience {
 	return w
 }
 
-// post posts the notices to those who get them.
+// post posts the notices in a transaction.
 func (w *audience) post(t *testing.T, tx db.Tx) error {
 	in, err := access.OrganizationIn(t.Context(), tx, w.SandboxID)
 	if err != nil {
@@ -140,7 +140,8 @@ var (
 	mailLink = regexp.MustCompile(`https://kartei\.example(/\S*)?`)
 )
 
-// mailed sends the emails, and returns the paths of their links by address.
+// mailed sends the emails and waits until want of them are sent. It returns the paths of the links
+// in them, by the address of the recipient.
 func (w *audience) mailed(t *testing.T, want int) map[string][]string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -158,7 +159,7 @@ func (w *audience) mailed(t *testing.T, want int) map[string][]string {
 		case <-watch.Stuck(len(files)):
 			t.Fatalf("%d of %d emails are sent", len(files), want)
 		case <-time.After(10 * time.Millisecond):
-			w.Clock.Advance(time.Second) // the runner looks again by this clock
+			w.Clock.Advance(time.Second) // the runner reads this clock
 		}
 	}
 	links := map[string][]string{}
@@ -184,19 +185,20 @@ func (w *audience) mailed(t *testing.T, want int) map[string][]string {
 	return links
 }
 
-// cures are what somebody does against what notices of each kind tell: an act, on a page.
+// cures has, for each kind of notice, the paths to which its links may lead. The value of a path is
+// the HTML that the page must have.
 type cures map[notify.Kind]map[string]string
 
-// TestNoticesLeadToTheirCure follows the links of notices of every kind: in the bell of both
-// environments, and in emails. Each leads its recipient to a page with the act against what it
-// tells.
+// TestNoticesLeadToTheirCure follows the links of notices of every kind, in both environments and
+// in emails. It checks that each link leads its recipient to a page on which the person can solve
+// the problem.
 func TestNoticesLeadToTheirCure(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := tell(t, apitest.New(t, d, apitest.Replicas(1)))
-		mailed := w.mailed(t, 19) // which moves the clock, so people sign in after it
+		mailed := w.mailed(t, 19) // this moves the clock, so people sign in after it
 		owner, admin := pagetest.OpenAt(t, w.Office, "https://kartei.example"), pagetest.OpenAt(t, w.Office, "https://kartei.example")
 		owner.Cookie, admin.Cookie = w.Session(w.owner), w.Session(w.admin)
-		w.Session(w.owner) // another one, which can be ended
+		w.Session(w.owner) // another session that can be ended
 		key, applications, person := shell.KeysPath+"/"+w.key, "/settings/interfaces/applications", shell.PeoplePath+"/"+w.owner
 		request := applications + "/approvals/" + w.asked
 		paused, hooks, due := shell.KeysPath+"/"+w.paused, "/settings/interfaces/webhooks/", "/tasks/"+w.task
@@ -211,7 +213,7 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 			{owner, w.owner, cures{
 				notify.QuotaLow: act(key, key+"/pause"), notify.KeyPaused: exhausted, notify.SessionQuotaLow: act(pagetest.Security, pagetest.Security+"/sessions/end"), oauth.TokenReused: grant,
 				oauth.Connected: grant, oauth.EndsSoon: act(applications, applications+"/"+w.grant+"/renew"),
-				oauth.NotRenewed: {applications: `id="connected"`}, oauth.Approved: {applications: `id="approved"`}, // it is connected again from there
+				oauth.NotRenewed: {applications: `id="connected"`}, oauth.Approved: {applications: `id="approved"`}, // to connect it again
 				webhook.IsFailing: act(hooks+w.failing, hooks+w.failing+"/test"), webhook.WasDisabled: act(hooks+w.disabled, hooks+w.disabled+"/enable"), task.IsDue: act(due, due+"/complete"),
 				gains.AccessGiven:     {hooks + w.failing: `action="` + hooks + w.failing + `/test"`, hooks + w.disabled: `action="` + hooks + w.disabled + `/enable"`},
 				account.SignInChanged: act(pagetest.Security+"/access", pagetest.Security+"/access/end"),
@@ -222,7 +224,7 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 			}},
 		} {
 			for kind := range api.NoticeForms() {
-				if r.principal == w.owner && r.cures[kind] == nil && kind != oauth.AskedFor { // which is for admins alone
+				if r.principal == w.owner && r.cures[kind] == nil && kind != oauth.AskedFor { // for admins only
 					t.Errorf("nothing is said of the cure of %s", kind)
 				}
 			}
@@ -243,7 +245,7 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 					for path, cure := range pages {
 						there := slices.Contains(list, path) ||
 							from == "/sandbox/bell" && kind == task.IsDue || // the task is not in the sandbox
-							from == "email" && len(pages) > 1 && slices.Contains(list, "/bell") // it names the first, and leads to the others
+							from == "email" && len(pages) > 1 && slices.Contains(list, "/bell") // one link may be to the bell
 						if !there {
 							t.Errorf("%s: the links %q of %s lack %s", from, list, kind, path)
 						}

@@ -10,7 +10,8 @@ import (
 	"kartei/web/shell"
 )
 
-// Pages are the pages of this package.
+// Pages are the pages of this package. Each has its method, its path, the operations that it may
+// call, and its handler.
 var Pages = []shell.Page{
 	shell.Private("GET", "/settings/interfaces/events", op.List{event.Read, webhook.OutcomesOf, lookup.Titles, principal.ResolveNames}, showEvents),
 	shell.Private("GET", "/settings/interfaces/events/{id}", op.List{event.Read, webhook.DeliveriesOf, lookup.Titles, principal.ResolveNames}, showEvent),

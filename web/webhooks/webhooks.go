@@ -18,14 +18,14 @@ import (
 	"kartei/web/ui"
 )
 
-// endpoint is a webhook endpoint, and where it is.
+// endpoint is a webhook endpoint and its environment.
 type endpoint struct {
 	webhook.Info
-	// sandbox says in which environment it is.
+	// sandbox says that the endpoint belongs to the sandbox.
 	sandbox bool
 }
 
-// TallyText is a number of events in words.
+// TallyText returns a number of events as a text.
 func TallyText(v *shell.Request, t webhook.Tally) string {
 	if t.More {
 		return v.Words.Say("at least %s", v.Words.Plural(t.Events, "one event", "%d events"))
@@ -33,13 +33,13 @@ func TallyText(v *shell.Request, t webhook.Tally) string {
 	return v.Words.Plural(t.Events, "one event", "%d events")
 }
 
-// path is the address of the page of an endpoint.
+// path returns the path of the endpoint's page.
 func (e *endpoint) path() string { return shell.WebhooksPath + "/" + e.ID }
 
-// environment is the word of the endpoint's environment, as keys have it.
+// environment returns the environment of the endpoint: test or live.
 func (e *endpoint) environment() string { return environmentWord(e.sandbox) }
 
-// environmentWord is the word of the sandbox, or of the organization.
+// environmentWord returns test for the sandbox and live for the organization.
 func environmentWord(sandbox bool) string {
 	if sandbox {
 		return "test"
@@ -52,19 +52,19 @@ func (e *endpoint) mine(v *shell.Request) bool {
 	return e.PrincipalID == v.Session.Principal.ID && v.Session.May(managesEndpoints)
 }
 
-// manages reports whether the person may change and delete the endpoint. An admin may also
-// change and delete the endpoints of service accounts.
+// manages reports whether the person may change and delete the endpoint. An admin may also change
+// and delete the endpoints of service accounts.
 func (e *endpoint) manages(v *shell.Request) bool {
 	return e.mine(v) || v.Session.Administers && id.Valid(id.ServiceAccount, e.PrincipalID) && v.Session.May(managesEndpoints)
 }
 
-// managesEndpoints is the right to have webhook endpoints.
+// managesEndpoints is the scope that webhook endpoints require.
 const managesEndpoints = "webhook_endpoints:write"
 
-// disabledAfter is the time without a success after which an endpoint is disabled.
+// disabledAfter is the time without a successful delivery after which an endpoint is disabled.
 const disabledAfter = 72 * clock.Hour
 
-// badge is the state of an endpoint in a word.
+// badge returns the state of the endpoint as a badge.
 func (e *endpoint) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch {
@@ -78,13 +78,13 @@ func (e *endpoint) badge(v *shell.Request) (ui.Kind, string) {
 	return ui.OK, say("active")
 }
 
-// disabledFor reports whether the endpoint was disabled for a reason.
+// disabledFor reports whether the endpoint was disabled for the reason why.
 func (e *endpoint) disabledFor(why webhook.Reason) bool {
 	return e.DisabledReason != nil && *e.DisabledReason == why
 }
 
-// state says what is wrong with an endpoint, and what happens next. It is empty if all
-// is well.
+// state returns what is wrong with the endpoint, and what will happen next. It is empty if
+// deliveries succeed.
 func (e *endpoint) state(v *shell.Request) string {
 	say := v.Words.Say
 	since := v.Words.Time(e.FailedSince.Time())
@@ -104,7 +104,8 @@ func (e *endpoint) state(v *shell.Request) string {
 	return ""
 }
 
-// missed says how much a disabled endpoint missed, and since when.
+// missed returns how many events the endpoint has missed, and since when. It is empty if there are
+// none.
 func (e *endpoint) missed(v *shell.Request) string {
 	if e.Missed == nil || e.Missed.Events == 0 {
 		return ""
@@ -116,7 +117,8 @@ func (e *endpoint) missed(v *shell.Request) string {
 	return v.Words.Say("Not delivered: %s%s.", TallyText(v, *e.Missed), since)
 }
 
-// backlog says what waits, empty if nothing does.
+// backlog returns how many deliveries wait, and since when the endpoint is behind. It is empty if
+// nothing waits.
 func (e *endpoint) backlog(v *shell.Request) string {
 	text := ""
 	if e.Waiting > 0 {
@@ -128,10 +130,11 @@ func (e *endpoint) backlog(v *shell.Request) string {
 	return text
 }
 
-// hourly are the attempts of each hour, in the order of time.
+// hourly has the numbers of delivery attempts in each hour, in the order of time.
 type hourly []webhook.Hour
 
-// sums are the attempts of all hours. more says that some hours have more.
+// sums returns the numbers of successful and failed attempts. more says that some hours had more
+// attempts than were counted.
 func (all hourly) sums() (succeeded, failed int64, more bool) {
 	for _, h := range all {
 		succeeded, failed = succeeded+h.Succeeded, failed+h.Failed
@@ -140,7 +143,7 @@ func (all hourly) sums() (succeeded, failed int64, more bool) {
 	return succeeded, failed, more
 }
 
-// text says what the strip shows.
+// text returns the numbers of attempts as a text.
 func (all hourly) text(v *shell.Request) string {
 	succeeded, failed, more := all.sums()
 	if succeeded+failed == 0 {
@@ -157,7 +160,7 @@ func (all hourly) text(v *shell.Request) string {
 	return text
 }
 
-// when says in which hours attempts failed.
+// when returns the hours in which attempts failed.
 func (all hourly) when(v *shell.Request) string {
 	var times []string
 	for _, h := range all {
@@ -171,23 +174,24 @@ func (all hourly) when(v *shell.Request) string {
 	return v.Words.Say("; failed in the hours from %s", v.Words.List(times))
 }
 
-// bar is an hour of the strip, in units of its picture.
+// bar is the bar of one hour, in units of the drawing.
 type bar struct {
 	x, y, height int
 	failed       bool
 }
 
-// The size of the strip in units: each hour has six, of which two are the gap.
+// These are the sizes of the drawing in units. An hour has a width of stripHour. Its bar has a
+// width of stripBar, and the rest is the gap.
 const (
 	stripHeight = 24
-	// stripBars is the height of bars. The rest is for crosses.
+	// stripBars is the maximum height of bars. The space above is for crosses.
 	stripBars = 17
 	stripHour = 6
 	stripBar  = 4
 )
 
-// bars are the hours of the strip. The heights are logarithms, so that a few attempts are
-// seen beside thousands. A cross marks an hour with failures.
+// bars returns the bars of all hours. The height is the logarithm of the number of attempts, so
+// that a few attempts are visible beside thousands. An hour with failures has a cross.
 func (all hourly) bars() (list []bar) {
 	limit := int64(10)
 	for _, h := range all {
@@ -204,7 +208,8 @@ func (all hourly) bars() (list []bar) {
 	return list
 }
 
-// endpointAt returns an endpoint of the organization or of its sandbox.
+// endpointAt returns the endpoint with the id, in the organization or in its sandbox. If full is
+// set, it also reads the recent attempts and the missed events.
 func endpointAt(v *shell.Request, id string, full bool) (e endpoint, err error) {
 	for _, sandbox := range []bool{false, true} {
 		e.sandbox = sandbox
@@ -216,18 +221,17 @@ func endpointAt(v *shell.Request, id string, full bool) (e endpoint, err error) 
 	return e, err
 }
 
-// webhooksPage is the list of endpoints.
+// webhooksPage has the data of the list of endpoints.
 type webhooksPage struct {
 	endpoints []endpoint
 	names     map[string]string
 	pages     ui.Pages
 }
 
-// webhooksShown is the number of endpoints that a page shows of each environment.
+// webhooksShown is the maximum number of endpoints of each environment on a page.
 const webhooksShown = 40
 
-// showWebhooks serves the list: the endpoints of the organization, and then its
-// sandbox's endpoints.
+// showWebhooks serves the list of endpoints: first in the organization, then in its sandbox.
 func showWebhooks(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	p, next, paged := webhooksPage{names: map[string]string{}}, url.Values{}, q.Has("live") || q.Has("test")
@@ -235,7 +239,7 @@ func showWebhooks(v *shell.Request) shell.View {
 		from := environmentWord(sandbox)
 		after := q.Get(from)
 		if paged && after == "" {
-			continue // the pages before have all of this environment
+			continue // earlier pages have all endpoints of this environment
 		}
 		found, err := shell.Ask(v, webhook.ListInfos, webhook.FindInput{After: after, Limit: webhooksShown, Full: true}, shell.InSandbox(sandbox))
 		if err != nil {
@@ -268,7 +272,7 @@ func showWebhooks(v *shell.Request) shell.View {
 	return v.Settings(shell.WebhooksPath, v.Words.Say("Webhooks"), webhooksView(v, p))
 }
 
-// total is the line above the list.
+// total returns the line above the list: the attempts and the backlog of all endpoints.
 func (p *webhooksPage) total(v *shell.Request) string {
 	var all hourly
 	var waiting int64
@@ -279,13 +283,13 @@ func (p *webhooksPage) total(v *shell.Request) string {
 	return v.Words.Say("%s · backlog %s", all.text(v), v.Number(waiting))
 }
 
-// arrived reports whether the receiver confirmed the event.
+// arrived reports whether the attempt succeeded.
 func arrived(a *webhook.Attempt) bool { return a.Status == string(webhook.Succeeded) }
 
-// maxAttempts is the number of attempts in a series.
+// maxAttempts is the maximum number of attempts for one delivery.
 const maxAttempts = 10
 
-// cameBack is what came back, and how long it took.
+// cameBack returns the result of the attempt, its duration and its number.
 func cameBack(v *shell.Request, a *webhook.Attempt) string {
 	result := string(a.ErrorCode)
 	if a.ResponseStatus != 0 {
@@ -295,7 +299,8 @@ func cameBack(v *shell.Request, a *webhook.Attempt) string {
 		v.Words.Say("attempt %s of %s", strconv.Itoa(a.Attempt), strconv.Itoa(maxAttempts)))
 }
 
-// nextAttempt says when the next attempt is made, or that none is.
+// nextAttempt returns the time of the next attempt, or says that there is none. It is empty after a
+// success.
 func nextAttempt(v *shell.Request, a *webhook.Attempt) string {
 	switch {
 	case arrived(a):
@@ -306,7 +311,7 @@ func nextAttempt(v *shell.Request, a *webhook.Attempt) string {
 	return v.Words.Say("No attempt follows by itself.")
 }
 
-// failures say why an attempt failed and what helps, by the code of the log.
+// failures has, for each error code, the reason of the failure and what helps.
 var failures = map[webhook.Code]i18n.Text{
 	webhook.Timeout:        "No answer within 10 seconds. The receiver should answer 2xx at once, and work afterwards.",
 	webhook.NameError:      "The host name does not resolve. Check the URL and the DNS record.",
@@ -316,7 +321,7 @@ var failures = map[webhook.Code]i18n.Text{
 	webhook.ProtocolError:  "The connection ended without an HTTP answer. Often the receiver has crashed: look at its log.",
 }
 
-// whyFailed says why an attempt failed and what helps, empty if it succeeded.
+// whyFailed returns the reason why an attempt failed and what helps. It is empty after a success.
 func whyFailed(v *shell.Request, a *webhook.Attempt) string {
 	say := v.Words.Say
 	if a.ErrorCode != webhook.HTTPStatus {
@@ -337,29 +342,29 @@ func whyFailed(v *shell.Request, a *webhook.Attempt) string {
 	return say("Only an answer of 2xx confirms an event.")
 }
 
-// webhookPage is the page of one endpoint.
+// webhookPage has the data of the page of one endpoint.
 type webhookPage struct {
 	endpoint endpoint
 	owner    string
 	attempts []webhook.Attempt
-	// failed says that only failures are shown.
+	// failed says that the list has only failed attempts.
 	failed bool
 	pages  ui.Pages
-	// sent says how many events are sent again, or is nil.
+	// sent is the result of a resend, or nil.
 	sent *sentAgain
 	form webhookForm
-	// since and until are what was typed of a range, and wrong what is wrong with it.
+	// since and until are the entered range of times. wrong is the error message for the range.
 	since, until, wrong string
 }
 
-// sentAgain is the outcome of a resend. Rests says that it waits until the organization
-// is open and its API is on.
+// sentAgain is the result of a resend. Rests says that the events wait until the organization is
+// open and its API is on.
 type sentAgain struct {
 	webhook.Tally
 	Rests bool
 }
 
-// text says what happens.
+// text returns the message about the resend.
 func (s *sentAgain) text(v *shell.Request) string {
 	switch {
 	case s.Rests:
@@ -403,7 +408,7 @@ func drawWebhook(v *shell.Request, p webhookPage, status int) shell.View {
 	return v.Settings(shell.WebhooksPath, p.endpoint.Name, webhookView(v, p)).WithStatus(status)
 }
 
-// read reads a page of the delivery log.
+// read reads one page of the delivery log.
 func (p *webhookPage) read(v *shell.Request, q url.Values) error {
 	in := webhook.LogInput{ID: p.endpoint.ID, Limit: attemptsShown}
 	at := url.Values{}
@@ -413,7 +418,7 @@ func (p *webhookPage) read(v *shell.Request, q url.Values) error {
 	}
 	in.Before = q.Get("before")
 	if from := q.Get("from"); from != "" {
-		in.Before = from + "~" // the named attempt comes first
+		in.Before = from + "~" // the page begins with this attempt
 	}
 	if in.Before != "" {
 		p.pages.Newer = ui.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
@@ -427,14 +432,14 @@ func (p *webhookPage) read(v *shell.Request, q url.Values) error {
 	return err
 }
 
-// The parameters with which a page says how many events are sent again.
+// These are the query parameters with the result of a resend.
 const (
 	sentField  = "sent"
 	moreField  = "more"
 	restsField = "rests"
 )
 
-// sentIn returns the outcome of a resend in the address of a page.
+// sentIn returns the result of a resend in the query. It is nil if the query has none.
 func sentIn(q url.Values) *sentAgain {
 	n, err := strconv.Atoi(q.Get(sentField))
 	if err != nil || n < 0 {
@@ -443,7 +448,7 @@ func sentIn(q url.Values) *sentAgain {
 	return &sentAgain{webhook.Tally{Events: n, More: q.Has(moreField)}, q.Has(restsField)}
 }
 
-// query is the outcome in an address.
+// query returns the result as a query.
 func (s *sentAgain) query() string {
 	q := url.Values{sentField: {strconv.Itoa(s.Events)}}
 	if s.More {
@@ -455,12 +460,12 @@ func (s *sentAgain) query() string {
 	return q.Encode()
 }
 
-// sentBy is what the page says about a resend.
+// sentBy returns the result of the resend operation for the page.
 func sentBy(r *webhook.ResendOutput) *sentAgain {
 	return &sentAgain{webhook.Tally{Events: r.Events + r.Found.Events, More: r.Found.More}, r.Rests}
 }
 
-// enableWebhook enables an endpoint, and sends what it missed if the person says so.
+// enableWebhook enables an endpoint. It also sends the missed events if the person chose that.
 func enableWebhook(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
 	if err != nil {
@@ -476,7 +481,8 @@ func enableWebhook(v *shell.Request) shell.View {
 	return shell.Redirect{To: e.path() + "?" + sentBy(enabled.Sends).query()}
 }
 
-// resendTo sends events to an endpoint again: one, all that failed, or a range.
+// resendTo sends events to an endpoint again: one event, all failed events, or the events in a
+// range of times.
 func resendTo(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
 	if err != nil {
@@ -496,7 +502,7 @@ func resendTo(v *shell.Request) shell.View {
 			p.wrong = v.Words.Say("Give a period: from when, and until when or until now.")
 			return drawWebhook(v, p, http.StatusUnprocessableEntity)
 		}
-		in.Since, in.Until = since-1, until // the operation means the time after Since
+		in.Since, in.Until = since-1, until // the operation excludes the time Since
 	}
 	sent, err := shell.Ask(v, webhook.Resend, in, shell.Once, shell.InSandbox(e.sandbox))
 	if err != nil {
@@ -505,19 +511,19 @@ func resendTo(v *shell.Request) shell.View {
 	return shell.Redirect{To: records.Back(v, e.path()) + "?" + sentBy(&sent).query()}
 }
 
-// cross is the path of the mark of an hour with failures, at the top of the strip.
+// cross returns the SVG path of the cross above an hour with failures.
 func cross(x int) string {
 	left, right := strconv.Itoa(x), strconv.Itoa(x+stripBar)
 	return "M" + left + " 1L" + right + " 5M" + right + " 1L" + left + " 5"
 }
 
-// stateTone is the tone of the banner about a state.
+// stateTone returns the color of the banner about the endpoint's state.
 func stateTone(v *shell.Request, e *endpoint) ui.Kind {
 	tone, _ := e.badge(v)
 	return tone
 }
 
-// cause is why the latest attempt failed, if the page shows it.
+// cause returns why the latest attempt failed, if the page shows that attempt.
 func (p *webhookPage) cause(v *shell.Request) string {
 	if len(p.attempts) == 0 || arrived(&p.attempts[0]) || p.pages.Newer != "" {
 		return ""
@@ -525,12 +531,12 @@ func (p *webhookPage) cause(v *shell.Request) string {
 	return v.Words.Say("Lately: %s", whyFailed(v, &p.attempts[0]))
 }
 
-// overlap says until when the former secret signs too.
+// overlap returns the text that says how long the former secret remains valid.
 func overlap(v *shell.Request, until clock.Micros) string {
 	return v.Words.Say("Until %s the former secret signs too. Install the new one at the receiver by then.", v.Words.Time(until.Time()))
 }
 
-// testWord says in a word what came of a test.
+// testWord returns the result of a test as a text.
 func testWord(v *shell.Request, a *webhook.Attempt) string {
 	if arrived(a) {
 		return v.Words.Say("The test has arrived")
@@ -541,23 +547,23 @@ func testWord(v *shell.Request, a *webhook.Attempt) string {
 // testWait is the part of a page that waits for the result of a test.
 type testWait struct {
 	Endpoint string
-	// Event is the id of the test, empty before the first one.
+	// Event is the id of the test event.
 	Event string
-	// Asked is how often the page has asked.
+	// Asked is the number of times that the page has asked.
 	Asked   int
 	Attempt *webhook.Attempt
 }
 
-// testAsks bounds how often a page asks for the result, once a second. An attempt takes
-// ten seconds at most, and waits behind others.
+// testAsks is the maximum number of times that a page asks for the result, once a second. An
+// attempt takes at most ten seconds, and may wait for other deliveries.
 const testAsks = 120
 
-// again is the address at which the part asks again.
+// again returns the address of the next request for the part.
 func (w *testWait) again() string {
 	return shell.WebhooksPath + "/" + w.Endpoint + "/tests/" + w.Event + "?asked=" + strconv.Itoa(w.Asked)
 }
 
-// testWebhook sends a test to an endpoint of the person.
+// testWebhook sends a test event to an endpoint and redirects to the page of the test.
 func testWebhook(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
 	if err != nil {
@@ -593,7 +599,7 @@ func showTest(v *shell.Request) shell.View {
 	return v.Settings(shell.WebhooksPath, v.Words.Say("Test: %s", e.Name), testPageView(v, e, w))
 }
 
-// rotateWebhook gives an endpoint a new secret, and shows it once.
+// rotateWebhook creates a new secret for an endpoint and shows it once.
 func rotateWebhook(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
 	if err != nil {
@@ -603,7 +609,7 @@ func rotateWebhook(v *shell.Request) shell.View {
 		v.Words.Say("The endpoint has a new secret"))
 }
 
-// saveWebhook changes what the person changed of an endpoint.
+// saveWebhook stores the members of an endpoint that the person changed.
 func saveWebhook(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
 	if err != nil {
@@ -630,7 +636,7 @@ func saveWebhook(v *shell.Request) shell.View {
 	return v.Saved(e.path(), "webhook")
 }
 
-// askToDeleteWebhook asks whether an endpoint is to be deleted, which cannot be undone.
+// askToDeleteWebhook serves the page that asks for a confirmation before an endpoint is deleted.
 func askToDeleteWebhook(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
 	if err == nil && !e.manages(v) {

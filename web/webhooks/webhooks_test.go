@@ -20,10 +20,9 @@ import (
 	"kartei/web/shell"
 )
 
-// WebhookPath is the page of an endpoint, and HookSecrets are the secrets of endpoints.
 var ()
 
-// attempted writes an attempt into the log of an endpoint.
+// attempted adds an attempt to the log of an endpoint.
 func attempted(t *testing.T, o *apitest.Office, path, event, status string, response int, code string) {
 	t.Helper()
 	endpoint := path[len(shell.WebhooksPath)+1:]
@@ -37,7 +36,7 @@ func attempted(t *testing.T, o *apitest.Office, path, event, status string, resp
 	}
 }
 
-// setHook sets columns of an endpoint.
+// setHook sets columns of an endpoint. set is a list of assignments in SQL.
 func setHook(t *testing.T, o *apitest.Office, path, set string) {
 	t.Helper()
 	if err := o.DB.Write(context.Background(), func(tx db.Tx) error {
@@ -48,7 +47,7 @@ func setHook(t *testing.T, o *apitest.Office, path, set string) {
 	}
 }
 
-// TestWebhooksOnPages makes an endpoint, changes it, renews its secret and deletes it.
+// TestWebhooksOnPages checks that a person can create, change, rotate and delete an endpoint.
 func TestWebhooksOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -76,7 +75,8 @@ func TestWebhooksOnPages(t *testing.T) {
 		}
 		b.Get(path).Want(200, "unterschreibt auch das bisherige")
 
-		// What lets events or a secret out needs a recent sign-in, and nothing else does.
+		// A change that sends events or the secret elsewhere needs a recent sign-in. Other changes
+		// do not.
 		o.Clock.Advance(access.SignInFresh + time.Minute)
 		b.Get(path).Send(path, "name", "Archiv").Want(303)
 		b.Get(path).Send(path, "url", "https://thief.example.com/").Want(403, "bestätigen")
@@ -88,7 +88,7 @@ func TestWebhooksOnPages(t *testing.T) {
 	})
 }
 
-// TestWebhookTest tests an endpoint: the page waits for the result and then shows it.
+// TestWebhookTest checks that the page of a test waits for the result and then shows it.
 func TestWebhookTest(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -108,8 +108,8 @@ func TestWebhookTest(t *testing.T) {
 	})
 }
 
-// TestDisabledWebhook shows why an endpoint is disabled, enables it with what it missed,
-// and sends events again.
+// TestDisabledWebhook checks that a page shows why an endpoint is disabled. It enables the endpoint
+// with the missed events, and sends events again.
 func TestDisabledWebhook(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -137,14 +137,15 @@ func TestDisabledWebhook(t *testing.T) {
 		b.Get(path).Send(path+"/resend", "event", "evt_01m7zy33qhee2tp82pq92dhq4k").Want(422)
 		b.Get(path+"?status=failed").Want(200, "410")
 		b.Get(path+"?status=failed&before=dlv_0").Want(200, "Kein Versuch ist gescheitert")
-		// Without what was missed.
+		// This enables the endpoint without the missed events.
 		setHook(t, o, path, `status = 'disabled', disabled_reason = 'no_success', missed_since = cursor`)
 		b.Get(b.Get(path).Send(path+"/enable").Want(303).Location).Want(200, "bekommt wieder Ereignisse")
 	})
 }
 
-// TestOtherPeoplesWebhooks opens endpoints of others. An admin sees the endpoints of service
-// accounts, may enable them, send again, change them and delete them, and tests nothing.
+// TestOtherPeoplesWebhooks checks access to endpoints of other people. An admin can see, enable,
+// change and delete the endpoints of service accounts, and can send events again. An admin cannot
+// test these endpoints.
 func TestOtherPeoplesWebhooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -184,7 +185,7 @@ func TestOtherPeoplesWebhooks(t *testing.T) {
 		}
 		admin.Get(service2 + "/delete").Want(200).Send(service2 + "/delete").Want(303)
 		admin.Get(service2).Want(404)
-		// Who may only read has none.
+		// People without the scope to write cannot create endpoints.
 		reader.Get(shell.WebhooksPath + "/new").Want(403)
 		if got := reader.Get(shell.WebhooksPath).Want(200); strings.Contains(got.Body, shell.WebhooksPath+"/new") {
 			t.Error("a viewer is offered what is refused")
@@ -193,7 +194,7 @@ func TestOtherPeoplesWebhooks(t *testing.T) {
 	})
 }
 
-// TestWebhookForm refuses what the API refuses, and takes what a link chooses.
+// TestWebhookForm checks that the form shows the errors of the API, and accepts values of a link.
 func TestWebhookForm(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b := pagetest.Open(t, o, access.Member)
@@ -207,11 +208,12 @@ func TestWebhookForm(t *testing.T) {
 	b.Get(shell.WebhooksPath+"/new").Send(shell.WebhooksPath+"/new", "name", "A", "url", "https://a.example.com").Want(422, `href="#f-eventTypes"`)
 }
 
-// hours are the bars of a strip: the height of each, and whether it has the mark of a failure.
+// hours matches the bars of the drawing: the height of each, and the cross of a failure.
 var hours = regexp.MustCompile(`<rect class="(failed)?" x="(\d+)" y="\d+" width="4" height="(\d+)"></rect>\s*(<path d="M(\d+) )?`)
 
-// TestStripOf24Hours makes attempts in three hours of a day. Their bars stand at their hours,
-// those with failures are marked, and the words say the same. A day is over an hour later.
+// TestStripOf24Hours checks the drawing of attempts in three hours. Bars have the position of their
+// hour, hours with failures have a cross, and the title has the same numbers. Two hours later, the
+// oldest of them is no longer in the drawing.
 func TestStripOf24Hours(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -233,7 +235,7 @@ func TestStripOf24Hours(t *testing.T) {
 		attempts(5*time.Hour+59*time.Minute, 1, 2)
 		attempts(18*time.Hour, 1, 0)
 		b.Cookie = o.Session(owner)
-		// The height is the logarithm of the attempts, and 1 where there is none.
+		// The height is the logarithm of the number of attempts, and 1 if there are none.
 		shows := func(words string, want map[int]string) {
 			t.Helper()
 			for _, at := range []string{shell.WebhooksPath, path} {

@@ -1,9 +1,9 @@
-// Package main owns the example of the guide: a copy in SQLite of what a key sees, which follows the changes.
+// Package main owns the example of the guide: a program that keeps a copy of the records in SQLite.
 //
 // Three sources work together, each for its own purpose:
 //
-//   - updatedSince has the records. It alone changes the copy: list by list, in the order of the changes, deletions included.
-//   - Webhooks wake the program at once. One that is lost, repeated or late does no harm.
+//   - Lists with updatedSince have the changed and the deleted records. Only these lists change the copy.
+//   - Webhooks wake the program at once. A lost, repeated or late webhook does no harm.
 //   - The feed has the events of webhooks that did not arrive.
 //
 // Some changes have no event, such as a new name of a document or a record that became private. For these, the program
@@ -38,12 +38,12 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// listOf maps data.object of an event to the list of its record.
+// listOf maps the member data.object of an event to the list of its record.
 var listOf = map[string]string{"company": "companies", "contact": "contacts", "task": "tasks", "document": "documents"}
 
-// tables hold the copy, the position in each list and in the feed, and the ids
-// of known events. Each list has a position of its own: one for all would miss
-// a change in one list while another is read.
+// tables are the tables of the copy: the records, the position in each list and in the feed, and
+// the ids of known events. Each list has its own position. With one position for all lists, a
+// change in one list could be missed while another list is read.
 const tables = `
 	create table if not exists records (id text primary key, list text not null, revision integer not null, updatedAt text not null, body text not null);
 	create table if not exists positions (source text primary key, since text not null);
@@ -59,11 +59,11 @@ type mirror struct {
 	lists     []string // in the order in which they are read
 	secrets   []*standardwebhooks.Webhook
 	db        *sql.DB
-	feed      url.Values // the next query of the feed; nil after a start
+	feed      url.Values // the next query of the feed, nil after a start
 
 	mu   sync.Mutex
 	due  map[string]bool // lists with changes
-	wake chan struct{}   // holds one when a list becomes due
+	wake chan struct{}   // has an element when a list becomes due
 }
 
 func main() {
@@ -104,8 +104,8 @@ func main() {
 	m.follow(ctx, *feed, *all)
 }
 
-// open opens the copy, or makes a new one. During a rotation there are two
-// secrets, separated by a comma.
+// open opens the copy, or creates a new one. secrets are webhook secrets, separated by commas.
+// During a rotation there are two.
 func open(file, base, key string, lists []string, secrets string) (*mirror, error) {
 	if key == "" {
 		return nil, errors.New("KARTEI_KEY is empty")
@@ -123,8 +123,8 @@ func open(file, base, key string, lists []string, secrets string) (*mirror, erro
 		}
 		m.secrets = append(m.secrets, w)
 	}
-	// Only the owner of the file may read the copy. SQLite would give access to
-	// all users of the machine.
+	// Only the owner of the file may read the copy. SQLite would create a file that all users of
+	// the machine can read.
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -163,9 +163,9 @@ func (m *mirror) follow(ctx context.Context, feed, all time.Duration) {
 	}
 }
 
-// receive takes a webhook. It answers before it copies, because the sender
-// waits for 10 s only. If this process ends in between, nothing is lost: its
-// next start reads every list.
+// receive is the handler of webhooks. It sends the response before it copies, because the sender
+// waits for only 10 s. If this process ends in between, nothing is lost, because its next start
+// reads every list.
 func (m *mirror) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10)) // unchanged: the signature covers these bytes
 	if err != nil {
@@ -189,16 +189,15 @@ func (m *mirror) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// event holds the members of an event that the mirror needs. Its id is the
-// webhook-id.
+// event has the members of an event that the mirror needs. ID is also the header webhook-id.
 type event struct {
 	ID        string
 	CreatedAt string
 	Data      struct{ Object string }
 }
 
-// hear makes the list of an event due, unless the event is known. It ignores
-// kinds that are not copied, and new kinds.
+// hear makes the list of an event due, unless the event is known. It ignores events about other
+// kinds of records.
 func (m *mirror) hear(e event) error {
 	list, known := listOf[e.Data.Object]
 	if !known || !slices.Contains(m.lists, list) {
@@ -233,8 +232,8 @@ func (m *mirror) mark(lists ...string) {
 	}
 }
 
-// readFeed reads the events since the last time. A cursor works for 24 hours;
-// after that, and after a start, the largest createdAt does.
+// readFeed reads the events since the last read. A cursor is valid for 24 hours. After that, and
+// after a start, the query begins at the largest createdAt.
 func (m *mirror) readFeed(ctx context.Context) error {
 	for {
 		if m.feed == nil {
@@ -263,15 +262,15 @@ func (m *mirror) readFeed(ctx context.Context) error {
 			}
 		}
 		if m.feed.Set("cursor", p.NextCursor); !p.HasMore {
-			// A delivery is tried for about three days. An event that comes
-			// later only causes a needless read.
+			// The sender tries a delivery for about three days. If an event came later, its list
+			// would be read once more.
 			_, err := m.db.ExecContext(ctx, `delete from heard where at < ?`, time.Now().Add(-4*24*time.Hour).Unix())
 			return err
 		}
 	}
 }
 
-// copyAll reads every list. The first time it notes the end of the feed before:
+// copyAll reads every list. The first time, it stores the end of the feed before that, because
 // earlier events are not needed.
 func (m *mirror) copyAll(ctx context.Context) error {
 	since, err := m.position("events")
@@ -291,7 +290,7 @@ func (m *mirror) copyDue(ctx context.Context) error {
 	for _, list := range m.lists {
 		m.mu.Lock()
 		due := m.due[list]
-		delete(m.due, list) // before the read: later changes make it due again
+		delete(m.due, list) // before the read, so that later changes make it due again
 		m.mu.Unlock()
 		if !due {
 			continue
@@ -312,10 +311,9 @@ func (m *mirror) copyDue(ctx context.Context) error {
 	return nil
 }
 
-// copyList reads all changes of a list since the last time, the oldest first.
-// Times are kept as text, with all their digits. A program that cuts them to
-// milliseconds asks for the last change again and again. Within 24 hours, the
-// cursor of the last page would work too.
+// copyList reads all changes of a list since the last read, in the order of their times. Times are
+// kept as text with all their digits. A program that cuts them to milliseconds would read the last
+// change again and again. Within 24 hours, the cursor of the last page would work too.
 func (m *mirror) copyList(ctx context.Context, list string) (changed int, err error) {
 	since, err := m.position(list)
 	if err != nil {
@@ -337,9 +335,9 @@ func (m *mirror) copyList(ctx context.Context, list string) (changed int, err er
 	}
 }
 
-// apply puts a page into the copy and stores its position in one transaction,
-// so a stopped program continues from there. A record with the same or a later
-// revision stays, so a page may come twice.
+// apply stores the records of a page and the position after it in one transaction. A program that
+// was stopped continues from there. A record with the same or a later revision is not replaced, so
+// a page may be applied twice.
 func (m *mirror) apply(ctx context.Context, list string, data []json.RawMessage) error {
 	if len(data) == 0 {
 		return nil
@@ -351,7 +349,7 @@ func (m *mirror) apply(ctx context.Context, list string, data []json.RawMessage)
 	defer tx.Rollback()
 	since := ""
 	for _, body := range data {
-		var r struct { // a record, or the marker of a deleted one
+		var r struct { // a record, or the marker of a deleted record
 			ID, UpdatedAt, DeletedAt string
 			Revision                 int64
 			Deleted                  bool
@@ -377,7 +375,7 @@ func (m *mirror) apply(ctx context.Context, list string, data []json.RawMessage)
 	return tx.Commit()
 }
 
-// position returns how far a list or the feed has been read.
+// position returns the time up to which a list or the feed was read.
 func (m *mirror) position(source string) (since string, err error) {
 	err = m.db.QueryRow(`select since from positions where source = ?`, source).Scan(&since)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -386,7 +384,7 @@ func (m *mirror) position(source string) (since string, err error) {
 	return since, err
 }
 
-// advance notes how far a list or the feed has been read.
+// advance stores the time up to which a list or the feed was read.
 func advance(ctx context.Context, db interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }, source, since string) error {
@@ -395,7 +393,8 @@ func advance(ctx context.Context, db interface {
 	return err
 }
 
-// maxPage bounds the bytes read of an answer: a page of the largest records.
+// maxPage is the maximum number of bytes that are read of a response. A page of the largest records
+// is shorter.
 const maxPage = 32 << 20
 
 // page is one page of a list or of the feed.
@@ -405,7 +404,7 @@ type page[T any] struct {
 	NextCursor string
 }
 
-// refusal is the problem of an answer. Decide by Code.
+// refusal is an error response. Programs decide by its Code.
 type refusal struct {
 	Code, Title, Detail, RequestID string
 }
@@ -414,7 +413,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s: %s %s (%s)", r.Code, r.Title, r.Detail, r.RequestID)
 }
 
-// get reads one page. It waits as long as a 429 or 503 says, and tries again.
+// get reads one page. After a 429 or 503, it waits for the time in the response and tries again.
 func get[T any](ctx context.Context, m *mirror, path string) (*page[T], error) {
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base+path, nil)

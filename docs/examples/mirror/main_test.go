@@ -30,7 +30,7 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
 
 var lists = []string{"companies", "contacts", "tasks", "documents"}
 
-// copiedOffice is an office with a copy of it.
+// copiedOffice is an instance with a copy of its records.
 type copiedOffice struct {
 	testing.TB
 	url       string
@@ -49,7 +49,7 @@ func each(t *testing.T, f func(h *copiedOffice)) {
 	})
 }
 
-// start opens the copy like a new process.
+// start opens the copy as a new process does.
 func (h *copiedOffice) start() {
 	h.Helper()
 	if h.mirror != nil {
@@ -69,7 +69,7 @@ func (h *copiedOffice) must(err error) {
 	}
 }
 
-// equals compares the copy with the records that the key sees.
+// equals fails the test if the copy differs from the records that the key can read.
 func (h *copiedOffice) equals() {
 	h.Helper()
 	total := 0
@@ -103,8 +103,7 @@ func (h *copiedOffice) count() (n int) {
 	return n
 }
 
-// deliver sends a webhook that was signed some time ago, and returns the
-// status.
+// deliver sends a webhook with a signature of some time ago, and returns the status.
 func (h *copiedOffice) deliver(body []byte, with string, ago time.Duration) int {
 	h.Helper()
 	w, err := standardwebhooks.NewWebhook(with)
@@ -123,7 +122,7 @@ func (h *copiedOffice) deliver(body []byte, with string, ago time.Duration) int 
 	return answer.Code
 }
 
-// events returns the events of the feed, the last one first.
+// events returns the events of the feed, the latest first.
 func (h *copiedOffice) events() (bodies []json.RawMessage) {
 	h.Helper()
 	var p page[json.RawMessage]
@@ -131,8 +130,8 @@ func (h *copiedOffice) events() (bodies []json.RawMessage) {
 	return p.Data
 }
 
-// The copy has all records of each list that its key sees. A later pass finds
-// changes in any list and continues from the file.
+// TestCopy checks that the copy has all records that its key can read. Later reads find changes in
+// every list, also after a restart.
 func TestCopy(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *copiedOffice) {
@@ -149,8 +148,8 @@ func TestCopy(t *testing.T) {
 		h.as.Do("DELETE", "/tasks/"+task, nil, "If-Match", "*").Want(204)
 		h.must(h.copyAll(ctx))
 		h.equals()
-		// A record that becomes private to another user disappears, and comes
-		// back later.
+		// A record that becomes private to another user disappears from the copy. It returns if it
+		// becomes visible again.
 		for _, visibility := range []string{"private", "organization"} {
 			h.admin.Do("PATCH", "/companies/"+company, map[string]any{"ownerId": h.admin.Principal, "visibility": visibility}, "If-Match", "*").Want(200)
 			h.must(h.copyAll(ctx))
@@ -159,8 +158,7 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// The mirror does not start with a secret that anybody could guess. Only the
-// user of the mirror may read the copy.
+// TestOpen checks that the mirror refuses weak secrets, and that only its user can read the copy.
 func TestOpen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mirror.db")
 	for _, wrong := range []string{"whsec_", "whsec_c2hvcnQ=", "whsec_!", secret + ",whsec_"} {
@@ -190,7 +188,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Repeated and late pages change nothing.
+// TestPagesMayComeAgain checks that repeated and late pages change nothing.
 func TestPagesMayComeAgain(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *copiedOffice) {
@@ -207,8 +205,8 @@ func TestPagesMayComeAgain(t *testing.T) {
 	})
 }
 
-// Webhooks make the lists of their events due, each event once and in any
-// order. Unsigned requests and events without a list do nothing.
+// TestWebhooks checks that each webhook makes its list due once, in any order. Unsigned requests
+// and other events have no effect.
 func TestWebhooks(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *copiedOffice) {
@@ -255,8 +253,8 @@ func TestWebhooks(t *testing.T) {
 	})
 }
 
-// The feed supplies missed webhooks, even after a start and with an expired
-// cursor. Reading every list finds changes without an event.
+// TestFeed checks that the feed has the events of missed webhooks, even after a restart and with an
+// expired cursor. Changes without an event are found by reading every list.
 func TestFeed(t *testing.T) {
 	ctx := context.Background()
 	each(t, func(h *copiedOffice) {
@@ -296,13 +294,13 @@ func TestFeed(t *testing.T) {
 	})
 }
 
-// transport answers requests without a network.
+// transport responds to requests without a network.
 type transport func(*http.Request) *http.Response
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// An instance that is down is asked again after a pause. When it is back, the
-// copy continues.
+// TestPauses checks that the mirror waits before it calls an unavailable instance again, and
+// continues when the instance is back.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

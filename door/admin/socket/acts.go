@@ -13,26 +13,24 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Act is one administrative act. Its input is JSON, and its result can be
-// encoded as JSON.
+// Act is one administrative act. in is its input as JSON. Its result can be encoded as JSON.
 type Act func(ctx context.Context, in []byte) (any, error)
 
-// Acts are the acts of the process itself, by name. They concern the instance
-// or its machine, and are in no table of operations.
+// Acts has the acts of the process by name. They concern the instance or its machine, and they are
+// not operations of package api.
 //
 // The map must not change while it is served.
 type Acts map[string]Act
 
-// Caller calls operations and acts by name, in this process or in the server's
-// (Client). in is the input. out is a pointer to the output, or nil. If the act
-// refuses, the error is a *fault.Fault, in this process and through the socket.
+// Caller runs operations and acts by name, in this process or through the socket (see Client). in
+// is the input. out is a pointer to the output, or nil. If the operation refuses, the error is a
+// *fault.Fault in both cases.
 type Caller interface {
 	Call(ctx context.Context, name string, in, out any) error
 }
 
-// Do makes an act of a typed function. It refuses members of the input that the
-// function does not know. Otherwise a client and a server of different releases
-// would misunderstand each other silently.
+// Do returns an act that calls f. The act refuses unknown members of the input. Otherwise a client
+// and a server of different releases could misunderstand each other without an error.
 func Do[In, Out any](f func(context.Context, In) (Out, error)) Act {
 	return func(ctx context.Context, body []byte) (any, error) {
 		var in In
@@ -45,7 +43,7 @@ func Do[In, Out any](f func(context.Context, In) (Out, error)) Act {
 	}
 }
 
-// Call executes an act in this process.
+// Call runs an act in this process.
 func (a Acts) Call(ctx context.Context, name string, in, out any) error {
 	return CallHere(ctx, a, name, in, out)
 }
@@ -58,13 +56,14 @@ func (a Acts) Carry(ctx context.Context, name string, body []byte) (any, error) 
 	return act(ctx, body)
 }
 
-// Carrier executes calls by name.
+// Carrier runs operations and acts by name. body is the input as JSON, and the result can be
+// encoded as JSON.
 type Carrier interface {
 	Carry(ctx context.Context, name string, body []byte) (any, error)
 }
 
-// CallHere executes a call in this process. Input and output pass through JSON,
-// so that it behaves like a call through the socket.
+// CallHere runs an operation or act in this process. Input and output are encoded as JSON, so that
+// the call behaves like a call through the socket.
 func CallHere(ctx context.Context, c Carrier, name string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -87,9 +86,8 @@ func unknownAct(name string) error {
 	return fmt.Errorf("admin: this release has no command %q; use a server and a command of the same release", name)
 }
 
-// Sentence returns an error in English for an operator: what was refused, and
-// which fields are wrong and why. names replaces the names of fields by names
-// that the operator knows, such as flags.
+// Sentence returns an error for an operator in English: what was refused, and which fields are
+// wrong and why. names maps names of fields to names that the operator knows, such as flags.
 func Sentence(err error, names map[string]string) string {
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code == fault.Internal {
@@ -108,7 +106,7 @@ func Sentence(err error, names map[string]string) string {
 	return strings.Join(fields, "; ")
 }
 
-// rename replaces the first part of a path: networks[1] becomes --ip[1].
+// rename replaces the first part of the path of a field: networks[1] becomes --ip[1].
 func rename(path string, names map[string]string) string {
 	end := strings.IndexAny(path, ".[")
 	if end < 0 {

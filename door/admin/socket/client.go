@@ -16,31 +16,30 @@ import (
 	"time"
 )
 
-// maxAnswer bounds the bytes that a client reads of an answer.
+// maxAnswer is the maximum number of bytes that a client reads of a response.
 const maxAnswer = 256 << 20
 
-// ErrNoServer is returned, wrapped, if no server serves on the data folder.
+// ErrNoServer is returned, wrapped, if no server uses the data folder.
 var ErrNoServer = errors.New("no server is running on it")
 
 // ErrNoAnswer is returned, wrapped, if a server ended before it answered.
 var ErrNoAnswer = errors.New("the server ended before it answered, so it is unknown whether the command was executed")
 
-// errForeignServer is the error for a process of another user that answers in
-// the data folder.
+// errForeignServer is the error for a server process of another user.
 var errForeignServer = errors.New("a process of another user answers there, and gets no command: see who may write to the folder")
 
-// Client calls the acts of a running server.
+// Client runs operations and acts in a running server.
 type Client struct {
 	path   string
-	secret string // path of the file
+	secret string // path of the file with the secret
 	http   *http.Client
 }
 
-// Dial returns a client of the server on a data folder. It returns ErrNoServer
-// if there is no socket, or only a dead server's socket.
+// Dial returns a client for the server that uses the data folder. It returns ErrNoServer, wrapped,
+// if there is no socket, or only the socket of a dead server.
 func Dial(dataDir string) (*Client, error) {
 	path, err := socketPath(dataDir)
-	if errors.Is(err, ErrPathTooLong) { // no server can have a socket there
+	if errors.Is(err, ErrPathTooLong) { // then no server can have a socket either
 		return nil, fmt.Errorf("admin: %s: %w", dataDir, ErrNoServer)
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -68,7 +67,7 @@ func Dial(dataDir string) (*Client, error) {
 	}, nil
 }
 
-// Call executes an act in the server. It waits as long as the act takes.
+// Call runs an operation or act in the server. It waits until the result arrives.
 func (c *Client) Call(ctx context.Context, name string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -87,11 +86,10 @@ func (c *Client) Call(ctx context.Context, name string, in, out any) error {
 	return nil
 }
 
-// ask sends a request with the secret. A server that starts writes a new secret
-// before it answers. So if a request is refused, ask sends it again with the
-// new secret.
+// ask sends a request with the secret. A server writes a new secret when it starts. So if the
+// secret is refused, ask reads it again and repeats the request.
 func (c *Client) ask(ctx context.Context, name string, body []byte) ([]byte, error) {
-	secret, _ := readSecret(c.secret) // if it cannot be read, it is read again below
+	secret, _ := readSecret(c.secret) // on an error, the file is read again below
 	for try := 1; ; try++ {
 		answer, known, err := c.send(ctx, name, body, secret)
 		if err != nil || known {
@@ -105,7 +103,7 @@ func (c *Client) ask(ctx context.Context, name string, body []byte) ([]byte, err
 	}
 }
 
-// send sends a request, and reports whether the server accepted its secret.
+// send sends a request. known reports whether the server accepted the secret.
 func (c *Client) send(
 	ctx context.Context, name string, body []byte, secret string,
 ) (answer []byte, known bool, err error) {
@@ -131,10 +129,10 @@ func (c *Client) send(
 	return answer, true, nil
 }
 
-// broken returns the error for a connection that broke. If the request may have
-// arrived, nobody knows whether the act was executed.
+// broken returns the error for a connection that broke. If the request may have arrived, the error
+// says that the act may have been executed.
 func (c *Client) broken(err error) error {
-	if wrapped, is := errors.AsType[*url.Error](err); is { // its text names a URL that only this package knows
+	if wrapped, is := errors.AsType[*url.Error](err); is { // the text of url.Error has an internal URL
 		err = wrapped.Err
 	}
 	if failed, is := errors.AsType[*net.OpError](err); is && failed.Op == "dial" {
@@ -143,22 +141,20 @@ func (c *Client) broken(err error) error {
 	return fmt.Errorf("admin: %s: %w: %w. See what is stored before you repeat the command: if it changed anything, kartei audit has its line", c.path, ErrNoAnswer, err)
 }
 
-// Close ends the client's connections.
+// Close closes the client's connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Config locates the data.
+// Config is the location of the data.
 type Config struct {
-	// DataDir is the folder with a server's socket. It is empty if no server
-	// can be asked.
+	// DataDir is the data folder. It is empty if there can be no server with a socket.
 	DataDir string
-	// Open opens the database in this process. It returns the door to it, and a
-	// function that closes it. On SQLite it takes the single-process lock, and
-	// fails if another process has it.
+	// Open opens the database in this process. It returns a Caller, and a function that closes the
+	// database. On SQLite, it fails if another process has the database open.
 	Open func(ctx context.Context) (Caller, func(), error)
 }
 
-// Connect returns the server that runs on the data. If none runs, it opens the
-// data itself. The caller must call the returned function at the end.
+// Connect returns a Caller for the running server, or else for the database opened in this process.
+// The caller must call the returned function at the end.
 func Connect(ctx context.Context, cfg Config) (Caller, func(), error) {
 	if cfg.DataDir != "" {
 		client, err := Dial(cfg.DataDir)

@@ -6,15 +6,15 @@ import (
 	"syscall"
 )
 
-// ownPeer reports whether the other end belongs to this process's user or to root.
+// ownPeer reports whether the process at the other end runs as root or as this process's user.
 func ownPeer(conn net.Conn) bool {
 	uid, err := peerOf(conn)
 	return err == nil && (uid == 0 || uid == os.Geteuid())
 }
 
-// servesFolder reports whether the other end belongs to root, to this process's
-// user or to the owner of the folder. In a folder that others may write to,
-// anyone can listen under the name of the socket.
+// servesFolder reports whether the process at the other end runs as root, as this process's user,
+// or as the owner of the folder. If other users can write to the folder, they could open a socket
+// with the same name.
 func servesFolder(conn net.Conn, folder string) bool {
 	if ownPeer(conn) {
 		return true
@@ -27,8 +27,8 @@ func servesFolder(conn net.Conn, folder string) bool {
 	return syscall.Stat(folder, &info) == nil && int(info.Uid) == uid
 }
 
-// peerOf returns the user of the process at the other end (unix(7),
-// SO_PEERCRED): for a client the one that listens.
+// peerOf returns the user id of the process at the other end (SO_PEERCRED, see unix(7)). For a
+// client, this is the process that listens.
 func peerOf(conn net.Conn) (uid int, err error) {
 	unix, is := conn.(*net.UnixConn)
 	if !is {

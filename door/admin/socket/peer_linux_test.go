@@ -12,8 +12,7 @@ import (
 	"kartei/door/admin/socket"
 )
 
-// A command gives nothing to another user's process that listens in the data
-// folder.
+// TestSocketOfAnotherUser checks that a client sends nothing to a process of another user.
 func TestSocketOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can act as another user")
@@ -51,8 +50,7 @@ func TestSocketOfAnotherUser(t *testing.T) {
 	c.Close()
 }
 
-// listenAs listens as a user. The kernel remembers the user of the thread, which
-// is not used again.
+// listenAs opens a socket as the user uid. It changes the user of one thread, which then ends.
 func listenAs(t *testing.T, uid int, path string) net.Listener {
 	t.Helper()
 	type result struct {

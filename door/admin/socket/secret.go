@@ -14,37 +14,37 @@ import (
 	"strings"
 )
 
-// SecretName is the file in the data folder with the secret that each request
-// on the socket must name. The user at the other end is no proof: the process
-// that reads texts has the server's user too. But it cannot open files.
+// SecretName is the name of the file in the data folder with the secret that each request must
+// contain. The user id of the client is not enough: the process that reads document texts runs as
+// the same user. That process cannot open files.
 const SecretName = "kartei.secret"
 
 // ErrNoSecret is returned, wrapped, if the secret cannot be written.
 var ErrNoSecret = errors.New("the secret of the administration socket cannot be written")
 
-// ErrRefused is returned, wrapped, if a server refuses a request's secret.
+// ErrRefused is returned, wrapped, if the server refuses the secret.
 var ErrRefused = errors.New("the server refuses the command")
 
 const (
-	// scheme precedes the secret in the header Authorization (RFC 6750).
+	// scheme precedes the secret in the Authorization header (RFC 6750).
 	scheme = "Bearer "
-	// maxSecret bounds the bytes read of the file; rand.Text has 26 bytes.
+	// maxSecret is the maximum number of bytes that are read of the file. rand.Text returns 26.
 	maxSecret = 1 << 10
-	// maxTries bounds how often a client reads the secret. A server that has
-	// just started has written a new one.
+	// maxTries is the maximum number of times that a client reads the secret. A server that has
+	// just started has written a new secret.
 	maxTries = 3
 )
 
-// Listener is the open socket with the secret of its server. Close removes
-// both.
+// Listener is the open socket and the checksum of its secret. Close removes the socket and the
+// secret.
 type Listener struct {
 	net.Listener
 	path string
 	sum  [sha256.Size]byte
 }
 
-// writeSecret gives the listener a new secret. The file appears whole, and only
-// its owner can read it.
+// writeSecret writes a new secret. It replaces the file atomically, and only the owner can read the
+// file.
 func (l *Listener) writeSecret(dataDir string) error {
 	secret := rand.Text()
 	l.path, l.sum = filepath.Join(dataDir, SecretName), sha256.Sum256([]byte(secret))
@@ -63,8 +63,8 @@ func (l *Listener) writeSecret(dataDir string) error {
 	return nil
 }
 
-// Close closes and removes the socket. It also removes the secret, unless
-// another server has written a new one.
+// Close closes and removes the socket. It also removes the secret, unless another server has
+// replaced it.
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	if secret, _ := readSecret(l.path); sha256.Sum256([]byte(secret)) == l.sum {
@@ -73,16 +73,14 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// knows reports whether a request names the secret. The comparison takes
-// constant time.
+// knows reports whether the request contains the secret. The comparison takes constant time.
 func (l *Listener) knows(r *http.Request) bool {
 	secret, named := strings.CutPrefix(r.Header.Get("Authorization"), scheme)
 	sum := sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(sum[:], l.sum[:]) == 1 && named
 }
 
-// guard refuses requests that do not name the secret, before it reads anything
-// else of them.
+// guard returns a handler that refuses requests without the secret before it reads their bodies.
 func (l *Listener) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if l.knows(r) {
@@ -98,12 +96,12 @@ func (l *Listener) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refused reports whether a server answered that the secret is wrong.
+// refused reports whether the server refused the secret.
 func refused(r *http.Response) bool {
 	return r.StatusCode == http.StatusUnauthorized && r.Header.Get("WWW-Authenticate") != ""
 }
 
-// readSecret returns the content of the file.
+// readSecret returns the secret in the file.
 func readSecret(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -114,7 +112,8 @@ func readSecret(path string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// refusal returns an error with the next step for a refused secret.
+// refusal returns the error for a refused secret, with the next step. why is the error of reading
+// the secret, or nil.
 func refusal(path string, why error) error {
 	if why != nil {
 		return fmt.Errorf("admin: %w: its secret cannot be read: %w. A server writes it when it starts. "+

@@ -13,11 +13,11 @@ import (
 	"kartei/door/admin/socket"
 )
 
-// secretOf returns the path of a folder's secret.
+// secretOf returns the path of the secret in a data folder.
 func secretOf(dir string) string { return filepath.Join(dir, socket.SecretName) }
 
-// No act runs for a request that does not name the secret, even if it comes
-// from the server's own user.
+// TestRequestsNameTheSecret checks that requests without the secret are refused, even from the
+// server's own user.
 func TestRequestsNameTheSecret(t *testing.T) {
 	dir := folder(t)
 	carried := 0
@@ -56,8 +56,8 @@ func TestRequestsNameTheSecret(t *testing.T) {
 	}
 }
 
-// A command gets an error with the next step if the secret is missing or is
-// another server's.
+// TestCommandsWithoutTheSecret checks that the error names the next step if the secret is missing
+// or wrong.
 func TestCommandsWithoutTheSecret(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
@@ -90,8 +90,8 @@ func TestCommandsWithoutTheSecret(t *testing.T) {
 	}
 }
 
-// A server writes a new secret at its start, over a dead server's secret. At its
-// end it removes its own secret, but not another server's.
+// TestLifeOfTheSecret checks that a server replaces the secret when it starts. When it ends, it
+// removes its own secret, and not the secret of another server.
 func TestLifeOfTheSecret(t *testing.T) {
 	dir := folder(t)
 	if err := os.WriteFile(secretOf(dir), []byte("of one that died"), 0o644); err != nil {
@@ -132,8 +132,8 @@ func TestLifeOfTheSecret(t *testing.T) {
 	}
 }
 
-// A command that connects while a server starts reads the old secret first, and
-// still succeeds.
+// TestCommandRacesAStart checks that a client succeeds although it has read the secret just before
+// a new server replaced it.
 func TestCommandRacesAStart(t *testing.T) {
 	dir := folder(t)
 	l := must(socket.Listen(dir))
@@ -143,7 +143,7 @@ func TestCommandRacesAStart(t *testing.T) {
 	}
 	connections := 0
 	l.Listener = hookListener{l.Listener, func() {
-		if connections++; connections == 2 { // the first is Dial's; the second begins after the old secret was read
+		if connections++; connections == 2 { // the first is Dial's, and the second follows the read
 			if err := os.WriteFile(secretOf(dir), current, 0o600); err != nil {
 				t.Error(err)
 			}
@@ -164,7 +164,7 @@ func TestCommandRacesAStart(t *testing.T) {
 	}
 }
 
-// hookListener calls a function for each connection before it is served.
+// hookListener calls do for each connection before it returns the connection.
 type hookListener struct {
 	net.Listener
 	do func()

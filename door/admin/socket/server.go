@@ -15,26 +15,24 @@ import (
 	"time"
 )
 
-// SocketName is the socket's file in the data folder.
+// SocketName is the name of the socket in the data folder.
 const SocketName = "kartei.sock"
 
 const (
 	maxInput = 1 << 20
-	// maxCalls bounds the acts that run at the same time. Further ones wait.
+	// maxCalls is the maximum number of acts that run at the same time. Further calls wait.
 	maxCalls = 16
-	// maxPath is the longest path of a socket in bytes: 107 on Linux. The
-	// kernel's field also holds a NUL.
+	// maxPath is the maximum length of the path of a socket in bytes: 107 on Linux, because the
+	// kernel's field ends with NUL.
 	maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
-	// grace is the time that running acts have after the server began to stop.
+	// grace is the maximum time that running acts have to finish when the server stops.
 	grace = 10 * time.Second
 )
 
-// ErrServed is returned, wrapped, if a server already answers on the data
-// folder's socket.
+// ErrServed is returned, wrapped, if another server uses the socket in the data folder.
 var ErrServed = errors.New("another server is running on it")
 
-// ErrPathTooLong is returned, wrapped, if the data folder's path is too long
-// for a socket in it.
+// ErrPathTooLong is returned, wrapped, if the path of the data folder is too long for a socket.
 var ErrPathTooLong = errors.New("path too long for a socket")
 
 func socketPath(dataDir string) (string, error) {
@@ -46,9 +44,9 @@ func socketPath(dataDir string) (string, error) {
 	return path, nil
 }
 
-// Listen opens the socket in the data folder for its owner only, and writes its
-// secret. It removes the socket of a dead server. It fails, and changes
-// nothing, if there is another file or the socket of a living server.
+// Listen opens the socket in the data folder with mode 0600, and writes a new secret. It first
+// removes the socket of a dead server. It fails if the socket belongs to a running server, or if
+// another file has the name.
 func Listen(dataDir string) (*Listener, error) {
 	path, err := socketPath(dataDir)
 	if err != nil {
@@ -98,8 +96,8 @@ func removeStale(path string) error {
 	return nil
 }
 
-// ownersOnly refuses connections of users other than the process's own and
-// root, in case the file's mode does not keep them away.
+// ownersOnly accepts only connections of root and of the process's own user. This helps if the file
+// mode of the socket has no effect.
 type ownersOnly struct{ net.Listener }
 
 func (l ownersOnly) Accept() (net.Conn, error) {
@@ -112,8 +110,8 @@ func (l ownersOnly) Accept() (net.Conn, error) {
 	}
 }
 
-// Serve serves a door on a listener that Listen opened. When ctx ends, it waits
-// for running acts, and removes the socket and its secret.
+// Serve serves c on the listener until ctx ends. It then waits for running acts, at most for grace,
+// and removes the socket and the secret.
 func Serve(ctx context.Context, l *Listener, c Carrier) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /acts/{name}", handler(c))
@@ -135,7 +133,7 @@ func Serve(ctx context.Context, l *Listener, c Carrier) error {
 		done <- err
 	})
 	err := server.Serve(l)
-	if stop() { // the server failed by itself
+	if stop() { // the server failed
 		server.Close()
 		return fmt.Errorf("admin: %w", err)
 	}
@@ -161,7 +159,7 @@ func handler(c Carrier) http.Handler {
 	})
 }
 
-// run executes one act.
+// run runs one operation or act, and returns the status and body of the response.
 func run(c Carrier, r *http.Request) (int, []byte) {
 	answer, err := func() (any, error) {
 		in, err := io.ReadAll(io.LimitReader(r.Body, maxInput+1))

@@ -47,7 +47,7 @@ var acts = socket.Acts{
 	"broken": socket.Do(func(context.Context, input) (chan int, error) { return make(chan int), nil }),
 }
 
-// serve serves acts on a folder until the test ends.
+// serve serves acts in a folder until the test ends.
 func serve(t *testing.T, dir string, acts socket.Acts) {
 	t.Helper()
 	l, err := socket.Listen(dir)
@@ -65,8 +65,8 @@ func serve(t *testing.T, dir string, acts socket.Acts) {
 	})
 }
 
-// folder returns a folder with a short path. The path of t.TempDir can be too
-// long for a socket.
+// folder returns a new folder with a short path. The path of t.TempDir can be too long for a
+// socket.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kartei")
@@ -77,7 +77,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// An act behaves the same in this process and through the socket.
+// TestBothWays checks that an act has the same results in this process and through the socket.
 func TestBothWays(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
@@ -200,7 +200,7 @@ func TestLeftoverSockets(t *testing.T) {
 	})
 }
 
-// When the server ends, running acts finish, and the socket is removed.
+// TestEnd checks that running acts finish when the server ends, and that the socket is removed.
 func TestEnd(t *testing.T) {
 	defer leaktest.None(t)
 	dir := folder(t)
@@ -233,7 +233,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// An act ends when its caller goes away.
+// TestCallersMayGo checks that the context of an act ends if the client disconnects.
 func TestCallersMayGo(t *testing.T) {
 	dir := folder(t)
 	running, gone := make(chan struct{}), make(chan struct{})
@@ -256,7 +256,8 @@ func TestCallersMayGo(t *testing.T) {
 	}
 }
 
-// The number of concurrent acts is bounded. Further ones wait, and then run.
+// TestActsAreBounded checks that at most 16 acts run at the same time. Further calls wait and then
+// run.
 func TestActsAreBounded(t *testing.T) {
 	dir := folder(t)
 	var mu sync.Mutex
@@ -292,7 +293,7 @@ func TestActsAreBounded(t *testing.T) {
 	}
 }
 
-// A request that is not a call of an act gets an answer and changes nothing.
+// TestOtherRequests checks the responses to malformed requests and unknown paths.
 func TestOtherRequests(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
@@ -322,7 +323,7 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-// Connect returns the server if one runs, and opens the data otherwise.
+// TestConnect checks that Connect returns a running server, and opens the data if there is none.
 func TestConnect(t *testing.T) {
 	dir := folder(t)
 	opened, closed := 0, 0
@@ -364,8 +365,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// If a server ends before it answers, the error says that the act may have been
-// executed, and what to do.
+// TestServerEndsBeforeItsAnswer checks the error if a server ends before its response. The error
+// says that the act may have been executed, and what to do.
 func TestServerEndsBeforeItsAnswer(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, socket.Acts{

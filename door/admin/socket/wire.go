@@ -10,13 +10,13 @@ import (
 	"kartei/kit/i18n"
 )
 
-// problem is the form of an error on the socket. The other end is the operator,
-// so it includes causes.
+// problem is the JSON of an error on the socket. It includes causes, because only the operator
+// reads it.
 type problem struct {
 	Code   fault.Code   `json:"code,omitempty"`
 	Detail i18n.Wording `json:"detail,omitempty"`
 	Fields []wrongField `json:"fields,omitempty"`
-	// Message is the error's own text if the error is not a fault.
+	// Message is the text of an error that is not a fault.
 	Message string `json:"message,omitempty"`
 }
 
