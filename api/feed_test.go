@@ -26,7 +26,7 @@ func TestFeedForPeople(t *testing.T) {
 			}
 			names := map[string]string{ida.Principal: "Ida", jan.Principal: "Jan", "": "nobody"}
 			for _, e := range next.Data {
-				if !strings.HasPrefix(e.RequestID, "req_") {
+				if !strings.HasPrefix(e.Call, "req_") {
 					t.Errorf("%s has no Request-Id: %+v", e.Type, e)
 				}
 				lines = append(lines, strings.TrimSpace(e.Type+" by "+names[e.Principal]+" "+strings.Join(e.Members, " ")))

@@ -46,8 +46,8 @@ type Collection[T, F any, P fields[F]] struct {
 	filters    []filter
 	references []reference
 	columns    []column
-	// writable are the members whose changes the history of a record lists.
-	writable []member
+	// named are the members with their names in histories and events.
+	named []member
 	// order is a second order of lists, besides the order of changes. key returns the sort key of
 	// a record in this order. Both are nil if there is no second order.
 	order    *order
@@ -90,7 +90,7 @@ func NewCollection[T, F any, P fields[F]](f op.Family, by ...reflect.Type) *Coll
 		k.filters = append(k.filters, filtersOf(filters, members)...)
 	}
 	k.columns = columnsOf(k.filters, k.references)
-	k.writable = writable(members, "")
+	k.named = namedIn(members, nil)
 	k.sql = statementsFor(f.Plural, k.columns, k.references)
 	k.handover = handoverStatementsFor(f.Plural, k.references)
 	return k
@@ -244,7 +244,7 @@ func (k *Collection[T, F, P]) Insert(
 	if k.onStore != nil {
 		k.onStore(c, r.id, nil, f)
 	}
-	event.Append(c, k.event(r, "created"))
+	event.Append(c, k.event(r, "created", nil))
 	words := f.Words()
 	if further != nil {
 		words.AddDocument(further)
@@ -326,7 +326,8 @@ func (k *Collection[T, F, P]) change(
 	if err := k.replace(ctx, c, r, next.updated, k.sql.update, values...); err != nil {
 		return Answer[T]{}, err
 	}
-	k.note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
+	changed := differing(k.named, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem())
+	k.note(c, next, verb, inHistory(changed))
 	k.retag(c, k.tagRows(r, before), k.tagRows(next, after))
 	if k.onStore != nil {
 		k.onStore(c, r.id, before, after)
@@ -335,7 +336,7 @@ func (k *Collection[T, F, P]) change(
 		return Answer[T]{}, err
 	}
 	if verb != "updated" || !k.withoutUpdateEvent {
-		event.Append(c, k.event(next, verb))
+		event.Append(c, k.event(next, verb, inEvent(changed)))
 	}
 	return k.response(next), k.reindex(ctx, c, r, next, before, after)
 }
@@ -441,7 +442,7 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID
 	for _, erase := range k.onErase {
 		erase(c, r.id)
 	}
-	event.Append(c, k.event(&next, "deleted"))
+	event.Append(c, k.event(&next, "deleted", nil))
 	return op.Nothing{}, search.Remove(ctx, c.Tx, subject)
 }
 
@@ -521,9 +522,14 @@ func (k *Collection[T, F, P]) taken(c *op.Call, holder, audience string) fault.F
 	return f
 }
 
-// event returns the event of a change to r.
-func (k *Collection[T, F, P]) event(r *row, verb string) event.Event {
-	return event.Event{Type: k.Object + "." + verb, CreatedAt: r.updated, Data: event.Subject{Object: k.Object, ID: r.id}}
+// event returns the event of a change to r. changed are the names of the changed members.
+func (k *Collection[T, F, P]) event(r *row, verb string, changed []string) event.Event {
+	e := event.Event{Type: k.Object + "." + verb, CreatedAt: r.updated}
+	e.Data = event.Subject{Object: k.Object, ID: r.id, Changed: changed}
+	if verb != "deleted" {
+		e.Data.Revision = &r.revision
+	}
+	return e
 }
 
 // subject returns the identification of r for the search index.

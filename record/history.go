@@ -217,39 +217,68 @@ func (k *Collection[T, F, P]) noteDeletion(c *op.Call, r *row) {
 	k.note(c, r, "deleted", nil)
 }
 
-// member is a member that callers can set, with its name in a history.
+// member is a member of a record, or a member of a struct in it.
 type member struct {
-	name  string
-	index []int
+	// name is the name in a history: address.city. root is the name in an event: address.
+	name, root string
+	index      []int
+	// derived says that the member is computed from others, and that callers cannot set it.
+	derived bool
 	// inner are the members of a nested struct. It is nil for any other type.
 	inner []member
 }
 
-// writable returns the members of a family that callers can set. Members with the tag read are
-// computed and left out.
-func writable(t reflect.Type, prefix string) (list []member) {
+// namedIn returns the members of a struct, in their order. of is the member that is the struct,
+// or nil for a record.
+func namedIn(t reflect.Type, of *member) (list []member) {
 	for _, f := range reflect.VisibleFields(t) {
-		if f.Anonymous || f.Tag.Get("read") == "true" {
+		if f.Anonymous {
 			continue
 		}
-		m := member{name: prefix + f.Tag.Get("json"), index: f.Index}
+		name := f.Tag.Get("json")
+		m := member{name: name, root: name, index: f.Index, derived: f.Tag.Get("read") == "true"}
+		if of != nil {
+			m.name, m.root = of.name+"."+name, of.root
+		}
 		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
-			m.inner = writable(f.Type.Elem(), m.name+".")
+			m.inner = namedIn(f.Type.Elem(), &m)
 		}
 		list = append(list, m)
 	}
 	return list
 }
 
-// differing returns the names of the members whose values differ between before and after.
-func differing(members []member, before, after reflect.Value) (names []string) {
-	for _, m := range members {
+// differing returns the members that differ, in their order. Of a struct it returns the members
+// within it.
+func differing(members []member, before, after reflect.Value) (list []*member) {
+	for i := range members {
+		m := &members[i]
 		was, is := before.FieldByIndex(m.index), after.FieldByIndex(m.index)
 		switch {
 		case m.inner != nil:
-			names = append(names, differing(m.inner, orZero(was), orZero(is))...)
+			list = append(list, differing(m.inner, orZero(was), orZero(is))...)
 		case !same(was, is):
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// inHistory returns the names of changed members for a history. It leaves out derived members.
+func inHistory(changed []*member) (names []string) {
+	for _, m := range changed {
+		if !m.derived {
 			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// inEvent returns the names of changed members for an event: each member of the record once.
+func inEvent(changed []*member) (names []string) {
+	for _, m := range changed {
+		if len(names) == 0 || names[len(names)-1] != m.root {
+			names = append(names, m.root)
 		}
 	}
 	return names

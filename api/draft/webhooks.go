@@ -1,6 +1,8 @@
 package draft
 
 import (
+	"strings"
+
 	"kartei/api/schema/pattern"
 	"kartei/integration/event"
 )
@@ -48,7 +50,20 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 	}
 	example := value.(object)
 	example.set("type", t.Name)
-	example.set("data", object{{"object", t.Object}, {"id", t.Prefix + exampleSuffix}})
+	data := object{{"object", t.Object}, {"id", t.Prefix + exampleSuffix}, {"revision", nil}, {"changed", []string{}}}
+	switch _, verb, _ := strings.Cut(t.Name, "."); {
+	case verb == "updated":
+		data.set("revision", 3)
+		data.set("changed", []string{"note"})
+	case t.Name == "task.completed":
+		data.set("revision", 3)
+		data.set("changed", []string{"status", "completedAt", "completedBy"})
+	case verb == "created":
+		data.set("revision", 1)
+	case t.Object == "operation":
+		example.set("requestId", nil)
+	}
+	example.set("data", data)
 	return object{
 		{"schema", schema},
 		{"examples", object{{"example", object{{"summary", d.say(t.Name + ".summary")}, {"value", example}}}}},

@@ -27,6 +27,9 @@ type Call struct {
 	Language i18n.Language
 	// RequestID is the id of the call, req_....
 	RequestID string
+	// Background says that a job runs the operation. RequestID is then the call that began the
+	// job.
+	Background bool
 	// Door is the door of the call (api.Door), or job for work that goes on
 	// without its caller.
 	Door string

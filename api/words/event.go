@@ -35,9 +35,18 @@ var eventWords = map[string]text{
 	"event.Event.createdAt": {
 		"Zeitpunkt der Änderung, je Organisation eindeutig und streng steigend",
 		"When the change happened; unique and strictly increasing within an organization"},
+	"event.Event.requestId": {
+		"Request-Id des Aufrufs, der die Änderung gemacht hat; null bei Arbeit im Hintergrund",
+		"Request-Id of the call that made the change; null for work in the background"},
 	"event.Event.data": {"Worum es geht", "What it is about"},
 
 	"event.Subject":        {"Worum es in einem Ereignis geht", "What an event is about"},
 	"event.Subject.object": {"Art des Datensatzes", "Kind of record"},
 	"event.Subject.id":     {"Kennung des Datensatzes", "Id of the record"},
+	"event.Subject.revision": {
+		"Revision des Datensatzes nach der Änderung; null, wenn er gelöscht wurde oder keine Revisionen hat",
+		"Revision of the record after the change; null if it was deleted or has no revisions"},
+	"event.Subject.changed": {
+		"Namen der Angaben, die eine Änderung geändert hat, ohne Werte; leer, wenn der Datensatz angelegt oder gelöscht wurde",
+		"Names of the members that an update changed, without values; empty if the record was created or deleted"},
 }

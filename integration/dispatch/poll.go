@@ -109,8 +109,8 @@ const (
 	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
 	// fanOutEvents creates deliveries of the events with the given ids and with ticks in a range.
-	fanOutEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
-		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint), trace
+	fanOutEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, revision, changed, request_id, attempts, due_at, claim, created_at, trace)
+		select organization, cast($2 as text), id, tick, type, object, record_id, revision, changed, request_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint), trace
 		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
 		on conflict (organization, endpoint, event_id) do nothing`
 	setDue = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2`
@@ -126,7 +126,7 @@ const (
 	claimSQL = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
 			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)
-		returning event_id, tick, type, object, record_id, attempts, claim, coalesce(trace, '')`
+		returning ` + event.DeliveryColumns + `, attempts, claim`
 	onlyTests   = ` and type = '` + event.Test + `'`
 	endDelivery = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
 	giveBack    = `update webhook_deliveries set claim = claim + 1, due_at = $5 where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
@@ -355,13 +355,11 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 		for rows.Next() {
 			item := &delivery{
 				queue:     p.queue,
-				event:     event.Event{Object: "event"},
 				leaseEnd:  until,
 				checkedAt: p.now,
 				target:    p.target,
 			}
-			if err := rows.Scan(&item.event.ID, &item.event.CreatedAt, &item.event.Type, &item.event.Data.Object,
-				&item.event.Data.ID, &item.attempts, &item.claim, &item.event.Trace); err != nil {
+			if item.event, err = event.Scan(rows, &item.attempts, &item.claim); err != nil {
 				return err
 			}
 			list = append(list, item)

@@ -77,8 +77,7 @@ const timeLength = 10
 
 func scanCaused(row db.Row) (e CallEvent, err error) {
 	var members string
-	e.Object = "event"
-	err = row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Revision, &members)
+	e.Event, err = Scan(row, &e.Revision, &members)
 	e.Members = strings.Fields(members)
 	return e, err
 }
@@ -95,7 +94,7 @@ func changedBy(c *op.Call) string {
 			select * from events where organization = $1 and tick >= $4 and tick <= $5 order by tick limit %d) as e
 		left join record_changes as h on h.organization = $1 and h.record_id = e.record_id and h.changed_at = e.tick
 		where (h.request_id = $3 or h.request_id is null and case e.object %s else false end) and %s
-		order by e.tick limit %d`, columns, searched, strings.Join(created, " "), Visible(c.Actor, c.Services.Families),
+		order by e.tick limit %d`, Columns, searched, strings.Join(created, " "), Visible(c.Actor, c.Services.Families),
 		maxCaused)
 }
 
@@ -106,7 +105,7 @@ const operationsOf = `select * from operations where organization = $1 and id >=
 func operationsBy(c *op.Call) string {
 	return fmt.Sprintf(`select %s, 0, '' from (%s) as o
 		join events as e on e.organization = $1 and e.tick >= o.finished_at and e.tick <= o.finished_at + %d and e.record_id = o.id
-		where %s order by e.tick limit %d`, columns, operationsOf, late.Microseconds(),
+		where %s order by e.tick limit %d`, Columns, operationsOf, late.Microseconds(),
 		Visible(c.Actor, c.Services.Families), maxCaused)
 }
 
@@ -114,10 +113,10 @@ func operationsBy(c *op.Call) string {
 func madeBy(c *op.Call) string {
 	var made []string
 	for _, f := range c.Services.Families {
-		made = append(made, `select e.*, 1 as revision from (`+operationsOf+`) as o
+		made = append(made, `select e.* from (`+operationsOf+`) as o
 			join `+f.Plural+` as n on n.organization = $1 and n.id = o.result_id and o.result_object = '`+f.Object+`'
 			join events as e on e.organization = $1 and e.tick = n.created_at and e.record_id = n.id`)
 	}
-	return fmt.Sprintf(`select %s, e.revision, '' from (%s) as e where %s order by e.tick limit %d`,
-		columns, strings.Join(made, " union all "), Visible(c.Actor, c.Services.Families), maxCaused)
+	return fmt.Sprintf(`select %s, 1, '' from (%s) as e where %s order by e.tick limit %d`,
+		Columns, strings.Join(made, " union all "), Visible(c.Actor, c.Services.Families), maxCaused)
 }

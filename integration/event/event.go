@@ -22,7 +22,9 @@ type Event struct {
 	ID        string       `json:"id" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Type      string       `json:"type" example:"contact.created"`
 	CreatedAt clock.Micros `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
-	Data      Subject      `json:"data"`
+	// RequestID is the Request-Id of the call that made the change. It is null if a job made it.
+	RequestID *string `json:"requestId" example:"req_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Data      Subject `json:"data"`
 	// Trace is the trace of the change, which deliveries continue. Responses never contain it.
 	Trace string `json:"-"`
 }
@@ -31,6 +33,12 @@ type Event struct {
 type Subject struct {
 	Object string `json:"object" example:"contact"`
 	ID     string `json:"id" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	// Revision is the revision of the record after the change. It is null if the record was
+	// deleted, and if it has no revisions.
+	Revision *int64 `json:"revision" min:"1" example:"3"`
+	// Changed has the names of the members that the change of a record changed, in the order of
+	// the record. It is empty if the record was created or deleted.
+	Changed []string `json:"changed" min:"1" max:"64" example:"[\"email\",\"address\"]"`
 }
 
 // ListInput has the parameters of events.list.
@@ -59,21 +67,26 @@ const Retention = 30 * clock.Day
 // cost as much as the whole feed, because events of invisible records are skipped.
 const scanned = 1000
 
-// Append writes an event to the change log at the commit, and returns its new ID. Its CreatedAt
-// must be the tick of the change (db.Tx.Tick). The log is also the outbox for deliveries and other
-// reactions to a change.
+// Append writes an event to the change log at the commit, and returns the event with its new ID
+// and its RequestID. CreatedAt must be the tick of the change (db.Tx.Tick). The log is also the
+// outbox for deliveries and other reactions to a change.
 //
-// While the organization's module is off, Append writes nothing and returns an empty ID (contract,
+// While the organization's module is off, Append writes nothing and the ID is empty (contract,
 // 'Authentication', point 6).
-func Append(c *op.Call, e Event) string {
+func Append(c *op.Call, e Event) Event {
 	if !c.Actor.Emits() {
-		return ""
+		return e
 	}
-	name := id.Exact(id.Event, e.CreatedAt.Time())
-	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2, $3, $4, $5, $6, $7)`,
-		c.Actor.Org(), e.CreatedAt, name, e.Type, e.Data.Object, e.Data.ID, c.Span.Stored())
+	e.ID = id.Exact(id.Event, e.CreatedAt.Time())
+	if !c.Background && c.RequestID != "" {
+		e.RequestID = &c.RequestID
+	}
+	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		c.Actor.Org(), e.CreatedAt, e.ID, e.Type, e.Data.Object, e.Data.ID, e.Data.Revision, e.Data.changed(), e.RequestID,
+		c.Span.Stored())
 	c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10))
-	return name
+	return e
 }
 
 // List is the operation that returns a page of the feed. A page may have fewer events than its
@@ -124,7 +137,7 @@ func read(
 	}
 	defer rows.Close()
 	for rows.Next() {
-		e, err := scan(rows)
+		e, err := Scan(rows)
 		if err != nil {
 			return nil, 0, false, err
 		}
@@ -161,9 +174,10 @@ func Find(ctx context.Context, c *op.Call, in op.ByID) (Event, error) {
 	if !id.Valid(id.Event, in.ID) {
 		return Event{}, fault.New(fault.NotFound)
 	}
-	e, err := scan(c.Tx.QueryRow(ctx, `select `+columns+` from (
-		select tick, id, type, object, record_id from events where organization = $1 and tick = $5 and id = $3 and tick > $4
-		union all select 0, '', '', 'contact', $3 limit 1) as e where `+Visible(c.Actor, c.Services.Families),
+	e, err := Scan(c.Tx.QueryRow(ctx, `select `+Columns+` from (
+		select tick, id, type, object, record_id, revision, changed, request_id, trace from events
+		where organization = $1 and tick = $5 and id = $3 and tick > $4
+		union all select 0, '', '', 'contact', $3, null, '', null, null limit 1) as e where `+Visible(c.Actor, c.Services.Families),
 		c.Actor.Org(), c.Actor.PrincipalID(), in.ID, c.Now-Retention, TickOf(in.ID)))
 	if errors.Is(err, db.ErrNoRows) {
 		return Event{}, fault.New(fault.NotFound)

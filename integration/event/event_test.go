@@ -127,8 +127,8 @@ func TestFeed(t *testing.T) {
 		data := c.Do("GET", "/events?sort=createdAt", nil).Want(200).Data()
 		for i, e := range data {
 			subject := e["data"].(map[string]any)
-			if e["createdAt"] != times[i] || e["object"] != "event" || subject["object"] != "contact" || len(e) != 5 ||
-				len(subject) != 2 {
+			if e["createdAt"] != times[i] || e["object"] != "event" || subject["object"] != "contact" || len(e) != 6 ||
+				len(subject) != 4 {
 				t.Errorf("event %v of the change at %s", e, times[i])
 			}
 			single := c.Do("GET", "/events/"+e["id"].(string), nil).Want(200)

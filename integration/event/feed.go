@@ -42,7 +42,9 @@ type FeedEvent struct {
 	// Principal is the id of the principal that made the change. It is empty if the principal is
 	// not known any more.
 	Principal string `json:"principalId"`
-	RequestID string `json:"requestId"`
+	// Call is the id of the call that made the change, or that began the job which made it. It is
+	// empty if that is not known any more.
+	Call string `json:"call"`
 	// Members are the names of the changed members. The list is empty for a creation.
 	Members []string `json:"members"`
 }
@@ -117,13 +119,12 @@ func toldQuery(c *op.Call, some string) string {
 	return fmt.Sprintf(`select %s, coalesce(h.principal, case e.object %s end, ''), coalesce(h.request_id, case e.object %s end, ''), coalesce(h.members, '')
 		from (%s) as e left join record_changes as h on h.organization = $1 and h.record_id = e.record_id and h.changed_at = e.tick
 		where ($6 in ('', e.object, e.id)) and %s order by e.tick desc limit $5`,
-		columns, strings.Join(by, " "), strings.Join(request, " "), some, Visible(c.Actor, c.Services.Families))
+		Columns, strings.Join(by, " "), strings.Join(request, " "), some, Visible(c.Actor, c.Services.Families))
 }
 
 func scanTold(row db.Row) (e FeedEvent, err error) {
 	var members string
-	e.Object = "event"
-	err = row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Principal, &e.RequestID, &members)
+	e.Event, err = Scan(row, &e.Principal, &e.Call, &members)
 	e.Members = strings.Fields(members)
 	return e, err
 }

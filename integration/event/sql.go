@@ -8,13 +8,24 @@ import (
 	"kartei/api/op"
 )
 
-const columns = `e.tick, e.id, e.type, e.object, e.record_id`
+// Columns are the columns of an event with the alias e, as Scan reads them.
+const Columns = `e.tick, e.id, e.type, e.object, e.record_id, e.revision, e.changed, e.request_id, coalesce(e.trace, '')`
 
-func scan(s interface{ Scan(...any) error }) (Event, error) {
+// DeliveryColumns are the same columns of a delivery, as Scan reads them.
+const DeliveryColumns = `tick, event_id, type, object, record_id, revision, changed, request_id, coalesce(trace, '')`
+
+// Scan reads Columns into an event, and the columns that follow into more.
+func Scan(s interface{ Scan(...any) error }, more ...any) (Event, error) {
 	e := Event{Object: "event"}
-	err := s.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID)
+	var changed string
+	err := s.Scan(append([]any{&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Data.Revision, &changed,
+		&e.RequestID, &e.Trace}, more...)...)
+	e.Data.Changed = strings.Fields(changed)
 	return e, err
 }
+
+// changed returns the value of the column for Changed.
+func (s *Subject) changed() string { return strings.Join(s.Changed, " ") }
 
 // Visible returns an SQL condition for events with the alias e. $1 is the organization, and $2 is
 // the principal id of the actor. The actor must have the right to read the family. It must see the
@@ -44,7 +55,7 @@ func listQuery(c *op.Call, ascending bool) string {
 	order := direction(ascending)
 	return fmt.Sprintf(`select %s from (
 		select * from events where organization = $1 and tick > $3 and tick < $4 order by tick %s limit %d) as e
-		where %s order by e.tick %s limit $5`, columns, order, scanned, Visible(c.Actor, c.Services.Families), order)
+		where %s order by e.tick %s limit $5`, Columns, order, scanned, Visible(c.Actor, c.Services.Families), order)
 }
 
 // boundQuery returns a query for the last tick that listQuery scans. The query returns no row if

@@ -572,10 +572,10 @@ func sendTest(ctx context.Context, c *op.Call, in op.ByID) (TestOutput, error) {
 	if !c.Actor.Emits() { // the module was switched off after the call was admitted
 		return TestOutput{}, c.Actor.Module()
 	}
-	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
-	e.ID = event.Append(c, e)
-	c.Tx.Queue(drawDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0,
-		c.Now, c.Span.Stored())
+	e := event.Append(c, event.Event{
+		Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID},
+	})
+	c.Tx.Queue(drawDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, c.Now)
 	tell(c)
 	return TestOutput{"webhook_test", e.ID}, nil
 }

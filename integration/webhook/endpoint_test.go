@@ -456,7 +456,10 @@ func TestTest(t *testing.T) {
 		want(t, e, map[string]any{
 			"object": "event",
 			"type":   "webhook.test",
-			"data":   map[string]any{"object": "webhook_endpoint", "id": strings.TrimPrefix(at, endpoints+"/")},
+			"data": map[string]any{
+				"object": "webhook_endpoint", "id": strings.TrimPrefix(at, endpoints+"/"), "revision": nil, "changed": []any{},
+			},
+			"requestId": a.Header.Get("Request-Id"),
 		})
 		if got := c.Do("GET", "/events", nil).Want(200).Data(); len(got) != 1 || got[0]["id"] != name {
 			t.Errorf("the feed: %v", got)

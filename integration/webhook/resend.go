@@ -43,8 +43,9 @@ const (
 	// resendDelivery begins a new series of attempts. If an attempt runs, it is the first attempt
 	// of the series, and the next one follows after the first gap. If a dead process has claimed
 	// the delivery, the next attempt is due at once.
-	resendDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $8) on conflict (organization, endpoint, event_id)
+	resendDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, revision, changed, request_id, attempts, due_at, claim, created_at)
+		select organization, cast($2 as text), id, tick, type, object, record_id, revision, changed, request_id, 0, cast($5 as bigint), 0, cast($5 as bigint)
+		from events where organization = $1 and tick = $4 and id = $3 on conflict (organization, endpoint, event_id)
 		do update set attempts = 0, due_at = case when webhook_deliveries.claim % 2 = 0 or webhook_deliveries.due_at <= excluded.due_at
 			then excluded.due_at else webhook_deliveries.due_at end`
 	countDue = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $3 limit $4) as d`
@@ -185,7 +186,7 @@ func (r resendStep) nextFailed(
 		ticks[i] = int64(event.TickOf(name))
 	}
 	in := r.dialect.In
-	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
+	*events, err = readEvents(ctx, tx, `select `+event.Columns+` from events as e where e.organization = $1 and $2 = $2
 		and e.tick > $3 and e.tick `+r.dialect.InNumbers("$6")+` and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+
 		sees+`)`,
 		r.Organization, r.Principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed), db.Numbers(ticks))
@@ -234,7 +235,7 @@ func (r resendStep) nextRange(
 // be fanned out. In the second case the endpoint must subscribe to its type, and the principal must
 // see its record.
 func (r resendStep) one(sees string) string {
-	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
+	return `select ` + event.Columns + ` from events as e where e.organization = $1 and $2 = $2
 		and e.tick = $8 and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
 		or e.tick <= $7 and e.type ` + r.dialect.In("$5") + ` and (` + sees + `))`
 }
@@ -249,7 +250,7 @@ func (r resendStep) send(ctx context.Context, tx db.Tx, events []event.Event) (b
 		return false, err
 	}
 	for _, e := range events {
-		tx.Queue(resendDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, r.now)
+		tx.Queue(resendDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, r.now)
 	}
 	tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
 	return true, nil

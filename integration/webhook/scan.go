@@ -48,9 +48,9 @@ const (
 func (r *Row) ReadEvents(
 	ctx context.Context, tx db.Tx, visible string, after, through clock.Micros, n int,
 ) (events []event.Event, last clock.Micros, more bool, err error) {
-	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from (
+	query := fmt.Sprintf(`select %s from (
 		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
-		where $2 = $2 and e.type %s and (%s) order by e.tick limit $6`, scanned, tx.Dialect().In("$5"), visible)
+		where $2 = $2 and e.type %s and (%s) order by e.tick limit $6`, event.Columns, scanned, tx.Dialect().In("$5"), visible)
 	events, err = readEvents(ctx, tx, query, r.Organization, r.Principal, after, through, db.Texts(r.EventTypes), n)
 	if err != nil {
 		return nil, 0, false, err
@@ -67,9 +67,5 @@ func (r *Row) ReadEvents(
 }
 
 func readEvents(ctx context.Context, tx db.Tx, query string, args ...any) ([]event.Event, error) {
-	return db.List(ctx, tx, func(row db.Row) (event.Event, error) {
-		e := event.Event{Object: "event"}
-		err := row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Trace)
-		return e, err
-	}, query, args...)
+	return db.List(ctx, tx, func(row db.Row) (event.Event, error) { return event.Scan(row) }, query, args...)
 }

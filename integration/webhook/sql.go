@@ -35,8 +35,10 @@ const (
 	noteDue = `update webhook_endpoints set due_at = case when due_at = 0 or due_at > $3 then $3 else due_at end
 		where organization = $1 and id = $2`
 
-	drawDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
-		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11) on conflict (organization, endpoint, event_id) do nothing`
+	// drawDelivery makes the delivery of an event with an id and a tick, which is due at $5.
+	drawDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, revision, changed, request_id, attempts, due_at, claim, created_at, trace)
+		select organization, cast($2 as text), id, tick, type, object, record_id, revision, changed, request_id, 0, cast($5 as bigint), 0, cast($5 as bigint), trace
+		from events where organization = $1 and tick = $4 and id = $3 on conflict (organization, endpoint, event_id) do nothing`
 
 	listAttempts = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
 		from webhook_attempts where organization = $1 and endpoint = $2 and attempted_at > $3 and id < $4 order by id desc limit $5`

@@ -69,7 +69,7 @@ func (h *walk) Load(ctx context.Context, tx db.Tx, organization int64, id string
 func (h *walk) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	actor, err := access.CaretakerOf(ctx, tx, h.Job.Organization)
 	return &op.Call{
-		Actor: actor, Tx: tx, Now: clock.Now(h.Clock), RequestID: h.RequestID, Door: "job", Requester: h.By,
+		Actor: actor, Tx: tx, Now: clock.Now(h.Clock), RequestID: h.RequestID, Background: true, Door: "job", Requester: h.By,
 		Services: h.Services,
 	}, err
 }

@@ -333,7 +333,7 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 		return nil, err
 	}
 	return &op.Call{
-		Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Door: w.Door,
+		Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Background: true, Door: w.Door,
 		Credential: w.Credential, Span: trace.Of(ctx), Services: &op.Services{Families: w.Families},
 	}, nil
 }

@@ -44,13 +44,14 @@ func (d Delegation) Call(
 		return nil, StopError{NoRight}
 	}
 	return &op.Call{
-		Actor:     actor,
-		Tx:        tx,
-		Now:       now,
-		RequestID: d.RequestID,
-		Door:      d.Door,
-		Services:  s,
-		IfMatch:   op.Precondition{Waived: true},
+		Actor:      actor,
+		Tx:         tx,
+		Now:        now,
+		RequestID:  d.RequestID,
+		Background: true,
+		Door:       d.Door,
+		Services:   s,
+		IfMatch:    op.Precondition{Waived: true},
 	}, nil
 }
 

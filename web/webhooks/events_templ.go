@@ -832,7 +832,7 @@ func oneEventView(v *shell.Request, p oneEvent) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if p.event.RequestID != "" {
+				if p.event.Call != "" {
 					templ_7745c5c3_Var43 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -851,9 +851,9 @@ func oneEventView(v *shell.Request, p oneEvent) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var44 templ.SafeURL
-							templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(shell.RequestsPath + "/" + p.event.RequestID))
+							templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(shell.RequestsPath + "/" + p.event.Call))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `webhooks/events.templ`, Line: 130, Col: 68}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `webhooks/events.templ`, Line: 130, Col: 63}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 							if templ_7745c5c3_Err != nil {
@@ -864,9 +864,9 @@ func oneEventView(v *shell.Request, p oneEvent) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var45 string
-							templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(p.event.RequestID)
+							templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(p.event.Call)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `webhooks/events.templ`, Line: 130, Col: 96}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `webhooks/events.templ`, Line: 130, Col: 86}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 							if templ_7745c5c3_Err != nil {
@@ -882,9 +882,9 @@ func oneEventView(v *shell.Request, p oneEvent) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var46 string
-							templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(p.event.RequestID)
+							templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(p.event.Call)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `webhooks/events.templ`, Line: 132, Col: 31}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `webhooks/events.templ`, Line: 132, Col: 26}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var46))
 							if templ_7745c5c3_Err != nil {

@@ -16,8 +16,8 @@ returning tick;
 insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, sort_name)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
-insert into events (organization, tick, id, type, object, record_id, trace)
-values ($1, $2, $3, $4, $5, $6, $7);
+insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 insert into search_documents (organization, family, created, audience, id, words)
 values ($1, $2, $3, $4, $5, $6);
@@ -517,7 +517,7 @@ where organization = $1
 insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id, credential)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 select audience, id, words
 from search_documents
@@ -558,7 +558,7 @@ insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_each($5);
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 
@@ -580,7 +580,7 @@ delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 
@@ -643,7 +643,7 @@ where organization = $1
 	and company_id = $2
 	and company_id is not null;
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 

@@ -28,8 +28,8 @@ insert into sorted_tags (organization, family, reader, tag, sort_key)
 select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as text)
 from json_array_elements_text(cast($4 as text)::json);
 
-insert into events (organization, tick, id, type, object, record_id, trace)
-values ($1, $2, $3, $4, $5, $6, $7);
+insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 insert into search_documents (organization, family, created, audience, id, words)
 values ($1, $2, $3, $4, $5, $6);
@@ -1067,7 +1067,7 @@ where organization = $1
 ))
 	and sort_key = $5;
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 select audience, id, words
 from search_documents
@@ -1140,7 +1140,7 @@ insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)
 from json_array_elements_text(cast($5 as text)::json);
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 
@@ -1178,7 +1178,7 @@ delete from visibility_losses
 where organization = $1
 	and record_id = $2;
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 
@@ -1243,7 +1243,7 @@ where organization = $1
 	and record_id = $2
 	and record_id is not null;
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 
@@ -1276,7 +1276,7 @@ where organization = $1
 
 -- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 

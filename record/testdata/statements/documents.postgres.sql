@@ -34,8 +34,8 @@ where organization = $1;
 insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, task_id, company_id, kind, sort_name)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
 
-insert into events (organization, tick, id, type, object, record_id, trace)
-values ($1, $2, $3, $4, $5, $6, $7);
+insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 insert into search_documents (organization, family, created, audience, id, words)
 values ($1, $2, $3, $4, $5, $6);
@@ -1275,7 +1275,7 @@ where organization = $1
 	and record = $2
 	and erased = false;
 
--- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+-- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
 

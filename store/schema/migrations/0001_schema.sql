@@ -450,6 +450,13 @@ create table events (
 	-- The kind of the record, such as contact.
 	object       text   not null,
 	record_id    text   not null,
+	-- The revision of the record after the change. Null if it was deleted, or has
+	-- no revisions.
+	revision     bigint,
+	-- The names of the members that changed, separated by blanks.
+	changed      text   not null default '',
+	-- The call that made the change. Null if a job made it.
+	request_id   text,
 	-- The traceparent (W3C Trace Context) of the call. Null if it was not traced.
 	trace        text,
 	primary key (organization, tick)
@@ -1008,6 +1015,9 @@ create table webhook_deliveries (
 	type         text   not null,
 	object       text   not null,
 	record_id    text   not null,
+	revision     bigint,
+	changed      text   not null default '',
+	request_id   text,
 	-- How many attempts were made.
 	attempts     bigint not null,
 	-- When the next attempt is made. For a running one, when another worker may
