@@ -221,6 +221,9 @@ type forwardLine struct {
 	EventID    string       `json:"eventId"`
 	EventType  string       `json:"eventType"`
 	RecordID   string       `json:"recordId"`
+	RequestID  string       `json:"requestId"`
+	Revision   int64        `json:"revision"`
+	Changed    []string     `json:"changed"`
 	Status     int          `json:"status"`
 	TookMillis int64        `json:"tookMs"`
 	Error      string       `json:"error"`
@@ -253,7 +256,10 @@ func (l *listener) handle(ctx context.Context, e remote.Event) error {
 func (l *listener) tell(e remote.Event, status int, took time.Duration, err error) error {
 	now := clock.Now(clock.System)
 	if l.json {
-		line := forwardLine{"forwarded", now, e.ID, e.Type, e.Data.ID, status, took.Milliseconds(), ""}
+		line := forwardLine{
+			Object: "forwarded", At: now, EventID: e.ID, EventType: e.Type, RecordID: e.Data.ID, RequestID: e.RequestID,
+			Revision: e.Data.Revision, Changed: e.Data.Changed, Status: status, TookMillis: took.Milliseconds(),
+		}
 		if err != nil {
 			line.Error = err.Error()
 		}
@@ -266,7 +272,11 @@ func (l *listener) tell(e remote.Event, status int, took time.Duration, err erro
 	case status < 200 || status > 299:
 		result += " (not tried again)"
 	}
-	_, err = fmt.Fprintf(l.Out, "%s  %-19s  %s  %s  %s  %d ms\n", now.Time().Local().Format(time.TimeOnly), e.Type,
-		e.Data.ID, e.ID, result, took.Milliseconds())
+	changed := ""
+	if len(e.Data.Changed) > 0 {
+		changed = "  changed " + strings.Join(e.Data.Changed, ", ")
+	}
+	_, err = fmt.Fprintf(l.Out, "%s  %-19s  %s  %s  %s  %d ms%s\n", now.Time().Local().Format(time.TimeOnly), e.Type,
+		e.Data.ID, e.ID, result, took.Milliseconds(), changed)
 	return err
 }
