@@ -33,7 +33,10 @@ func (c *Call) FindOrganization(ctx context.Context, name string) (access.Organi
 		name = c.Actor.Organization().ID
 	}
 	o, err := access.OrganizationIn(ctx, c.Tx, name)
-	if err == nil && !c.Reaches(o.Number, o.Live) {
+	if err != nil {
+		return o, err
+	}
+	if !c.Reaches(o.Number, o.Live) {
 		return access.OrganizationInfo{}, fault.Unknown("There is no organization with this id.")
 	}
 	return o, err

@@ -41,7 +41,10 @@ var GetTerms = op.New("keys.terms", op.Read, getTerms, op.By(op.Self))
 
 func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) {
 	o, err := c.FindOrganization(ctx, "")
-	if err == nil && o.SandboxOf != "" {
+	if err != nil {
+		return Terms{}, err
+	}
+	if o.SandboxOf != "" {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxOf)
 	}
 	if err != nil {

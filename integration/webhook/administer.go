@@ -375,7 +375,10 @@ func enableByPerson(ctx context.Context, c *op.Call, in EnableInput) (out Enable
 	// Another call may have enabled the endpoint since it was read, so the statement checks the
 	// status again. From here on the row is locked.
 	held, err := c.Tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
-	if err == nil && held == 1 {
+	if err != nil {
+		return out, err
+	}
+	if held == 1 {
 		c.Audit.Changed("status", r.Status, Active)
 		if err := c.Gives(ctx, r.gain(op.HookEnabled)); err != nil {
 			return out, err
@@ -568,7 +571,10 @@ func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, se
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: noEvent})
 	}
 	sent, err := again.send(ctx, tx, events)
-	if err == nil && !sent {
+	if err != nil {
+		return err
+	}
+	if !sent {
 		return &fault.Fault{Code: fault.NotFound, Detail: noEndpoint}
 	}
 	return err

@@ -178,10 +178,13 @@ func mayInvite(ctx context.Context, c *op.Call, i *NewInvitation, role access.Ro
 	}
 	var open int64
 	err = c.Tx.QueryRow(ctx, countInvitations, i.organization, c.Now, access.FoldEmail(i.Email)).Scan(&open)
-	if err == nil && open >= maxOpen {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: tooManyInvitations}
+	if err != nil {
+		return err
 	}
-	return err
+	if open >= maxOpen {
+		return &fault.Fault{Code: fault.Forbidden, Detail: tooManyInvitations}
+	}
+	return nil
 }
 
 // personAt returns the person of an organization with an address, or the zero value if there is
@@ -195,9 +198,10 @@ func personAt(
 	if errors.Is(err, db.ErrNoRows) {
 		return p, false, nil
 	}
-	if err == nil {
-		p, err = access.PrincipalIn(ctx, tx, access.UserPrincipal, name)
+	if err != nil {
+		return p, joined, err
 	}
+	p, err = access.PrincipalIn(ctx, tx, access.UserPrincipal, name)
 	return p, joined, err
 }
 
@@ -321,10 +325,13 @@ func Erase(ctx context.Context, tx db.Tx, live int64, email string) error {
 // db.ErrConflict. The operation then runs again and does not find the invitation.
 func end(ctx context.Context, c *op.Call, name string) error {
 	n, err := c.Tx.Exec(ctx, deleteInvitation, name)
-	if err == nil && n == 0 {
-		err = db.ErrConflict
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 {
+		return db.ErrConflict
+	}
+	return nil
 }
 
 // Accept creates the person of an invitation and ends the invitation. If the person already exists

@@ -51,7 +51,10 @@ func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, er
 		in.Principal = c.Actor.PrincipalID()
 	}
 	user, err := access.PrincipalIn(ctx, c.Tx, access.UserPrincipal, in.Principal)
-	if err == nil && user.Home != o.Live {
+	if err != nil {
+		return out, err
+	}
+	if user.Home != o.Live {
 		err = fault.Unknown("There is no user with this id.")
 	}
 	if err != nil {

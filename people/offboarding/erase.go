@@ -159,7 +159,10 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 // mayErase fails if the person has records, or takes part in an unfinished hand-over.
 func (s *heldCounts) mayErase(ctx context.Context, c *op.Call, tenants []tenant, person string) error {
 	busy, err := underway(ctx, c.Tx, tenants, person)
-	if err == nil && busy {
+	if err != nil {
+		return err
+	}
+	if busy {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: isUnderway}
 	}
 	if err != nil {

@@ -57,7 +57,10 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 		return nil
 	}
 	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider).Scan(&n)
-	if err == nil && n == 0 {
+	if err != nil {
+		return err
+	}
+	if n == 0 {
 		f.Say("passwords", fault.ForbiddenCombination,
 			"Link your own account with single sign-on first, or name an admin for emergencies.")
 	}
@@ -91,10 +94,13 @@ func DropPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) 
 		return nil
 	}
 	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, signin.Issuer(c)).Scan(&n)
-	if err == nil && n == 0 {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: lastPasswordAdmin}
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 {
+		return &fault.Fault{Code: fault.Forbidden, Detail: lastPasswordAdmin}
+	}
+	return nil
 }
 
 var lastPasswordAdmin = i18n.Text("This person signs in by password in an emergency, and no other admin is linked with single sign-on. Name somebody else for emergencies first, or allow sign-in by password again.")

@@ -76,10 +76,13 @@ func mayErase(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 func otherAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	var others int64
 	err := c.Tx.QueryRow(ctx, countOtherAdmins, p.Home, p.ID).Scan(&others)
-	if err == nil && others == 0 {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: lastAdmin}
+	if err != nil {
+		return err
 	}
-	return err
+	if others == 0 {
+		return &fault.Fault{Code: fault.Forbidden, Detail: lastAdmin}
+	}
+	return nil
 }
 
 var lastAdmin = i18n.Text("This is the last admin of the organization. Give this role to somebody else first.")

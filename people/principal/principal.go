@@ -67,9 +67,10 @@ var ListUsers = op.New("people.list", op.Read, listUsers, op.By(op.Admin|op.Oper
 
 func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
 	page, err := list(ctx, c, access.UserPrincipal, p)
-	if err == nil {
-		err = seeSignIns(ctx, c, page.Data)
+	if err != nil {
+		return page, err
 	}
+	err = seeSignIns(ctx, c, page.Data)
 	return page, err
 }
 
@@ -264,7 +265,10 @@ func change(ctx context.Context, c *op.Call, kind access.PrincipalType, in Chang
 		return access.PrincipalInfo{}, err
 	}
 	p, err := Find(ctx, c, kind, in.ID)
-	if err == nil && p.ErasedAt != 0 {
+	if err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	if p.ErasedAt != 0 {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: erased}
 	}
 	if err != nil {
@@ -355,7 +359,10 @@ func manages(p access.PrincipalInfo) bool {
 // who are no admins, so operations about one person use FindOwn or check Owns.
 func Find(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
-	if err == nil && !c.Reaches(p.Home, p.Home) {
+	if err != nil {
+		return p, err
+	}
+	if !c.Reaches(p.Home, p.Home) {
 		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same error as for an unknown id
 	}
 	return p, err

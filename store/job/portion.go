@@ -59,7 +59,10 @@ func (p *Portion) measure(
 		begun = clock.Now(c)
 		return f(tx)
 	})
-	if err == nil && records > 0 {
+	if err != nil {
+		return err
+	}
+	if records > 0 {
 		p.took(records, clock.Now(c).Sub(begun))
 	}
 	return err

@@ -323,9 +323,10 @@ func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err
 	}
 	out.Reasons, err = db.List(ctx, c.Tx, func(from db.Row) (w Why, err error) {
 		var problem string
-		if err = from.Scan(&problem, &w.Count); err == nil {
-			w.Message, err = messageOf(problem, c.Language)
+		if err = from.Scan(&problem, &w.Count); err != nil {
+			return w, err
 		}
+		w.Message, err = messageOf(problem, c.Language)
 		return w, err
 	}, selectReasons, r.organization, r.id, maxShown)
 	if err != nil {
@@ -333,9 +334,10 @@ func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err
 	}
 	out.Records, err = db.List(ctx, c.Tx, func(from db.Row) (l LeftRecord, err error) {
 		var problem string
-		if err = from.Scan(&l.RecordID, &l.Outcome, &problem); err == nil {
-			l.Message, err = messageOf(problem, c.Language)
+		if err = from.Scan(&l.RecordID, &l.Outcome, &problem); err != nil {
+			return l, err
 		}
+		l.Message, err = messageOf(problem, c.Language)
 		return l, err
 	}, selectLeft, r.organization, r.id, maxShown)
 	return out, err

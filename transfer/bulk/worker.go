@@ -286,15 +286,21 @@ func (x *work) each(
 func (x *work) awaitTurn(ctx context.Context) error {
 	var waits bool
 	err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
-		if waits, err = x.waits(ctx, tx); err == nil && x.Undo {
+		if waits, err = x.waits(ctx, tx); err != nil {
+			return err
+		}
+		if x.Undo {
 			x.undone, err = requestsOfUndone(ctx, tx, x.organization)
 		}
 		return err
 	})
-	if err == nil && waits {
-		err = job.Later(waiting)
+	if err != nil {
+		return err
 	}
-	return err
+	if waits {
+		return job.Later(waiting)
+	}
+	return nil
 }
 
 const (

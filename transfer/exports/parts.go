@@ -85,9 +85,10 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 		files, err = stages[x.Stage](ctx, r)
 		return err
 	})
-	if err == nil {
-		err = r.readFiles(ctx, files)
+	if err != nil {
+		return p, err
 	}
+	err = r.readFiles(ctx, files)
 	if err != nil {
 		return p, err
 	}
@@ -140,7 +141,10 @@ func (r *partsReader) enter(ctx context.Context, c *op.Call, tx db.Tx) (err erro
 		return err
 	}
 	seen, err := record.Seen(ctx, r.of, contact.Contacts.Plural, r.ID)
-	if err == nil && !seen {
+	if err != nil {
+		return err
+	}
+	if !seen {
 		return fault.New(fault.NotFound)
 	}
 	return err
@@ -154,9 +158,10 @@ func (r *partsReader) add(name string, content []byte) {
 // addJSON adds a file with one JSON value.
 func (r *partsReader) addJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		r.add(name, append(b, '\n'))
+	if err != nil {
+		return err
 	}
+	r.add(name, append(b, '\n'))
 	return err
 }
 

@@ -105,7 +105,10 @@ func (x *work) recall(ctx context.Context, before match.Index) error {
 					})
 				}
 			}
-			if err == nil && len(list) == 0 {
+			if err != nil {
+				return err
+			}
+			if len(list) == 0 {
 				after = x.After
 			}
 			return err

@@ -39,7 +39,10 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 	default:
 		r, err = b.createFirm(ctx, n)
 	}
-	if err == nil && r.record != nil {
+	if err != nil {
+		return r, err
+	}
+	if r.record != nil {
 		b.noteSighting(n, *r.record, false)
 		b.made[n.CacheKey()] = *r.record
 	}

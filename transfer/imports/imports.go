@@ -391,7 +391,10 @@ func organizationOf(ctx context.Context, c *op.Call, name string) (int64, error)
 		return c.Actor.Org(), nil
 	}
 	o, err := c.FindOrganization(ctx, name)
-	if err == nil && !c.IsOperator() && o.Number != c.Actor.Org() {
+	if err != nil {
+		return o.Number, err
+	}
+	if !c.IsOperator() && o.Number != c.Actor.Org() {
 		err = unknown()
 	}
 	return o.Number, err

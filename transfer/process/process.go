@@ -84,10 +84,13 @@ var ErrMoved = errors.New("process: another call changed the state of the act")
 // read. It fails with ErrMoved if no row changed.
 func Exec(ctx context.Context, tx db.Tx, statement string, args ...any) error {
 	n, err := tx.Exec(ctx, statement, args...)
-	if err == nil && n == 0 {
-		err = ErrMoved
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 {
+		return ErrMoved
+	}
+	return nil
 }
 
 // AsConflict returns db.ErrConflict for ErrMoved, so that the call runs again. It returns any
@@ -337,7 +340,10 @@ func (s *Walk[T]) Do(ctx context.Context, r *Run, after string) error {
 		var list []T
 		var end string
 		err := r.Read(ctx, func(c *op.Call) (err error) {
-			if end, err = s.Family.Window(ctx, c.Tx, r.Job.Organization, after, Window); err == nil && end != "" {
+			if end, err = s.Family.Window(ctx, c.Tx, r.Job.Organization, after, Window); err != nil {
+				return err
+			}
+			if end != "" {
 				list, err = s.Find(c, after, end)
 			}
 			return err

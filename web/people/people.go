@@ -181,7 +181,10 @@ func showPrincipals(of *principals) func(*shell.Request) shell.View {
 		after := v.URL.Query().Get("after")
 		p := principalsPage{of: of}
 		found, err := shell.Ask(v, of.list, access.Page{After: after, Limit: principalsShown})
-		if err == nil && of.isPeople() && after == "" {
+		if err != nil {
+			return v.Failed(err)
+		}
+		if of.isPeople() && after == "" {
 			var open access.List[invitation.Info]
 			open, err = shell.Ask(v, invitation.List, access.Page{Limit: invitationsShown})
 			p.invitations = open.Data

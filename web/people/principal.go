@@ -143,9 +143,10 @@ func (p *principalPage) stored() shell.Values {
 // it reads only keys and webhook endpoints, because counts take longer.
 func (p *principalPage) readProperty(v *shell.Request, endpointsOnly bool) error {
 	err := p.readKeys(v)
-	if err == nil {
-		p.Holdings, err = shell.Ask(v, offboarding.Holds, offboarding.HoldingsInput{ID: p.one.ID, EndpointsOnly: endpointsOnly})
+	if err != nil {
+		return err
 	}
+	p.Holdings, err = shell.Ask(v, offboarding.Holds, offboarding.HoldingsInput{ID: p.one.ID, EndpointsOnly: endpointsOnly})
 	return err
 }
 

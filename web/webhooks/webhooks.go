@@ -425,7 +425,10 @@ func (p *webhookPage) read(v *shell.Request, q url.Values) error {
 	}
 	found, err := shell.Ask(v, webhook.ListAttempts, in, shell.InSandbox(p.endpoint.sandbox))
 	p.attempts = found.Data
-	if err == nil && found.HasMore {
+	if err != nil {
+		return err
+	}
+	if found.HasMore {
 		at.Set("before", p.attempts[len(p.attempts)-1].ID)
 		p.pages.Older = ui.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
 	}
@@ -639,7 +642,10 @@ func saveWebhook(v *shell.Request) shell.View {
 // askToDeleteWebhook serves the page that asks for a confirmation before an endpoint is deleted.
 func askToDeleteWebhook(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
-	if err == nil && !e.manages(v) {
+	if err != nil {
+		return v.Failed(err)
+	}
+	if !e.manages(v) {
 		err = fault.New(fault.NotFound)
 	}
 	if err != nil {

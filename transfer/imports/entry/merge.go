@@ -86,9 +86,10 @@ func changed(body, has map[string]any, how mapping.Duplicates) map[string]any {
 // Members returns members as a body has them.
 func Members(fields any) (has map[string]any, err error) {
 	raw, err := json.Marshal(fields)
-	if err == nil {
-		err = json.Unmarshal(raw, &has)
+	if err != nil {
+		return has, err
 	}
+	err = json.Unmarshal(raw, &has)
 	return has, err
 }
 
