@@ -19,7 +19,7 @@ const Size = 32
 // Key is a master key. Package fmt prints it as (hidden).
 type Key struct{ bytes [Size]byte }
 
-// New returns a random key that is not stored. Instances that exist only in memory use it.
+// New returns a random key that is not stored. Instances that end with their process use it.
 func New() *Key {
 	k := new(Key)
 	rand.Read(k.bytes[:]) // never returns an error (crypto/rand, since Go 1.24)
