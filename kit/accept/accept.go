@@ -1,4 +1,4 @@
-// Package accept owns the reading of Accept headers: weights, and whether a client takes gzip.
+// Package accept owns the reading of Accept headers: the weights of values, and whether a client accepts gzip.
 package accept
 
 import (
@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Quality returns the weight in parameters such as " q=0.8" of one value of a
-// header. It is 1 without a weight, and 0 if the weight is not a number from 0 to 1.
+// Quality returns the weight of one value of an Accept header, from 0 to 1. parameters is the text
+// after the first semicolon of the value, such as " q=0.8". Without a weight, the result is 1. If
+// the weight is not a number from 0 to 1, the result is 0.
 func Quality(parameters string) float64 {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, value, ok := strings.Cut(strings.TrimSpace(parameter), "=")
@@ -23,8 +24,7 @@ func Quality(parameters string) float64 {
 	return 1
 }
 
-// Gzip reports whether an Accept-Encoding header names gzip and allows
-// it.
+// Gzip reports whether the value of an Accept-Encoding header contains gzip with a weight above 0.
 func Gzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, params, _ := strings.Cut(part, ";")

@@ -1,4 +1,4 @@
-// Package archive owns how parts become one ZIP file while they arrive, in a bounded part of the memory.
+// Package archive owns the writing of ZIP files in bounded memory, while their content arrives in parts.
 package archive
 
 import (
@@ -13,27 +13,28 @@ import (
 	"unicode/utf8"
 )
 
-// Part is a file of the archive, or the next bytes of one: parts of the same name
-// follow each other.
+// Part is a file of a ZIP archive, or some bytes of a file. The parts of one file have the same
+// name and follow each other.
 type Part struct {
-	// Name is the path within the archive.
+	// Name is the path of the file within the archive.
 	Name string `json:"name"`
-	// Content are the bytes.
+	// Content has the bytes of the part.
 	Content []byte `json:"content"`
-	// Packed says that the bytes are not worth compressing again.
+	// Packed says that the content is compressed already. The archive then stores the file as it
+	// is.
 	Packed bool `json:"packed,omitempty"`
 }
 
-// Writer writes an archive.
+// Writer writes a ZIP archive.
 type Writer struct {
-	// Modified is the time of all files.
+	// Modified is the modification time of all files in the archive.
 	Modified time.Time
 	zip      *zip.Writer
 	file     io.Writer
 	name     string
 }
 
-// NewWriter returns a writer of an archive.
+// NewWriter returns a Writer that writes a ZIP archive to w. All its files get the time modified.
 func NewWriter(w io.Writer, modified time.Time) *Writer {
 	z := zip.NewWriter(w)
 	z.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
@@ -42,7 +43,7 @@ func NewWriter(w io.Writer, modified time.Time) *Writer {
 	return &Writer{Modified: modified, zip: z}
 }
 
-// Add writes a part.
+// Add writes a part. If its name differs from the name of the part before, Add begins a new file.
 func (w *Writer) Add(p Part) (err error) {
 	if w.file == nil || w.name != p.Name {
 		head := &zip.FileHeader{Name: p.Name, Method: zip.Deflate, Modified: w.Modified}
@@ -58,16 +59,18 @@ func (w *Writer) Add(p Part) (err error) {
 	return err
 }
 
-// Flush passes on what is written so far, as far as whole blocks are compressed.
+// Flush writes the buffered bytes of the archive to the underlying writer. The compressor may hold
+// back the end of the current file.
 func (w *Writer) Flush() error { return w.zip.Flush() }
 
-// Close writes the list of the files. An archive without it is none.
+// Close writes the central directory of the archive. Without it, the archive cannot be read.
 func (w *Writer) Close() error { return w.zip.Close() }
 
-// maxName bounds the characters of a name: paths of Windows have 260.
+// maxName is the maximum length of a file name in characters. Paths of Windows have at most 260.
 const maxName = 120
 
-// SafeName returns a name that is a file within its folder on every system.
+// SafeName returns a file name that is valid on every system and has no path separators. It
+// replaces forbidden characters by underscores and shortens a name of more than maxName characters.
 func SafeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || strings.ContainsRune(`<>:"/\|?*`, r) || unicode.Is(unicode.Bidi_Control, r) ||
@@ -77,7 +80,7 @@ func SafeName(name string) string {
 		return r
 	}, name)
 	name = strings.Trim(name, ". ")
-	if runes := []rune(name); len(runes) > maxName { // the extension stays
+	if runes := []rune(name); len(runes) > maxName { // keeps the extension
 		ending := []rune(path.Ext(name))
 		if len(ending) > 10 {
 			ending = nil
@@ -91,5 +94,6 @@ func SafeName(name string) string {
 	return name
 }
 
-// devices are names that Windows takes for devices, with any extension.
+// devices matches the file names that Windows reserves for devices. The name before the first point
+// decides.
 var devices = regexp.MustCompile(`^(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(COM|LPT)[0-9¹²³])$`)

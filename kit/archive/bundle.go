@@ -5,30 +5,32 @@ import (
 	"io"
 )
 
-// Bundle passes files on in pieces: one file as it is, and several as an archive of them.
-// Whether there are several is known only at the end of the first, so its first piece waits.
+// Bundle sends files in pieces of a fixed size. A single file is sent as it is. Several files are
+// sent as a ZIP archive. Close knows how many files there are, so Bundle keeps the first piece
+// until then.
 type Bundle struct {
 	piece int
 	send  func(number int64, content []byte) error
 	zip   *zip.Writer
-	// waiting is the piece that is not full, first the one that waits, and next the number
-	// of the piece after those that are full.
+	// first is piece 0, which Close sends. waiting is the piece that is not yet full. next is the
+	// number of that piece.
 	waiting, first []byte
 	next           int64
 	files          int
-	// head is how many bytes of the archive come before the first file.
+	// head is the number of bytes in the archive before the content of the first file.
 	head int
 }
 
-// NewBundle returns a bundle that sends pieces of a size. The piece 0 is sent behind others.
+// NewBundle returns a Bundle that calls send for each piece of piece bytes. The last piece, and
+// piece 0 of a single file, may be shorter. Close sends piece 0, after the pieces that are full.
 func NewBundle(piece int, send func(number int64, content []byte) error) *Bundle {
 	b := &Bundle{piece: piece, send: send}
 	b.zip = zip.NewWriter((*pieces)(b))
 	return b
 }
 
-// Add passes on a file. Files that were packed are not worth it again, and cards are small:
-// nothing is compressed.
+// Add adds a file with the content of from. It does not compress: documents are mostly compressed
+// already, and vCards are small.
 func (b *Bundle) Add(name string, from io.Reader) error {
 	file, err := b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
 	if err != nil {
@@ -44,10 +46,10 @@ func (b *Bundle) Add(name string, from io.Reader) error {
 	return err
 }
 
-// Close sends what waits, and returns the number of pieces.
+// Close sends the remaining pieces and returns the number of all pieces.
 func (b *Bundle) Close() (int64, error) {
 	end := b.zip.Close
-	if b.files == 1 { // the file alone, without what an archive has around it
+	if b.files == 1 { // send no headers of the archive
 		end = b.zip.Flush
 	}
 	if err := end(); err != nil {
@@ -75,10 +77,10 @@ func (b *Bundle) Close() (int64, error) {
 	return b.next, nil
 }
 
-// pieces is a bundle as its archive writes into it.
+// pieces is a Bundle as the io.Writer of its ZIP archive.
 type pieces Bundle
 
-// Write implements io.Writer.
+// Write appends to the current piece and sends each piece that is full.
 func (p *pieces) Write(content []byte) (int, error) {
 	for rest := content; len(rest) > 0; {
 		n := min(len(rest), p.piece-len(p.waiting))

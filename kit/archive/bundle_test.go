@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// One file arrives as it is, whether it is shorter or longer than a piece. Several files
+// TestBundle checks that a single file arrives as it is, whatever its length. Several files must
 // arrive as an archive.
 func TestBundle(t *testing.T) {
 	const piece = 100

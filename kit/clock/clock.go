@@ -1,4 +1,4 @@
-// Package clock owns the time: the system's in production, one moved by hand in tests.
+// Package clock owns the time: the system's clock in production, and a clock that tests move by hand.
 package clock
 
 import (
@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Clock tells the time and wakes callers that wait for it.
+// Clock returns the current time and starts timers.
 type Clock interface {
 	// Now returns the current time.
 	Now() time.Time
-	// After returns a channel that receives once, when d has passed.
+	// After returns a channel that receives the time once, after the duration d.
 	After(d time.Duration) <-chan time.Time
 }
 
-// System is the machine's own clock.
+// System is the clock of the operating system.
 var System Clock = system{}
 
 type system struct{}
@@ -22,14 +22,14 @@ type system struct{}
 func (system) Now() time.Time                         { return time.Now() }
 func (system) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Fake is a clock that stands still until a test moves it.
-// It is safe for use by several goroutines.
+// Fake is a clock whose time changes only if a test calls Advance. It is safe for use by several
+// goroutines.
 type Fake struct {
 	mu      sync.Mutex
-	waits   sync.Cond // signalled when a goroutine begins to wait
+	waits   sync.Cond // signalled when After adds a waiter
 	now     time.Time
 	waiters []waiter
-	next    chan struct{} // closed when a goroutine begins to wait; nil if nobody asked for it
+	next    chan struct{} // closed when After adds a waiter; nil if Waited was not called since the last one
 }
 
 type waiter struct {
@@ -37,21 +37,22 @@ type waiter struct {
 	c  chan time.Time
 }
 
-// NewFake returns a clock that stands at t.
+// NewFake returns a clock with the time t.
 func NewFake(t time.Time) *Fake {
 	f := &Fake{now: t}
 	f.waits.L = &f.mu
 	return f
 }
 
-// Now returns the time at which the clock stands.
+// Now returns the time of the clock.
 func (f *Fake) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.now
 }
 
-// After returns a channel that receives once the clock has been moved by d or more.
+// After returns a channel that receives once, when calls of Advance have moved the clock by d or
+// more. If d is not positive, the channel receives at once.
 func (f *Fake) After(d time.Duration) <-chan time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,8 +70,8 @@ func (f *Fake) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// Waited returns a channel that is closed when the next goroutine begins to
-// wait.
+// Waited returns a channel that is closed when the next goroutine calls After with a positive
+// duration.
 func (f *Fake) Waited() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +81,7 @@ func (f *Fake) Waited() <-chan struct{} {
 	return f.next
 }
 
-// Advance moves the clock by d and wakes every goroutine whose time has come.
+// Advance moves the clock by d. The channels of After whose time has come receive the new time.
 func (f *Fake) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,8 +97,8 @@ func (f *Fake) Advance(d time.Duration) {
 	f.waiters = rest
 }
 
-// Await returns when at least n goroutines wait for the clock. The goroutines
-// that a test has woken have then finished their work.
+// Await returns when at least n channels of After wait for their time. A test calls it after
+// Advance to wait until its goroutines have finished their work and wait again.
 func (f *Fake) Await(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

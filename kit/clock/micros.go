@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Micros is a point in time as the database keeps it: microseconds since
-// 1970-01-01T00:00:00Z. Zero means 'never' and is written as JSON null.
+// Micros is a point in time as the database stores it: microseconds since 1970-01-01T00:00:00Z.
+// Zero means 'never'. Its JSON is null.
 type Micros int64
 
-// The lengths of time that the product uses.
+// The durations that Kartei uses, in microseconds.
 const (
 	Second Micros = 1_000_000
 	Minute        = 60 * Second
@@ -20,23 +20,23 @@ const (
 	Day           = 24 * Hour
 )
 
-// layout is RFC 3339 in UTC with exactly six digits after the point, so that
-// the texts sort like the times.
+// layout is RFC 3339 in UTC with exactly six decimals. Texts of this layout sort in the order of
+// the times.
 const layout = "2006-01-02T15:04:05.000000Z"
 
-// FromTime returns t, cut to whole microseconds.
+// FromTime returns t, truncated to whole microseconds.
 func FromTime(t time.Time) Micros { return Micros(t.UnixMicro()) }
 
-// Now returns the present time of c.
+// Now returns the current time of c.
 func Now(c Clock) Micros { return FromTime(c.Now()) }
 
 // Time returns m in UTC.
 func (m Micros) Time() time.Time { return time.UnixMicro(int64(m)).UTC() }
 
-// Add returns m plus d, cut to whole microseconds.
+// Add returns m plus d. It truncates d to whole microseconds.
 func (m Micros) Add(d time.Duration) Micros { return m + Micros(d/time.Microsecond) }
 
-// Sub returns the time between two points.
+// Sub returns the duration m-o.
 func (m Micros) Sub(o Micros) time.Duration { return time.Duration(m-o) * time.Microsecond }
 
 // String returns m as RFC 3339 text, for example 2026-11-01T09:30:00.000000Z.
@@ -57,8 +57,8 @@ func (m Micros) AppendJSON(b []byte) []byte {
 	return append(b, '"')
 }
 
-// appendTo is Time.AppendFormat with layout, in a third of the time: a page of
-// records has fifty of them. It leaves years without four digits to
+// appendTo does the same as Time.AppendFormat with layout, in a third of the time. The speed
+// counts, because a page of records has fifty times. Years without four digits are left to
 // AppendFormat.
 func (m Micros) appendTo(b []byte) []byte {
 	t := m.Time()
@@ -84,7 +84,7 @@ func appendTwo(b []byte, n int) []byte { return append(b, '0'+byte(n/10), '0'+by
 // MarshalJSON returns the bytes of AppendJSON.
 func (m Micros) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
-// UnmarshalJSON reads the form of MarshalJSON.
+// UnmarshalJSON reads a JSON string that Parse accepts, or null for zero.
 func (m *Micros) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		*m = 0
@@ -98,15 +98,15 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Parse parses an RFC 3339 date-time with any offset. Digits beyond
-// microseconds are cut. Package time also accepts an hour of one digit, a comma
-// and an offset of +24:60. Parse refuses these, and years outside 1 to 9999
-// (here or in UTC), which no engine stores.
+// Parse parses an RFC 3339 date-time with any offset. It truncates the time to microseconds.
 //
-// Parse accepts three further forms that common clients write. RFC 3339 allows
-// t and z in lower case (section 5.6). strftime writes an offset without a
-// colon. Second 60 becomes the first second of the next minute, because no
-// engine stores leap seconds.
+// Package time also accepts an hour of one digit, a comma and an offset of +24:60. Parse returns an
+// error for these, and for years outside 1 to 9999 in the text or in UTC. The databases cannot
+// store such years.
+//
+// Parse accepts three more forms that common clients write. RFC 3339 allows t and z in lower case
+// (section 5.6). The function strftime writes an offset without a colon. Second 60 becomes the
+// first second of the next minute, because the databases cannot store leap seconds.
 func Parse(s string) (Micros, error) {
 	text, leap := regular(s)
 	t, err := time.Parse(time.RFC3339Nano, text)
@@ -124,12 +124,12 @@ func Parse(s string) (Micros, error) {
 
 const (
 	dateAndTime = "0000-00-00T00:00:00"
-	// longest is more than the length of a date-time with nine decimals.
+	// longest is a length that no date-time with nine decimals reaches.
 	longest = 64
 )
 
-// regular converts the further forms to the regular one. Second 60 becomes 59,
-// and leap is true.
+// regular converts a date-time to the usual form: upper case, and a colon in the offset. If the
+// second is 60, regular replaces it by 59 and returns true for leap.
 func regular(s string) (text string, leap bool) {
 	if len(s) <= len(dateAndTime) || len(s) > longest {
 		return s, false
@@ -151,8 +151,8 @@ func regular(s string) (text string, leap bool) {
 	return string(b), leap
 }
 
-// wellFormed checks two rules that package time does not: each part has its
-// digits, and an offset is at most 23:59.
+// wellFormed reports whether s keeps two rules that package time does not check. Each part has the
+// digits that RFC 3339 demands, and an offset is at most 23:59.
 func wellFormed(s string) bool {
 	if len(s) > longest || !shaped(s[:len(dateAndTime)], dateAndTime) || s[:4] == "0000" {
 		return false
@@ -168,8 +168,8 @@ func wellFormed(s string) bool {
 	return (shaped(offset, "+00:00") || shaped(offset, "-00:00")) && offset[1:3] <= "23" && offset[4:6] <= "59"
 }
 
-// shaped reports whether s has a digit wherever shape has a 0, and shape's
-// bytes elsewhere.
+// shaped reports whether s has the form of shape. A 0 in shape stands for any digit, and all other
+// bytes must be equal.
 func shaped(s, shape string) bool {
 	if len(s) != len(shape) {
 		return false

@@ -34,8 +34,8 @@ func check(t *testing.T, m Micros) {
 	}
 }
 
-// TestParseLeniently checks that the forms of common clients are read, and no
-// other form outside RFC 3339.
+// TestParseLeniently checks that Parse accepts the forms of common clients, and no other form
+// outside RFC 3339.
 func TestParseLeniently(t *testing.T) {
 	for text, want := range map[string]string{
 		"2026-11-01t09:30:00z":           "2026-11-01T09:30:00.000000Z",

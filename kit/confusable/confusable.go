@@ -1,4 +1,4 @@
-// Package confusable owns which texts look alike to people, by Unicode Technical Standard 39.
+// Package confusable owns the comparison of texts that look alike to people (Unicode Technical Standard 39).
 package confusable
 
 import (
@@ -11,13 +11,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// table has a line for each text that others look like: the text, and the characters that
-// look like it, in hexadecimal. It follows from Unicode's confusables.txt (test -confusables).
+// table has a line for each text that has look-alikes. The line is the text, a colon and the
+// characters that look like the text, in hexadecimal. TestTable writes it from Unicode's
+// confusables.txt, with the flag -confusables.
 //
 //go:embed confusables.txt
 var table string
 
-// prototypes are the texts that characters look like (UTS 39, section 4).
+// prototypes returns a map from each character to the text that it looks like (UTS 39, section 4).
 var prototypes = sync.OnceValue(func() map[rune]string {
 	all := make(map[rune]string, 7000)
 	for line := range strings.Lines(table) {
@@ -36,7 +37,7 @@ var prototypes = sync.OnceValue(func() map[rune]string {
 	return all
 })
 
-// runes reads characters in hexadecimal.
+// runes parses a list of characters in hexadecimal. It panics if the list is malformed.
 func runes(list string) (all []rune) {
 	for _, number := range strings.Fields(list) {
 		r, err := strconv.ParseInt(number, 16, 32)
@@ -48,8 +49,8 @@ func runes(list string) (all []rune) {
 	return all
 }
 
-// drawn are characters that are drawn as a Latin letter and that UTS 39 leaves alone: small
-// capitals, and white letters in a circle, a square or a flag.
+// drawn maps characters that look like a Latin letter, and that UTS 39 does not list, to the
+// letter. They are small capitals, and white letters in a circle, a square or a flag.
 var drawn = func() map[rune]string {
 	all := map[rune]string{}
 	for i, r := range []rune("ᴀʙᴅᴇꜰɢʜᴊᴋʟɴᴘꞯʀᴛĸ") {
@@ -63,22 +64,21 @@ var drawn = func() map[rune]string {
 	return all
 }()
 
-// Form returns the form in which texts that look alike are equal. Beyond the skeleton of UTS
-// 39 it ignores case, marks, spaces and signs, and does not tell i from l, m from rn, or w
-// from vv.
-// Nobody is shown it.
+// Form returns a key for comparisons: texts that look alike have the same key. The key is the
+// skeleton of UTS 39, but without case, marks, spaces and signs. It also takes l for i, rn for m,
+// and vv for w. The key is not for display.
 func Form(text string) string {
 	var form strings.Builder
-	// whether a letter or a digit stands right before
+	// behind says whether the character before is a letter or a digit.
 	behind := false
 	for _, r := range norm.NFKD.String(strings.ToValidUTF8(text, "\uFFFD")) {
-		// package norm goes wrong right behind a byte of no character
+		// Package norm returns wrong results for a character after an invalid byte.
 		if unknown(r) {
 			continue
 		}
 		counts := unicode.IsLetter(r) || unicode.IsNumber(r) || drawn[r] != ""
 		looks, latin := prototype(r)
-		if counts || latin && behind { // a line behind a letter looks like one
+		if counts || latin && behind { // a vertical bar after a letter looks like a letter
 			form.WriteString(looks)
 			counts = true
 		}
@@ -87,8 +87,9 @@ func Form(text string) string {
 	return strings.NewReplacer("l", "i", "rn", "m", "vv", "w").Replace(form.String())
 }
 
-// prototype returns what a character looks like, in lower case, and whether that is a Latin
-// letter or a digit. Small letters of other scripts often look like small capitals.
+// prototype returns the text that r looks like, in lower case. latin says whether this text has
+// only Latin letters and digits. Small letters of other scripts often look like small capitals, so
+// prototype tries the capital of r too.
 func prototype(r rune) (looks string, latin bool) {
 	for _, r := range []rune{r, unicode.ToUpper(r)} {
 		if text := plain(r); isLatin(text) {
@@ -98,7 +99,7 @@ func prototype(r rune) (looks string, latin bool) {
 	return plain(r), false
 }
 
-// plain returns what a character looks like, without marks and in lower case.
+// plain returns the text that r looks like, in lower case and without marks.
 func plain(r rune) string {
 	text, known := prototypes()[r]
 	if !known {
@@ -112,7 +113,7 @@ func plain(r rune) string {
 	}, norm.NFKD.String(text)))
 }
 
-// unknown reports whether a character is a mark, or is not seen.
+// unknown reports whether r is a mark or an invisible character.
 func unknown(r rune) bool {
 	return unicode.In(r, unicode.M, unicode.C, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -18,7 +18,7 @@ const head = `# What characters look like, from confusables.txt of Unicode Techn
 # Written by: go test ./kit/confusable -run TestTable -args -confusables FILE
 `
 
-// TestTable reads the whole table. With -confusables it writes it first.
+// TestTable checks the whole table. With the flag -confusables, it writes the table instead.
 func TestTable(t *testing.T) {
 	if *source != "" {
 		write(t, *source)
@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// write writes the table.
+// write writes the table from Unicode's confusables.txt. name is the path of this file.
 func write(t *testing.T, name string) {
 	raw, err := os.ReadFile(name)
 	if err != nil {
@@ -117,7 +117,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// FuzzForm asks that a form is stable, and has nothing that is not seen.
+// FuzzForm checks that a key has no spaces and no invisible characters. Invisible characters around
+// a text must not change its key.
 func FuzzForm(f *testing.F) {
 	for _, s := range []string{"Kartei", "ᴋᴀʀᴛᴇɪ", "\xff", "\xf3ύ", "ﷺ", "a|b", "ẞ"} {
 		f.Add(s)

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameserver is a DNS server on loopback. Each look-up of a name gets the next
-// of its answers, and the last one from then on.
+// nameserver is a DNS server on loopback. answers has a list of results for each host name. Each
+// query for the name gets the next result of the list, and later queries get the last.
 type nameserver struct {
 	conn    net.PacketConn
 	mu      sync.Mutex
@@ -100,7 +100,7 @@ func (n *nameserver) resolver() *net.Resolver {
 	}}
 }
 
-// door counts the connections to an address.
+// door is a listener that counts the connections to its address.
 type door struct {
 	net.Listener
 	came atomic.Int32
@@ -136,8 +136,9 @@ func addrs(texts ...string) (list []netip.Addr) {
 	return list
 }
 
-// TestRebinding has a receiver at 127.0.0.2, the only permitted address.
-// Refused addresses have listeners at the same port.
+// TestRebinding checks that a Guard connects only to permitted addresses, whatever the DNS server
+// returns. The only permitted address, 127.0.0.2, has a listener. Two refused addresses have
+// listeners on the same port.
 func TestRebinding(t *testing.T) {
 	names := newNameserver(t, map[string][][]netip.Addr{
 		"rebinds.test":  {addrs("127.0.0.2"), addrs("127.0.0.3")},
@@ -178,7 +179,7 @@ func TestRebinding(t *testing.T) {
 			if err != nil {
 				return
 			}
-			io.ReadAll(conn) // waits until the receiver has counted it
+			io.ReadAll(conn) // waits until the receiver has counted the connection
 			conn.Close()
 			if came := receiver.came.Load() - before; came != 1 {
 				t.Errorf("%d connections came to the receiver", came)
@@ -190,7 +191,8 @@ func TestRebinding(t *testing.T) {
 			t.Errorf("%d connections came to %s", came, d.Addr())
 		}
 	}
-	// A dial makes one look-up. A second one could return another address.
+	// DialContext makes one DNS query for a name. The answer to a second query could have another
+	// address.
 	names.mu.Lock()
 	asked := names.asked["rebinds.test"+dnsmessage.TypeA.String()]
 	names.mu.Unlock()
@@ -201,7 +203,7 @@ func TestRebinding(t *testing.T) {
 
 func (d *door) port() uint16 { return uint16(d.Addr().(*net.TCPAddr).Port) }
 
-// TestNotations checks loopback addresses in every notation that some resolver
+// TestNotations checks that a Guard refuses loopback addresses in every notation that some resolver
 // accepts.
 func TestNotations(t *testing.T) {
 	inside := listen(t, "127.0.0.1:0")
@@ -217,7 +219,7 @@ func TestNotations(t *testing.T) {
 			"0:0:0:0:0:0:0:1", "::1%lo", "localhost", "LOCALHOST",
 		} {
 			if resolver == nil && strings.HasSuffix(host, ".") {
-				continue // it would be sent to a DNS server outside this machine
+				continue // the resolver would query a DNS server outside this machine
 			}
 			conn, err := g.DialContext(t.Context(), "tcp", net.JoinHostPort(host, strconv.Itoa(int(inside.port()))))
 			if err == nil {
@@ -257,8 +259,7 @@ func TestPorts(t *testing.T) {
 	if _, err := g.DialContext(t.Context(), "udp", "1.1.1.1:443"); !errors.Is(err, ErrBlocked) {
 		t.Errorf("UDP: %v", err)
 	}
-	// A mapping gives the address of a name; the address must still be
-	// permitted.
+	// A mapping only replaces DNS. The address must still be permitted.
 	g = New(Options{Dial: []Mapping{{"hook.test", to}}})
 	if _, err := g.DialContext(t.Context(), "tcp", "hook.test:443"); !errors.Is(err, ErrBlocked) {
 		t.Errorf("mapped to loopback: %v", err)
@@ -268,8 +269,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestTransport checks that the transport uses no proxy, no redirect, no
-// cookie, no HTTP/2 and no plain HTTP.
+// TestTransport checks that the transport uses no proxy, cookies, HTTP/2 or plain HTTP, and follows
+// no redirect.
 func TestTransport(t *testing.T) {
 	var inside atomic.Int32
 	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside.Add(1) }))
@@ -322,8 +323,8 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestTrusted dials the server that the operator names: in any network, at its port
-// only, and without TLS on this machine only.
+// TestTrusted checks requests to the trusted server of the operator. It may have any address, and
+// only the port of its URL. Without TLS, its address must be a loopback address.
 func TestTrusted(t *testing.T) {
 	name := newNameserver(t, map[string][][]netip.Addr{
 		"login.internal": {{netip.MustParseAddr("127.0.0.1")}}, "outside.internal": {{netip.MustParseAddr("192.0.2.1")}},

@@ -1,4 +1,4 @@
-// Package egress owns outgoing connections to targets that users name: only to addresses checked on the socket.
+// Package egress owns outgoing connections to targets that users name, with a check of the address on the socket.
 package egress
 
 import (
@@ -19,55 +19,56 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Errors before a request could be sent; errors.Is tells them apart.
+// The errors of a dial. Callers distinguish them with errors.Is.
 var (
 	// ErrBlocked means that the address or the port is not permitted.
 	ErrBlocked = errors.New("the address is not permitted")
 	// ErrName means that the host name has no address.
 	ErrName = errors.New("the host name has no address")
-	// ErrConnect means that the address accepts no connection.
+	// ErrConnect means that no address of the host accepts a connection.
 	ErrConnect = errors.New("the address accepts no connection")
-	// ErrTLS means that the TLS handshake failed: a wrong certificate, an old
-	// version, or no TLS at all.
+	// ErrTLS means that the TLS handshake failed. The certificate may be wrong, the version too
+	// old, or the server may not support TLS.
 	ErrTLS = errors.New("the TLS handshake failed")
 )
 
-// Port is the one port that is dialled, unless a Mapping names another.
+// Port is the only port that a Guard dials, unless Options have another in Dial or Trusted.
 const Port = 443
 
-// Options are the choices of an operator. The zero value is for production:
-// public addresses only, the system's certificates.
+// Options are the settings of an operator. The zero value is for production: it permits only public
+// addresses and trusts the certificate authorities of the system.
 type Options struct {
-	// Allow are networks that are permitted although they are not public.
+	// Allow lists networks that are permitted although they are not public.
 	Allow []netip.Prefix
-	// Deny are networks that are refused although they are public. Deny wins
-	// over Allow.
+	// Deny lists networks that are refused, even if they are public or in Allow.
 	Deny []netip.Prefix
-	// Roots are the trusted authorities; nil means the system's.
+	// Roots has the trusted certificate authorities. If it is nil, the authorities of the system
+	// are trusted.
 	Roots *x509.CertPool
-	// Dial has addresses for host names, which are not looked up then.
+	// Dial has the addresses of some host names. No DNS query is made for these names.
 	Dial []Mapping
-	// Trusted is the origin of a server that the operator names, such as
-	// https://login.example.com:8443: it may have any address and this port. If
-	// it begins with http://, its addresses must be loopback addresses.
+	// Trusted is the origin of a server that the operator configures, such as
+	// https://login.example.com:8443. The server may have any address, and its port is permitted.
+	// If the URL begins with http://, the address must be a loopback address. If Trusted is nil,
+	// there is no such server.
 	Trusted *url.URL
-	// Resolver looks host names up; nil is the system's.
+	// Resolver resolves host names. If it is nil, the resolver of the system is used.
 	Resolver *net.Resolver
 }
 
-// Guard dials permitted addresses and refuses others. It is safe for concurrent
-// use. A nil Guard permits what the zero Options permit.
+// Guard connects to permitted addresses and refuses all others. It is safe for concurrent use. A
+// nil Guard has the zero Options.
 type Guard struct {
 	options Options
-	ports   []uint16 // 443, and further ones in tests
+	ports   []uint16 // 443, and more ports in tests
 	mapped  map[string]netip.AddrPort
 	dialer  net.Dialer
 	tls     *tls.Config
-	trusted string     // host and port of Options.Trusted
-	known   net.Dialer // dials it
+	trusted string     // host and port of Options.Trusted; empty without it
+	known   net.Dialer // dials the trusted server
 }
 
-// New returns a guard.
+// New returns a Guard with these options.
 func New(o Options) *Guard {
 	g := &Guard{options: o, ports: []uint16{Port}, mapped: map[string]netip.AddrPort{}}
 	for _, m := range o.Dial {
@@ -95,19 +96,18 @@ func (g *Guard) Maps(host string) bool {
 
 var (
 	public = ssrf.New()
-	// nat64 is the well-known prefix of RFC 6052. Its addresses lead to the
-	// IPv4 address in their last 32 bits, so Permit checks that address. A
-	// machine without IPv4 needs the prefix to reach receivers that have only
-	// IPv4.
+	// nat64 is the well-known prefix of RFC 6052. Such an address reaches the IPv4 address in its
+	// last 32 bits, so Permit checks the IPv4 address. A machine without IPv4 needs the prefix to
+	// reach receivers that have only IPv4.
 	nat64 = ssrf.IPv6NAT64Prefix
 )
 
-// Permit returns an error that is ErrBlocked unless a may be dialled. An
-// address is public if no registry of special-purpose addresses (RFC 6890) has
-// it and it is not multicast. An IPv6 address must also be within 2000::/3. If
-// a is an IPv4-mapped or NAT64 address, Permit checks the IPv4 address in it.
-// The other forms with an IPv4 address (6to4, Teredo, ISATAP, IPv4-compatible)
-// are refused.
+// Permit returns an error that wraps ErrBlocked if a must not be dialled. Options.Deny and then
+// Options.Allow decide first. Other addresses must be public: in no registry of special-purpose
+// addresses (RFC 6890), and not multicast. An IPv6 address must also be within 2000::/3.
+//
+// If a is an IPv4-mapped or NAT64 address, Permit checks the IPv4 address in it. It refuses the
+// other forms that contain an IPv4 address (6to4, Teredo, ISATAP, IPv4-compatible).
 func (g *Guard) Permit(a netip.Addr) error {
 	a = a.Unmap()
 	within := a
@@ -131,16 +131,15 @@ func (g *Guard) Permit(a netip.Addr) error {
 	return nil
 }
 
-// isatap reports whether a has the form of RFC 5214, section 6.1: an IPv4
-// address after 00-00-5E-FE or 02-00-5E-FE, under any prefix.
+// isatap reports whether a has the form of RFC 5214, section 6.1. In this form, an IPv4 address
+// follows 00-00-5E-FE or 02-00-5E-FE, under any prefix.
 func isatap(a netip.Addr) bool {
 	b := a.As16()
 	return a.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// control checks the address of a socket before it connects. Nothing comes
-// between this check and the connect, so a later change of the name has no
-// effect.
+// control checks the address and the port of a socket before it connects. The socket then connects
+// to the checked address, so a later change in DNS has no effect.
 func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
@@ -152,7 +151,7 @@ func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	return g.Permit(to.Addr())
 }
 
-// authority returns the host and the port of a URL as a transport dials them.
+// authority returns the host and the port of a URL in the form in which http.Transport dials them.
 func authority(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -166,7 +165,7 @@ func (g *Guard) trusts(address string) bool {
 	return g.trusted != "" && strings.ToLower(address) == g.trusted
 }
 
-// controlTrusted checks the address of a socket to the trusted server.
+// controlTrusted checks the address of a socket to the trusted server before it connects.
 func (g *Guard) controlTrusted(network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
@@ -178,7 +177,7 @@ func (g *Guard) controlTrusted(network, address string, _ syscall.RawConn) error
 	return nil
 }
 
-// target reports whether a mapping names exactly this address and port.
+// target reports whether a mapping has exactly this address and port.
 func (g *Guard) target(to netip.AddrPort) bool {
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
 	for _, mapped := range g.mapped {
@@ -189,8 +188,8 @@ func (g *Guard) target(to netip.AddrPort) bool {
 	return false
 }
 
-// DialContext connects to a host and port. It tries the permitted addresses of
-// a name as in RFC 8305.
+// DialContext connects to a host and port. It tries the permitted addresses of the host as in RFC
+// 8305. The error wraps ErrBlocked, ErrName or ErrConnect.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	asked := address
 	host, port, err := net.SplitHostPort(address)
@@ -220,8 +219,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("%w: %w", ErrConnect, err)
 }
 
-// dialTLS connects and makes the TLS handshake. http.Transport continues a dial
-// after its request was cancelled, so the time is bounded here too.
+// dialTLS connects and makes the TLS handshake. It has its own timeout, because http.Transport
+// continues a dial after its request was cancelled.
 func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -239,26 +238,27 @@ func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn,
 	return conn, nil
 }
 
-// The bounds of a transport.
+// The limits of a transport.
 const (
 	dialTime  = 10 * time.Second
 	maxHeader = 64 << 10
-	// Idle connections, to all receivers and to one.
+	// maxIdle and maxIdleEach are the maximum numbers of idle connections in total and to one
+	// receiver.
 	maxIdle, maxIdleEach = 1024, 128
 	idleTime             = 90 * time.Second
 )
 
-// Transport returns a transport whose connections the guard dials. It speaks
-// HTTP/1.1 over TLS 1.2 or later, fully verified, without proxy, redirects,
-// cookies or compression. An http.Client around it would follow redirects. The
-// transport bounds the head of an answer at 64 KiB. The caller bounds the time
-// of a request and the bytes that it reads of a body. An answer below 200 may
-// be 101, which hands the connection to the caller: its body must be closed
-// unread.
+// Transport returns a transport whose connections the Guard dials. It supports only HTTP/1.1, over
+// TLS 1.2 or later with verified certificates. It uses no proxy, cookies or compression. The
+// transport itself follows no redirects, but an http.Client around it would.
 //
-// There is no HTTP/2, because net/http does not bound some costs that a
-// receiver could cause. With GOAWAY for each stream, one request took thousands
-// of connections in its 10 seconds. PING frames continue after the request.
+// The header of a response may have 64 KiB. The caller limits the time of a request and the number
+// of bytes that it reads of a body. A response with the status 101 hands the connection to the
+// caller. So the caller must close the body of a response below 200 without reading it.
+//
+// HTTP/2 is off, because net/http does not limit some costs that a receiver can cause. A receiver
+// that sent GOAWAY on each stream caused thousands of connections for one request of 10 seconds.
+// PING frames continue after the request.
 func (g *Guard) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            g.dialPlain,
@@ -272,7 +272,8 @@ func (g *Guard) Transport() *http.Transport {
 	}
 }
 
-// dialPlain refuses requests to http://, unless the operator has named the server.
+// dialPlain connects for a request to http://. It returns ErrBlocked for all servers but the
+// trusted server.
 func (g *Guard) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
 	if !g.trusts(address) || g.options.Trusted.Scheme != "http" {
 		return nil, fmt.Errorf("%w: the URL is not https", ErrBlocked)

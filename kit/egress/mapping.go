@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// Mapping has the address for a host name, in place of DNS. The address is
-// checked like any other. A mapping is the only way to dial a port other than
-// 443.
+// Mapping sets the address of a host name, in place of DNS. A Guard checks this address like any
+// other. It dials a port other than 443 only for a mapping or for Options.Trusted.
 type Mapping struct {
 	// Host is a host name in lower case or an IP address.
 	Host string
-	// To is the address and the port to dial. Port 0 keeps the URL's port.
+	// To is the address and the port to dial. With port 0, the port of the URL is dialled.
 	To netip.AddrPort
 }
 

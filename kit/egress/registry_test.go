@@ -6,11 +6,10 @@ import (
 	"testing"
 )
 
-// special has the entries of the IANA IPv4 and IPv6 Special-Purpose Address
-// Registries (RFC 6890 and its successors), and multicast (RFC 5771, RFC 4291).
-// Entries that the registries call globally reachable are services of networks,
-// not machines that receive webhooks. NAT64 is missing, because the IPv4
-// address in it decides.
+// special has the entries of the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890
+// and its successors), and multicast (RFC 5771, RFC 4291). Some entries are globally reachable.
+// These are services of networks, and not servers that receive webhooks. NAT64 is missing, because
+// the IPv4 address in a NAT64 address decides.
 var special = []struct {
 	prefix, name string
 	reachable    bool
@@ -72,7 +71,8 @@ var special = []struct {
 	{"ff00::/8", "multicast", false},
 }
 
-// specialPrefix returns the first prefix of special that contains a.
+// specialPrefix returns the first prefix of special that contains a. It returns false if there is
+// none.
 func specialPrefix(a netip.Addr) (netip.Prefix, bool) {
 	for _, row := range special {
 		if p := netip.MustParsePrefix(row.prefix); p.Contains(a) {
@@ -92,7 +92,7 @@ func last(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// forms are the IPv6 addresses that contain the IPv4 address a.
+// forms returns IPv6 addresses that contain the IPv4 address a, by the name of their form.
 func forms(a netip.Addr) map[string]netip.Addr {
 	v4 := a.As4()
 	at := func(base string, from int) netip.Addr {
@@ -148,8 +148,7 @@ func TestRegistries(t *testing.T) {
 				blocked(in, row.name+" as "+form)
 			}
 		}
-		// The addresses next to a prefix are public, unless another row
-		// contains them.
+		// The addresses just outside a prefix are public, unless another row contains them.
 		for _, a := range []netip.Addr{p.Addr().Prev(), last(p).Next()} {
 			if _, is := specialPrefix(a); !a.IsValid() || is || a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
 				continue
@@ -210,9 +209,9 @@ func TestAllowedAndDeniedNetworks(t *testing.T) {
 	}
 }
 
-// TestDenyAll checks that no address is dialled if both families are denied,
-// even if it is allowed or mapped. docs/operating/backup.md starts a copy of an
-// instance in this way.
+// TestDenyAll checks that a Guard dials no address if IPv4 and IPv6 are denied as a whole, even if
+// the address is allowed or mapped. docs/operating/backup.md starts a copy of an instance with this
+// setting.
 func TestDenyAll(t *testing.T) {
 	receiver := listen(t, "127.0.0.1:0")
 	to := netip.MustParseAddrPort(receiver.Addr().String())
@@ -235,7 +234,7 @@ func TestDenyAll(t *testing.T) {
 	}
 }
 
-// FuzzPermit compares Permit with the table above, for any 4 or 16 bytes.
+// FuzzPermit compares Permit with the table special, for any address.
 func FuzzPermit(f *testing.F) {
 	for _, row := range special {
 		f.Add(netip.MustParsePrefix(row.prefix).Addr().AsSlice())

@@ -6,8 +6,9 @@ import (
 	"kartei/kit/i18n"
 )
 
-// advice says for each code what to do next, to an assistant that has called a tool. It
-// has no browser, no header and no operator, only its tools and its person.
+// advice maps each code to the next step of an AI assistant that has called a tool. The texts do
+// not mention headers, the browser or the command line, because an assistant has only its tools and
+// the person.
 var advice = map[Code]i18n.Text{
 	InvalidRequest:             "Correct the arguments, and call the tool again.",
 	ValidationFailed:           "Correct the arguments, and call the tool again.",
@@ -46,7 +47,8 @@ var advice = map[Code]i18n.Text{
 	RangeNotSatisfiable:        "The file does not have this part.",
 }
 
-// Advice returns what an assistant does next, with the numbers that the fault has.
+// Advice returns the next step of an assistant after this fault. It includes the current revision
+// and the wait, if the fault has them.
 func (f *Fault) Advice(in i18n.Language) string {
 	text := advice[f.Code].In(in)
 	if revision, known := f.Extra["currentRevision"]; known {

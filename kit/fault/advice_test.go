@@ -8,7 +8,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// TestAdvice has a sentence for each code, and the numbers of the fault.
+// TestAdvice checks that each code has advice, and that Advice includes the numbers of a fault.
 func TestAdvice(t *testing.T) {
 	for _, e := range catalog {
 		if advice[e.Code] == "" {

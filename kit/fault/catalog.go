@@ -6,35 +6,34 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Entry is the catalogue's entry of a code: the words of its problems and of its
-// page.
+// Entry is the catalogue's entry of a code: its status and the texts of its problem documents and
+// of its page.
 type Entry struct {
 	Code   Code
 	Status int
-	// Title is constant per code (RFC 9457 section 3.1.3).
+	// Title is the title of all problems of the code (RFC 9457 section 3.1.3).
 	Title i18n.Text
-	// Detail is the sentence for a fault without its own; empty for
-	// UNAUTHENTICATED.
+	// Detail is the sentence for a fault without its own Detail. It is empty for UNAUTHENTICATED.
 	Detail i18n.Text
-	// What happened, Why it happens, and what clients can Do.
+	// What says what happened, Why lists the reasons, and Do says what a client can do.
 	What, Why, Do i18n.Text
 	Example       Example
 }
 
-// Example is a request whose answer has the code. The answer is made from the
-// fault by AppendProblem, as on the wire.
+// Example is a request whose response has the code. AppendProblem makes the response from Fault, as
+// for a real request.
 type Example struct {
-	// Request is the request line, the relevant headers and the body.
+	// Request has the request line, the relevant headers and the body.
 	Request string
-	// Instance is the request's path.
+	// Instance is the path of the request.
 	Instance string
-	// InOperation is true if the problem is inside an operation that failed.
-	// The example reads that operation, and its status is 200.
+	// InOperation says that the problem is the error of a failed long-running operation. The
+	// example then reads this operation, and the response has the status 200.
 	InOperation bool
 	Fault       Fault
 }
 
-// The ids in the examples.
+// The ids, paths and headers in the examples.
 const (
 	exampleContact   = "con_01m7q5p4xkeq58z2c7n4r6t9bd"
 	exampleUpload    = "upl_01m7q5p4xmf3s9a4d8p5v7w2ce"
@@ -44,10 +43,11 @@ const (
 	exampleCreate    = exampleKey + "\nSvc-Preview: true\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/json\n\n"
 )
 
-// IsPreview is the detail of an operation that a call has not asked for as a preview.
+// IsPreview is the detail of a fault for an operation that is a preview, if the request lacks the
+// header Svc-Preview.
 var IsPreview = i18n.Text("This operation is a preview in this version. Send the header Svc-Preview: true.")
 
-// catalog has one entry per code, in the order of the contract's table.
+// catalog has one entry for each code, in the order of the contract's table.
 var catalog = []Entry{
 	{
 		Code: InvalidRequest, Status: 400,
@@ -494,8 +494,7 @@ var byCode = func() map[Code]*Entry {
 	return m
 }()
 
-// Codes returns every code, in the order of the contract's table and then the
-// additive ones.
+// Codes returns all codes in the order of the contract's table. Codes that were added later follow.
 func Codes() []Code {
 	codes := make([]Code, len(catalog))
 	for i := range catalog {
@@ -504,8 +503,8 @@ func Codes() []Code {
 	return codes
 }
 
-// entry returns the catalogue's entry. An unknown code becomes INTERNAL, so
-// that a client never sees a code that the contract lacks.
+// entry returns the catalogue's entry of c. For an unknown code it returns the entry of INTERNAL,
+// so a client never sees a code that is not in the contract.
 func (c Code) entry() *Entry {
 	if e := byCode[c]; e != nil {
 		return e
@@ -525,9 +524,8 @@ func (c Code) Known() bool { return byCode[c] != nil }
 // Title returns the title of f's code in language l.
 func (f *Fault) Title(l i18n.Language) string { return f.Code.entry().Title.In(l) }
 
-// DetailIn returns the sentence about this occurrence in language l. For
-// UNAUTHENTICATED it is always empty, so that a refused credential learns
-// nothing.
+// DetailIn returns the sentence about this fault in language l. It is always empty for
+// UNAUTHENTICATED, so that the response does not reveal why a credential was refused.
 func (f *Fault) DetailIn(l i18n.Language) string {
 	switch {
 	case f.Code == Unauthenticated:

@@ -14,7 +14,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// declared returns the values of the string constants of a type in fault.go.
+// declared returns the values of the string constants with the type typeName in fault.go.
 func declared(t *testing.T, typeName string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "fault.go", nil, 0)
@@ -65,8 +65,8 @@ func TestEveryFieldCodeHasAnEntry(t *testing.T) {
 	}
 }
 
-// contractStatus is the contract's table of statuses, with the codes that were
-// added later.
+// contractStatus maps the codes of the contract, and the codes that were added later, to their
+// statuses.
 var contractStatus = map[fault.Code]int{
 	"INVALID_REQUEST": 400, "VALIDATION_FAILED": 422, "UNAUTHENTICATED": 401, "FORBIDDEN": 403,
 	"ORGANIZATION_MISMATCH": 403, "API_MODULE_DISABLED": 403, "RISK_FAMILY_BLOCKED": 403,
@@ -99,7 +99,8 @@ func TestUnknownCodeIsInternal(t *testing.T) {
 	}
 }
 
-// checkText checks the form of a sentence, which is the same for all texts.
+// checkText checks the form of a text in both languages. A sentence must end with a full stop, and
+// no other text may.
 func checkText(t *testing.T, name string, text i18n.Text, sentence bool) {
 	t.Helper()
 	if text == "" {

@@ -1,4 +1,4 @@
-// Package fault owns the problem codes: their status, and their words.
+// Package fault owns the errors that clients see: their codes, statuses and texts.
 package fault
 
 import (
@@ -9,7 +9,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Code is a problem code of the contract. Within a version codes never change.
+// Code is the code of a problem in the contract, such as NOT_FOUND. Codes do not change within a
+// version of the API.
 type Code string
 
 // The codes of the contract's table, followed by those that were added later.
@@ -52,7 +53,7 @@ const (
 	RangeNotSatisfiable  Code = "RANGE_NOT_SATISFIABLE"
 )
 
-// FieldCode is the kind of error of one field, parameter or header.
+// FieldCode is the code of an error about one field, parameter or header.
 type FieldCode string
 
 // The field codes.
@@ -71,41 +72,42 @@ const (
 	Duplicate            FieldCode = "DUPLICATE"
 )
 
-// Field is one entry of a problem's errors.
+// Field is one entry of the member errors of a problem document.
 type Field struct {
-	// Name is a path into the body (address.country, tags[3]) or the name of
-	// a parameter or header.
+	// Name is the path of a member in the body (address.country, tags[3]), or the name of a
+	// parameter or header.
 	Name string
 	Code FieldCode
-	// Limit is the bound that the value violates, if there is one: a number of
-	// characters, a range, the allowed values.
+	// Limit is the limit that the value breaks, for example a number of characters, a range, or the
+	// allowed values. It is nil if there is none. Message lists its types.
 	Limit any
-	// Text, if set, replaces the catalogue's sentence with a more precise one.
+	// Text replaces the sentence of the catalogue, unless it is empty.
 	Text i18n.Text
 }
 
-// Fault is an error that a client sees.
+// Fault is an error whose response is a problem document.
 type Fault struct {
 	Code Code
-	// Detail, if set, replaces the catalogue's sentence with a more precise
-	// one.
+	// Detail replaces the sentence of the catalogue, unless it is empty.
 	Detail i18n.Text
-	// Fields are the problem's errors, in the order in which they stand in the input.
+	// Fields has the errors about single fields, in the order of the input.
 	Fields []Field
-	// RetryAfter is how long to wait; zero sends no Retry-After.
+	// RetryAfter is the time that the client should wait. If it is zero, the response has no
+	// Retry-After, except for the status 429: see Wait.
 	RetryAfter time.Duration
-	// Extra holds extension members of the problem document.
+	// Extra has additional members of the problem document by their names.
 	Extra map[string]any
-	// Header holds further response headers, such as Allow.
+	// Header has additional headers of the response, such as Allow.
 	Header map[string]string
-	// Reason is why a credential was refused. It is for the request log, and is
-	// never sent.
+	// Reason says why a credential was refused. It is only for the request log, and not for the
+	// client.
 	Reason string
-	// Cause is for the operator's log and never sent.
+	// Cause is the error for the operator's log. It is not sent to the client.
 	Cause error
 }
 
-// Error returns the code and the cause; it is for logs, never for clients.
+// Error returns the code with the cause, the reason or the first field. The text is for logs, and
+// not for clients.
 func (f *Fault) Error() string {
 	switch {
 	case f.Cause != nil:
@@ -121,23 +123,25 @@ func (f *Fault) Error() string {
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// New returns a fault with the catalogue's words.
+// New returns a fault with the texts of the catalogue.
 func New(code Code) *Fault { return &Fault{Code: code} }
 
-// Invalid returns 422 VALIDATION_FAILED with the fields.
+// Invalid returns a fault 422 VALIDATION_FAILED with these errors.
 func Invalid(fields ...Field) *Fault { return &Fault{Code: ValidationFailed, Fields: fields} }
 
-// BadRequest returns 400 INVALID_REQUEST with the parameters or headers.
+// BadRequest returns a fault 400 INVALID_REQUEST with these errors about parameters or headers.
 func BadRequest(fields ...Field) *Fault { return &Fault{Code: InvalidRequest, Fields: fields} }
 
-// Unknown returns NOT_FOUND for an id in the input, with the sentence that says so. What the
-// caller does not reach gets the same answer as what does not exist.
+// Unknown returns a fault 404 NOT_FOUND for an id in the input, with said as its detail. Callers
+// also return it for an object that exists but is not visible. So the response does not reveal that
+// the object exists.
 func Unknown(said i18n.Text) error { return &Fault{Code: NotFound, Detail: said} }
 
-// Wrap returns 500 INTERNAL with a cause for the operator's log.
+// Wrap returns a fault 500 INTERNAL. err is its cause for the operator's log.
 func Wrap(err error) *Fault { return &Fault{Code: Internal, Cause: err} }
 
-// From returns the fault inside err; any other error is INTERNAL.
+// From returns the fault that err wraps. For any other error it returns INTERNAL with err as the
+// cause.
 func From(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {

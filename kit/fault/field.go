@@ -6,19 +6,18 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Range is a Limit: the lowest and the highest value allowed.
+// Range is a Limit: the lowest and the highest allowed value.
 type Range struct{ Min, Max int64 }
 
-// Items is a Limit: a number of entries of an array, where a plain integer is
-// a number of characters.
+// Items is a Limit: a number of entries in an array. A plain integer is a number of characters.
 type Items int
 
 // FieldEntry is the catalogue's entry of a field code.
 type FieldEntry struct {
 	Code FieldCode
-	// Message is the sentence without a limit.
+	// Message is the sentence for an error without a limit.
 	Message i18n.Text
-	// Meaning is the documentation of the code: when it is sent.
+	// Meaning says in the documentation when this code is sent.
 	Meaning i18n.Text
 }
 
@@ -69,7 +68,7 @@ var fieldByCode = func() map[FieldCode]*FieldEntry {
 	return m
 }()
 
-// FieldCodes returns every field code in the order of the documentation.
+// FieldCodes returns all field codes in the order of the documentation.
 func FieldCodes() []FieldCode {
 	codes := make([]FieldCode, len(fieldCatalog))
 	for i, e := range fieldCatalog {
@@ -78,7 +77,7 @@ func FieldCodes() []FieldCode {
 	return codes
 }
 
-// Entry returns the catalogue's entry of c. An unknown code has the words of
+// Entry returns the catalogue's entry of c. For an unknown code, the entry has the texts of
 // INVALID_FORMAT.
 func (c FieldCode) Entry() FieldEntry {
 	if e := fieldByCode[c]; e != nil {
@@ -89,11 +88,12 @@ func (c FieldCode) Entry() FieldEntry {
 	return e
 }
 
-// Message returns the field's sentence in language l: its own Text, else the
-// catalogue's, with the limit if there is one. As a number, Limit is a number
-// of characters or the highest value. It may also be Items, a Range, a string
-// or Text that names the expected form, or the allowed values as []string. The
-// sentence never repeats the client's input.
+// Message returns the sentence of the error in language l. It is Text if this is set. Otherwise it
+// is the sentence of the catalogue, with the limit if there is one. The sentence never contains the
+// client's input.
+//
+// Limit may be a number: a number of characters or the highest value. It may also be Items, a
+// Range, or the allowed values as []string. A string or i18n.Text is the expected form.
 func (f Field) Message(l i18n.Language) string {
 	if f.Text != "" {
 		return f.Text.In(l)
@@ -104,8 +104,8 @@ func (f Field) Message(l i18n.Language) string {
 	return f.Code.Entry().Message.In(l)
 }
 
-// limited returns the sentence with the limit, or "" if there is no such
-// sentence for the code and the limit.
+// limited returns the sentence with the limit. It returns "" if the code has no such sentence for
+// this type of limit.
 func (f Field) limited(l i18n.Language) string {
 	switch f.Code {
 	case TooLong, TooShort:
@@ -132,7 +132,8 @@ func (f Field) limited(l i18n.Language) string {
 	return ""
 }
 
-// amount returns the sentence about a length: "At most 200 characters are allowed."
+// amount returns the sentence about a length, such as "At most 200 characters are allowed." It
+// returns "" without a limit.
 func (f Field) amount() i18n.Text {
 	if n, is := f.Limit.(Items); is {
 		if f.Code == TooShort {
@@ -150,11 +151,11 @@ func (f Field) amount() i18n.Text {
 	return i18n.Plural(n, "At most %d character is allowed.", "At most %d characters are allowed.")
 }
 
-// largest is the largest integer that every JSON reader represents exactly (RFC
-// 8259, section 6). As a bound it means that there is none.
+// largest is the largest integer that all JSON parsers represent exactly (RFC 8259, section 6). A
+// Range with this Max has no upper limit.
 const largest = 1<<53 - 1
 
-// bounds returns the sentence about a range of values.
+// bounds returns the sentence about the allowed range of a value. It returns "" without a limit.
 func (f Field) bounds(l i18n.Language) i18n.Text {
 	switch limit := f.Limit.(type) {
 	case Range:
@@ -171,7 +172,7 @@ func (f Field) bounds(l i18n.Language) i18n.Text {
 	return ""
 }
 
-// limitWords returns a limit in words: a form, or a list of names.
+// limitWords returns a limit as text: the expected form, or the names in a list.
 func limitWords(limit any, l i18n.Language) string {
 	switch limit := limit.(type) {
 	case string:
@@ -191,7 +192,7 @@ func limitWords(limit any, l i18n.Language) string {
 	return ""
 }
 
-// jsonTypes are readable names of JSON Schema's types.
+// jsonTypes maps the types of JSON Schema to readable names.
 var jsonTypes = map[string]i18n.Text{
 	"string":  "a string",
 	"integer": "an integer",

@@ -6,8 +6,9 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Nearest returns the name that a client probably meant by an unknown one: the same but for
-// case and underscores, or with one or two letters that differ. It is empty if there is none.
+// Nearest returns the name that a client probably meant by an unknown name. It ignores case,
+// underscores, hyphens, points and spaces. Otherwise one or two bytes may differ, and at most one
+// in four. It returns "" if no name is near.
 func Nearest(unknown string, names []string) string {
 	sent := plainName(unknown)
 	if len(sent) > maxCompared {
@@ -23,15 +24,15 @@ func Nearest(unknown string, names []string) string {
 	return nearest
 }
 
-// DidYouMean says of a name that it is not known, and which one probably was meant.
+// DidYouMean returns the error text for an unknown name. name is the name that was probably meant.
 func DidYouMean(name string) i18n.Text {
 	return i18n.Format("This name is not known here. Did you mean %s?", name)
 }
 
-// maxCompared bounds the bytes of a name that is compared with others.
+// maxCompared is the maximum length in bytes of a name that Nearest compares.
 const maxCompared = 64
 
-// plainName returns a name without what people write otherwise in it.
+// plainName returns name in lower case and without separators.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-. ", r) {
@@ -41,7 +42,8 @@ func plainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// distance counts the bytes to insert, to delete or to change between two texts (Levenshtein).
+// distance returns the Levenshtein distance of two texts: the number of bytes to insert, to delete
+// or to change.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

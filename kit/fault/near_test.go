@@ -6,7 +6,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// TestNearest finds what clients meant by a name that is not known.
+// TestNearest checks which names Nearest finds for misspelled names.
 func TestNearest(t *testing.T) {
 	names := []string{"firstName", "lastName", "email", "jobTitle", "tags", "phone"}
 	for unknown, want := range map[string]string{

@@ -14,24 +14,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Problem holds the members of a problem document that do not come from the
-// fault.
+// Problem has the members of a problem document that do not come from the fault.
 type Problem struct {
-	// TypeBase is the address under which /problems/{CODE} is found, without
-	// a slash at the end.
+	// TypeBase is the URL below which the pages /problems/{CODE} are, without a slash at the end.
 	TypeBase string
-	// Instance is the request's path, escaped or not, without its query.
+	// Instance is the path of the request without its query. It may be escaped or not.
 	Instance  string
 	RequestID string
 	Language  i18n.Language
 }
 
-// minWait is the wait of a 429 that names none. So the header and the body of a
-// throttled call always name one.
+// minWait is the wait in a response with the status 429 if the fault has no RetryAfter. So each
+// such response has a wait in its header and its body.
 const minWait = time.Second
 
-// Wait returns how long the client should wait: RetryAfter, or a second for a
-// 429 without one. Zero means that the answer names no wait.
+// Wait returns the time that the client should wait: RetryAfter, or minWait for a status 429
+// without it. If it is zero, the response has no Retry-After.
 func (f *Fault) Wait() time.Duration {
 	if f.RetryAfter <= 0 && f.Code.Status() == http.StatusTooManyRequests {
 		return minWait
@@ -39,13 +37,13 @@ func (f *Fault) Wait() time.Duration {
 	return max(f.RetryAfter, 0)
 }
 
-// TypeURI returns the type of code's problems: its page below base.
+// TypeURI returns the type of problems with code c: the URL of the code's page. base is as in
+// Problem.TypeBase.
 func (c Code) TypeURI(base string) string { return base + "/problems/" + string(c) }
 
-// AppendProblem appends the problem document (RFC 9457) of f to b. The members
-// are in the contract's order, followed by f.Extra by name. An extra member is
-// left out if the contract has a member of its name, or if JSON cannot
-// represent it.
+// AppendProblem appends the problem document (RFC 9457) of f to b. The members are in the order of
+// the contract, and members of f.Extra follow, sorted by name. An extra member is left out if the
+// contract has a member with its name, or if it cannot be encoded as JSON.
 func (f *Fault) AppendProblem(b []byte, p Problem) []byte {
 	e := f.Code.entry()
 	b = append(b, `{"type":`...)
@@ -111,7 +109,7 @@ func appendExtra(b []byte, extra map[string]any) []byte {
 	return b
 }
 
-// reserved reports whether the contract has a member of this name.
+// reserved reports whether the contract has a member with this name.
 func reserved(name string) bool {
 	switch name {
 	case "type", "title", "status", "detail", "instance", "code", "requestId", "errors", "retryAfterMs":
@@ -120,7 +118,7 @@ func reserved(name string) bool {
 	return false
 }
 
-// appendString appends s as a JSON string; bytes that are not UTF-8 become U+FFFD.
+// appendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
 	quoted, err := jsontext.AppendQuote(b, s)
 	if err != nil {
@@ -129,9 +127,8 @@ func appendString(b []byte, s string) []byte {
 	return quoted
 }
 
-// appendPath appends path as a URI reference (RFC 3986 section 3.3). Bytes that
-// are not allowed in a path are percent-encoded; encoded ones stay. The result
-// needs no JSON escaping.
+// appendPath appends path as a URI reference (RFC 3986 section 3.3). It percent-encodes bytes that
+// are not allowed in a path, and keeps percent-encoded bytes. The result needs no escapes in JSON.
 func appendPath(b []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c := path[i]

@@ -15,8 +15,7 @@ import (
 
 const base = "https://kartei.example"
 
-// decode parses a problem document strictly: valid UTF-8, and no duplicate
-// members.
+// decode parses a problem document. It fails the test for invalid UTF-8 and duplicate members.
 func decode(t *testing.T, document []byte) map[string]any {
 	t.Helper()
 	var m map[string]any
@@ -107,9 +106,9 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A path may contain any bytes. The document is valid JSON all the same, and
-// instance is a URI reference without query and fragment. No other member
-// changes.
+// FuzzProblemInstance checks problem documents for paths and field names with any bytes. The
+// document must be valid JSON. The member instance must be a URI reference without query and
+// fragment, and all other members stay.
 func FuzzProblemInstance(f *testing.F) {
 	for _, s := range []string{
 		"/v1/contacts", "", "/v1/%2e%2e/%", "/v1/\"\\\x00\xff", "//host/x", "/ä?b#c", "/%zz%4", "</script>",

@@ -8,11 +8,12 @@ import (
 // Address is a postal address.
 type Address struct{ Street, PostalCode, City, Region, Country string }
 
-// home returns the country of the office. Letters within it do not name it.
+// home returns the country of the office (ISO 3166-1), where letters do not need the name of the
+// country.
 func (w Words) home() string { return cmp.Or(w.Home, "DE") }
 
-// formats are how countries write an address: a line between bars, S the street, P
-// the postal code, C the city, R the region. A lower c is a city in capitals.
+// formats maps countries to the formats of their postal addresses. Bars separate the lines. S is
+// the street, P the postal code, C the city, c the city in capitals, and R the region.
 var formats = map[string]string{
 	"DE": "S|P C", "AT": "S|P C", "CH": "S|P C", "LI": "S|P C", "LU": "S|P C", "BE": "S|P C", "DK": "S|P C", "NO": "S|P C",
 	"SE": "S|P C", "FI": "S|P C", "PL": "S|P C", "CZ": "S|P C", "SK": "S|P C", "SI": "S|P C", "HR": "S|P C", "PT": "S|P C",
@@ -21,11 +22,11 @@ var formats = map[string]string{
 	"AU": "S|c R P", "HU": "c|S|P", "BR": "S|C - R|P",
 }
 
-// generic is the format of all other countries.
+// generic is the format for countries that are not in formats.
 const generic = "S|P C|R"
 
-// Lines returns the lines of an address as a letter has them (DIN 5008): as its
-// country writes it, and the name of a foreign country in capitals.
+// Lines returns the lines of an address on a letter (DIN 5008), in the format of its country. The
+// last line is the name of the country in capitals, unless it is the country of the office.
 func (w Words) Lines(a Address) []string {
 	format := cmp.Or(formats[cmp.Or(a.Country, w.home())], generic)
 	var lines []string
@@ -40,8 +41,8 @@ func (w Words) Lines(a Address) []string {
 	return lines
 }
 
-// fill writes the members of an address in the places of a line. A separator between
-// two members goes with the second one. It is left out if either of them is empty.
+// fill returns a line of a format with the fields of the address in place of their letters. A
+// separator is left out if the field before or after is empty.
 func (a Address) fill(line string) string {
 	var b strings.Builder
 	between := ""

@@ -35,7 +35,7 @@ func TestAddressLines(t *testing.T) {
 	}
 }
 
-// TestHome writes letters and numbers as an office in another country does.
+// TestHome checks addresses and the list of countries for an office in Austria.
 func TestHome(t *testing.T) {
 	vienna := Words{Language: German, Home: "AT"}
 	for want, a := range map[string]Address{
@@ -52,8 +52,8 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// TestTelephone dials as the office does: by the country of a number, which is its own if
-// none is known.
+// TestTelephone checks the tel URI of typed numbers, by the country of the number and the country
+// of the office.
 func TestTelephone(t *testing.T) {
 	for _, c := range []struct{ home, country, typed, want string }{
 		{"", "", "0176 04069063", "tel:+4917604069063"}, {"", "", "0221/98 76 oder 0228 4411", "tel:+492219876"},
@@ -62,10 +62,10 @@ func TestTelephone(t *testing.T) {
 		{"AT", "DE", "0221 98765", "tel:+4922198765"},
 		{"", "DE", "0221 98765-12/13", "tel:+492219876512"}, {"", "", "+49 221 123456 ext. 5", "tel:+49221123456;ext=5"},
 		{"JP", "", "03 1234 5678", "tel:+81312345678"}, {"AT", "", "0049 221 9876", "tel:+492219876"},
-		// Within the place of the office.
+		// Numbers that only work from the place of the office.
 		{"", "", "110", "tel:110"}, {"", "DE", "9876", "tel:9876"}, {"IT", "", "112", "tel:112"},
 		{"", "", "98765-12/13", "tel:9876512"},
-		// No number, or none that is sure.
+		// Texts without a certain number.
 		{"", "AT", "9876", ""}, {"", "", "kein Anschluss", ""}, {"", "", "", ""}, {"", "", "+", ""},
 		{"", "", "0800 FLOWERS", ""}, {"", "XX", "0221 98765", ""},
 	} {

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/text/language"
 )
 
-// catalogFiles has a file for each language but English: its translation of each English
-// text. A text with a number has one for each of the language's plural categories (Unicode
-// CLDR): its key is what English says for many.
+// catalogFiles has a JSON file for each language except English. Its keys are the English texts,
+// and its values are their translations. For a text with a number, the key is the English plural.
+// The value then has a translation for each plural category of the language (Unicode CLDR).
 //
 //go:embed *.json
 var catalogFiles embed.FS
 
-// languages returns German, English, and the languages of the other catalogs.
+// languages returns German, English, and then the languages of all other catalogs.
 func languages() []Language {
 	all := []Language{German, English}
 	files, err := catalogFiles.ReadDir(".")
@@ -33,14 +33,14 @@ func languages() []Language {
 	return all
 }
 
-// Translation is a text in one language. Forms are set instead of Text if it depends on a
-// number.
+// Translation is the translation of one text. Either Text or Forms is set. Forms maps plural
+// categories to the translations of a text with a number.
 type Translation struct {
 	Text  string
 	Forms map[string]string
 }
 
-// UnmarshalJSON reads a string, or the forms by category.
+// UnmarshalJSON reads a string into Text, or an object into Forms.
 func (t *Translation) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &t.Text)
@@ -48,11 +48,10 @@ func (t *Translation) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &t.Forms)
 }
 
-// Catalog has the translations of a language by the English text.
+// Catalog maps English texts to their translations in one language.
 type Catalog map[Text]Translation
 
-// catalogs are the catalogs of all languages but English. They are read when the first text
-// is said.
+// catalogs returns the catalogs of all languages except English. The first call reads them.
 var catalogs = sync.OnceValue(func() map[Language]Catalog {
 	all := map[Language]Catalog{}
 	for _, l := range Languages {
@@ -63,7 +62,7 @@ var catalogs = sync.OnceValue(func() map[Language]Catalog {
 	return all
 })
 
-// read reads a catalog, which is part of the program.
+// read returns a catalog from the embedded files. It panics if the file is missing or malformed.
 func read(name string) Catalog {
 	b, err := catalogFiles.ReadFile(name)
 	if err != nil {
@@ -76,12 +75,13 @@ func read(name string) Catalog {
 	return c
 }
 
-// CatalogOf returns the translations of a language. Nobody changes them.
+// CatalogOf returns the catalog of a language. Callers must not change it.
 func CatalogOf(l Language) Catalog { return catalogs()[l] }
 
-// translate returns a constant text in a language.
+// translate returns a constant text in a language. If the catalog has no translation, it returns
+// the English text.
 func translate(t Text, l Language) string {
-	if l == Pseudo && !strings.HasSuffix(string(t), " [key]") { // of the keyboard
+	if l == Pseudo && !strings.HasSuffix(string(t), " [key]") { // names of keys on the keyboard stay
 		return stretch(withoutRemark(t))
 	}
 	if found := catalogs()[l][t]; found.Text != "" {
@@ -90,7 +90,7 @@ func translate(t Text, l Language) string {
 	return withoutRemark(t)
 }
 
-// withoutRemark returns the English text without the remark in square brackets.
+// withoutRemark returns an English text without the remark in square brackets at its end.
 func withoutRemark(t Text) string {
 	if strings.HasSuffix(string(t), "]") {
 		if i := strings.LastIndex(string(t), " ["); i >= 0 {
@@ -100,7 +100,7 @@ func withoutRemark(t Text) string {
 	return string(t)
 }
 
-// counting returns the text that fits n in a language, with number in the place of %d.
+// counting returns the form of a text for the number n in a language. number replaces %d.
 func counting(one, many Text, n int64, number string, l Language) string {
 	l = cmp.Or(l, German)
 	said, translated := catalogs()[l][many]
@@ -118,7 +118,7 @@ func counting(one, many Text, n int64, number string, l Language) string {
 	return strings.ReplaceAll(text, "%d", number)
 }
 
-// tags are the languages as x/text knows them. The pseudo-locale has English plurals.
+// tags maps the languages to tags of x/text. The pseudo-locale has the plurals of English.
 var tags = func() map[Language]language.Tag {
 	all := map[Language]language.Tag{Pseudo: language.English}
 	for _, l := range Languages {
@@ -127,10 +127,11 @@ var tags = func() map[Language]language.Tag {
 	return all
 }()
 
-// category returns the plural category of a whole number: one, few, other (Unicode CLDR).
+// category returns the plural category of n in a language (Unicode CLDR), such as one, few or
+// other.
 func category(n int64, l Language) string {
 	if n = max(n, -n); n >= 10_000_000 {
-		n = n%1_000_000 + 1_000_000 // the rules look at the last digits, and at whether a number is small
+		n = n%1_000_000 + 1_000_000 // keeps the last digits, which the rules need, and the fact that n is large
 	}
 	switch plural.Cardinal.MatchPlural(tags[l], int(n), 0, 0, 0, 0) {
 	case plural.Zero:

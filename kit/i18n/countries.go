@@ -1,8 +1,8 @@
 package i18n
 
-// CountryNames are the names of the countries of ISO 3166-1 by code (alpha-2), as the Unicode
-// CLDR 32 has them (Unicode License v3), but for Eswatini and North Macedonia, which have
-// been renamed since. Nobody changes them.
+// CountryNames maps the codes of countries (ISO 3166-1 alpha-2) to their English names. The names
+// are from Unicode CLDR 32 (Unicode License v3), except for Eswatini and North Macedonia, which got
+// new names later. Callers must not change the map.
 var CountryNames = map[string]Text{
 	"AD": "Andorra",
 	"AE": "United Arab Emirates",

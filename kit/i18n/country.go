@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Country is a country with its name in the reader's language.
+// Country is the ISO 3166-1 code of a country, and the country's name in the reader's language.
 type Country struct{ Code, Name string }
 
-// Country returns the name of a country, or the code if there is none.
+// Country returns the name of a country in the reader's language, or the code if it is unknown.
 func (w Words) Country(code string) string {
 	return cmp.Or(w.Say(CountryNames[code]), code)
 }
 
-// neighbours are the countries that most letters of an office go to. They stand
-// first in a list.
+// neighbours are the countries to which offices send most letters. Lists of countries begin with
+// them.
 var neighbours = []string{"DE", "AT", "CH"}
 
-// Countries returns all countries: the office's country, then its neighbours, then the
-// others in the order of their names.
+// Countries returns all countries. The country of the office is first, and neighbours follow. All
+// others are sorted by name.
 func (w Words) Countries() []Country {
 	list := make([]Country, 0, len(CountryNames))
 	for code, name := range CountryNames {
@@ -31,8 +31,8 @@ func (w Words) Countries() []Country {
 	return list
 }
 
-// place returns the rank of a country: the office's own first, then its neighbours,
-// then all others.
+// place returns the rank of a country in lists: -1 for the country of the office, the index in
+// neighbours, or a higher rank for all others.
 func (w Words) place(code string) int {
 	if code == w.home() {
 		return -1
@@ -43,6 +43,7 @@ func (w Words) place(code string) int {
 	return len(neighbours)
 }
 
-// alphabetical returns a name as it is ordered: Österreich is beside Osttimor.
+// alphabetical returns the key of a name for sorting. Umlauts and accents are removed, so
+// Österreich and Osttimor are neighbours.
 var alphabetical = strings.NewReplacer("Ä", "A", "Å", "A", "Ö", "O", "Ü", "U", "ä", "a", "ã", "a", "ö", "o", "ü",
 	"u", "é", "e", "ô", "o", "ç", "c").Replace

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// days are the words for days near today, in both languages: people mix them.
+// days maps German and English words to a number of days from today. Readers of one language may
+// use words of the other.
 var days = map[string]int{"heute": 0, "today": 0, "morgen": 1, "tomorrow": 1, "übermorgen": 2, "uebermorgen": 2}
 
-// weekdayWords are the words for the days of the week, from Sunday on.
+// weekdayWords are the German and English words for the days of the week, beginning with Sunday.
 var weekdayWords = [7][]string{
 	{"so", "sonntag", "sun", "sunday"}, {"mo", "montag", "mon", "monday"}, {"di", "dienstag", "tue", "tuesday"},
 	{"mi", "mittwoch", "wed", "wednesday"},
@@ -27,31 +28,32 @@ var (
 	halves   = map[string]string{"am": "am", "a.m.": "am", "pm": "pm", "p.m.": "pm"}
 	hourWord = []string{"uhr", "h", "o'clock"}
 
-	// coming are words before a weekday. Each of them means the next such day.
+	// coming are words before a weekday, as in "nächsten Freitag". All of them mean the next such
+	// weekday after today.
 	coming = []string{
 		"nächsten", "nächster", "nächste", "naechsten", "kommenden", "kommender", "diesen", "dieser", "next",
 		"this", "coming",
 	}
-	// spans are the words for stretches of time, with their letter behind a plus.
+	// spans maps words for units of time to the letter of the unit, as in "+3d".
 	spans = map[string]string{
 		"tag": "d", "tage": "d", "tagen": "d", "day": "d", "days": "d", "woche": "w", "wochen": "w", "week": "w",
 		"weeks": "w",
 		"monat": "m", "monate": "m", "monaten": "m", "month": "m", "months": "m",
 	}
-	// ones are the words for one of them.
+	// ones are the words for the number one before a unit of time.
 	ones = []string{"einem", "einer", "a", "one"}
 )
 
-// ReadDue reads a due date as people type it: "morgen", "fr 16:30", "15.12.",
-// "+3t", "nächsten Freitag um 10 Uhr", "in 2 Wochen", "tomorrow 10", "2026-12-15".
-// clock is whether it names an hour; without one the time is the end of that day. A
-// day without a year is the next one.
+// ReadDue parses a due date as people type it: "morgen", "fr 16:30", "15.12.", "+3d", "nächsten
+// Freitag um 10 Uhr", "in 2 Wochen", "tomorrow 10", "2026-12-15". The result due is in the reader's
+// time zone. clock says whether the text has a time. Without a time, due is 23:59 on that day. A
+// date without a year means the next such date. ok is false for other texts.
 func (w Words) ReadDue(text string) (due time.Time, clock, ok bool) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) > 1 && slices.Contains(hourWord, words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
-	if last := len(words) - 1; last > 0 && halves[words[last]] != "" { // 10 am
+	if last := len(words) - 1; last > 0 && halves[words[last]] != "" { // for example: 10 am
 		words = append(words[:last-1:last-1], words[last-1]+halves[words[last]])
 	}
 	if len(words) == 0 || len(words) > maxDueWords {
@@ -77,10 +79,10 @@ func (w Words) ReadDue(text string) (due time.Time, clock, ok bool) {
 	return time.Date(day.Year(), day.Month(), day.Day(), h, m, 0, 0, day.Location()), len(rest) == 1, true
 }
 
-// maxDueWords bounds the words of a due date: in 2 wochen um 10 uhr.
+// maxDueWords is the maximum number of words in a due date, as in "in 2 wochen um 10 uhr".
 const maxDueWords = 6
 
-// readDays reads the day at the beginning of words, and returns the words behind it.
+// readDays parses the day at the beginning of words, and returns it with the remaining words.
 func (w Words) readDays(words []string) (day time.Time, rest []string, ok bool) {
 	if len(words) > 2 && words[0] == "in" && spans[words[2]] != "" {
 		number := words[1]
@@ -103,11 +105,11 @@ func (w Words) readDays(words []string) (day time.Time, rest []string, ok bool) 
 	return day, words[1:], ok
 }
 
-// before are words that lead to a date, and are no part of the task.
+// before are words before a due date that TakeDue removes with the date.
 var before = []string{"am", "bis", "zum", "on", "by", "until"}
 
-// TakeDue takes a due date off the end of a line: "Klage prüfen morgen 10" is the
-// task "Klage prüfen". A line of nothing but a date is no task.
+// TakeDue splits a due date off the end of a line: the line "Klage prüfen morgen 10" has the rest
+// "Klage prüfen". ok is false if the line has no due date, or nothing but a due date.
 func (w Words) TakeDue(line string) (rest string, due time.Time, clock, ok bool) {
 	words := strings.Fields(line)
 	for take := min(maxDueWords, len(words)-1); take > 0; take-- {
@@ -122,9 +124,9 @@ func (w Words) TakeDue(line string) (rest string, due time.Time, clock, ok bool)
 	return strings.Join(words, " "), time.Time{}, false, false
 }
 
-// Misread returns the end of a line that looks like a due date and is none, such as
-// "31.02." or "morgen 25", or an empty text. Otherwise somebody would believe that
-// the date was understood.
+// Misread returns the end of a line if it looks like a due date but is invalid, such as "31.02." or
+// "morgen 25". Otherwise it returns an empty text. With the result, a page can point out that the
+// date was not understood.
 func (w Words) Misread(line string) string {
 	words := strings.Fields(line)
 	for take := min(maxDueWords, len(words)-1); take > 0; take-- {
@@ -146,7 +148,7 @@ func (w Words) Misread(line string) string {
 	return ""
 }
 
-// readDay reads a day in the reader's zone.
+// readDay parses a word for a day and returns a time on this day, in the reader's time zone.
 func (w Words) readDay(word string) (time.Time, bool) {
 	today := w.here(w.Now)
 	if n, ok := days[word]; ok {
@@ -180,7 +182,8 @@ func (w Words) readDay(word string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// readDotted reads "15.12." and "15.12.26". Without a year it is the next such day.
+// readDotted returns noon of a date such as "15.12." or "15.12.26". Without a year, the date is the
+// next such date from today on.
 func (w Words) readDotted(day, month, year string) (time.Time, bool) {
 	today := w.here(w.Now)
 	switch len(year) {
@@ -189,7 +192,7 @@ func (w Words) readDotted(day, month, year string) (time.Time, bool) {
 	case 2:
 		return date("20"+year, month, day, today.Location())
 	}
-	// The 29th of February comes within eight years.
+	// The next 29 February is at most eight years away.
 	for y := today.Year(); y <= today.Year()+8; y++ {
 		if d, ok := date(strconv.Itoa(y), month, day, today.Location()); ok && w.Days(d) >= 0 {
 			return d, true
@@ -198,7 +201,8 @@ func (w Words) readDotted(day, month, year string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// date returns noon of a day that the calendar has.
+// date returns noon of a day in a time zone. It returns false if the day does not exist, or if its
+// year is before 1900.
 func date(year, month, day string, zone *time.Location) (time.Time, bool) {
 	y, _ := strconv.Atoi(year)
 	m, _ := strconv.Atoi(month)
@@ -207,7 +211,7 @@ func date(year, month, day string, zone *time.Location) (time.Time, bool) {
 	return t, t.Day() == d && int(t.Month()) == m && y >= 1900
 }
 
-// readClock reads "10", "16:30", "16.30" and "4:30pm".
+// readClock parses a time such as "10", "16:30", "16.30" or "4:30pm".
 func readClock(word string) (h, m int, ok bool) {
 	found := hour.FindStringSubmatch(word)
 	if found == nil {
@@ -219,7 +223,7 @@ func readClock(word string) (h, m int, ok bool) {
 		return h, m, h < 24 && m < 60
 	}
 	ok = 1 <= h && h <= 12 && m < 60
-	h %= 12 // 12 am is midnight
+	h %= 12 // 12 am is 0:00
 	if found[3] == "pm" {
 		h += 12
 	}

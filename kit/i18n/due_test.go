@@ -7,7 +7,7 @@ import (
 	"kartei/kit/i18n"
 )
 
-// It is Sunday, 22 November 2026, half past twelve in Cologne.
+// TestReadDue checks due dates on Sunday, 22 November 2026, at 12:30 in Cologne.
 func TestReadDue(t *testing.T) {
 	de, _ := both(t)
 	for text, want := range map[string]string{
@@ -27,7 +27,7 @@ func TestReadDue(t *testing.T) {
 		"fri 12pm": "2026-11-27 12:00", "fri 13pm": "", "fri 0am": "",
 		"nächsten Morgen": "", "nächsten": "", "in": "", "in 3": "", "in drei Tagen": "", "morgen um": "",
 		"fr um 10 um 11": "",
-		// The night in which the clock goes forward has no half past two.
+		// Summer time begins in this night, so 2:30 does not exist.
 		"28.3.2027 3:00": "2027-03-28 03:00",
 		"":               "", "bald": "", "31.2.": "", "31.4.2027": "", "morgen 25": "", "morgen 10:61": "", "10": "",
 		"heute morgen": "", "fr 16 uhr abends": "", "0.0.": "", "99.99.": "",
@@ -65,7 +65,7 @@ func TestTakeDue(t *testing.T) {
 	}
 }
 
-// What looks like a due date at the end of a line, and is none, is named.
+// TestMisread checks that Misread returns an invalid due date at the end of a line.
 func TestMisread(t *testing.T) {
 	de, _ := both(t)
 	for line, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestMisread(t *testing.T) {
 	}
 }
 
-// The text that a field shows is read as the same time.
+// TestDueText checks that ReadDue parses the result of DueText as the same time.
 func TestDueText(t *testing.T) {
 	de, en := both(t)
 	for _, w := range []i18n.Words{de, en} {
@@ -93,8 +93,8 @@ func TestDueText(t *testing.T) {
 	}
 }
 
-// The reader answers any text, and names no day before today unless the text has a
-// year.
+// FuzzReadDue checks that ReadDue returns only years from 1900 to 9999 for any text. TakeDue must
+// leave a title.
 func FuzzReadDue(f *testing.F) {
 	for _, seed := range []string{"morgen 10", "fr", "29.2.", "+999m", "2026-12-15", "31.12.99 24:00"} {
 		f.Add(seed)

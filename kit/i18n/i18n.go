@@ -1,4 +1,4 @@
-// Package i18n owns how the product speaks: its texts and their translations, plurals, dates, numbers, addresses.
+// Package i18n owns the texts of the product: translations, plurals, dates, numbers and addresses.
 package i18n
 
 import (
@@ -7,27 +7,26 @@ import (
 	"time"
 )
 
-// Words speak to one reader at one moment.
+// Words formats texts for one reader at one time.
 type Words struct {
 	Language Language
-	// Zone is the reader's time zone. Without one it is UTC.
+	// Zone is the reader's time zone. If it is nil, times are in UTC.
 	Zone *time.Location
-	// Home is the country of the office, by its code. Without one it is Germany.
+	// Home is the country of the office (ISO 3166-1). If it is empty, the country is Germany.
 	Home string
-	// Now is the moment of the answer. The meaning of "today" follows from it.
+	// Now is the current time, from which "today" follows.
 	Now time.Time
 }
 
-// Say returns the text in the reader's language, with values in the places of its verbs.
+// Say returns a text in the reader's language. values replace its verbs, as in fmt.Sprintf.
 func (w Words) Say(t Text, values ...any) string {
 	return w.Language.Say(t, values...)
 }
 
-// English reports whether dates and numbers are written as in English: in each language but
-// German.
+// English reports whether dates and numbers have their English form. Only German has another form.
 func (w Words) English() bool { return w.Language != German && w.Language != "" }
 
-// Link returns the address of a page in a language.
+// Link returns the path of a page with the query parameter lang, which selects a language.
 func Link(path string, l Language) string {
 	path, fragment, found := strings.Cut(path, "#")
 	separator := "?"
@@ -41,17 +40,17 @@ func Link(path string, l Language) string {
 	return path
 }
 
-// Docs returns the address of a public page, such as the guide, in the reader's language. Public
-// pages know no session, and would ask the browser.
+// Docs returns the path of a public page, such as the guide, in the reader's language. Public pages
+// have no session. Without the parameter lang, they would choose the language of the browser.
 func (w Words) Docs(path string) string { return Link(path, w.Language) }
 
-// Plural returns the text that fits n, with the number in the place of %d. English and German
-// both say "0 contacts" and "1 contact".
+// Plural returns one or many in the reader's language, whichever fits n. The formatted number
+// replaces %d.
 func (w Words) Plural(n int, one, many Text) string {
 	return counting(one, many, int64(n), w.Number(n), w.Language)
 }
 
-// List joins names: "A", "A und B", "A, B und C".
+// List joins names in the reader's language: "A", "A und B", "A, B und C".
 func (w Words) List(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -60,10 +59,11 @@ func (w Words) List(names []string) string {
 	return strings.Join(names[:last], ", ") + w.Say(" and ") + names[last]
 }
 
-// Number returns 1.284 in German and 1,284 in English.
+// Number returns n with the thousands separators of the language: 1.284 in German, 1,284 in
+// English.
 func (w Words) Number(n int) string { return grouped(int64(n), w.Language) }
 
-// grouped returns n with the language's thousands separator.
+// grouped returns n with the thousands separators of the language.
 func grouped(n int64, l Language) string {
 	digits := strconv.FormatInt(n, 10)
 	from := 0
@@ -84,8 +84,7 @@ func grouped(n int64, l Language) string {
 	return b.String()
 }
 
-// Decimal returns n with the given number of places: 3,1 in German and 3.1 in
-// English.
+// Decimal returns n with this number of decimal places: 3,1 in German, 3.1 in English.
 func (w Words) Decimal(n float64, places int) string {
 	whole, part, found := strings.Cut(strconv.FormatFloat(n, 'f', places, 64), ".")
 	if i, err := strconv.Atoi(whole); err == nil && i != 0 {
@@ -100,11 +99,11 @@ func (w Words) Decimal(n float64, places int) string {
 	return whole + "." + part
 }
 
-// noBreak keeps a number and its unit in one line.
+// noBreak is a space at which lines do not break. It stands between a number and its unit.
 const noBreak = "\u00a0"
 
-// Bytes returns the size of a file: 210 KB, 3,1 MB. A kilobyte has 1000 bytes, as
-// in the browsers' own lists of downloads.
+// Bytes returns the size of a file as text: 210 KB, 3,1 MB. A KB has 1000 bytes, as in the list of
+// downloads of browsers.
 func (w Words) Bytes(n int64) string {
 	if n < 1000 {
 		return w.Plural(int(n), "%d"+noBreak+"byte", "%d"+noBreak+"bytes")

@@ -7,10 +7,10 @@ import (
 	"kartei/kit/i18n"
 )
 
-// noon is half past noon of a Sunday in Cologne.
+// noon is 12:30 on a Sunday in Cologne.
 var noon = time.Date(2026, 11, 22, 11, 30, 0, 0, time.UTC)
 
-// both returns the words of a German and of an English reader.
+// both returns the Words of a German and of an English reader in Cologne.
 func both(t *testing.T) (de, en i18n.Words) {
 	t.Helper()
 	cologne, err := time.LoadLocation("Europe/Berlin")
@@ -50,7 +50,7 @@ func TestTimes(t *testing.T) {
 		{de.Time(noon), "22.11.2026, 12:30"}, {en.Time(noon), "22 Nov 2026, 12:30"},
 		{i18n.Machine(noon), "2026-11-22T11:30:00Z"},
 		{i18n.Words{Language: i18n.German}.Time(noon), "22.11.2026, 11:30"},
-		{de.Day(noon.Add(11*time.Hour + 45*time.Minute)), "23.11.2026"}, // after midnight in Cologne, before it in Greenwich
+		{de.Day(noon.Add(11*time.Hour + 45*time.Minute)), "23.11.2026"}, // after midnight in Cologne, before midnight in UTC
 		{de.Ago(noon), "gerade eben"}, {en.Ago(before(59 * time.Second)), "just now"},
 		{de.Ago(before(time.Minute)), "vor 1\u00a0Min."},
 		{de.Ago(before(2 * time.Hour)), "vor 2\u00a0Std."}, {en.Ago(before(23*time.Hour + 59*time.Minute)), "23\u00a0h ago"},
@@ -68,7 +68,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Days of 23 and of 25 hours are one day, as on a calendar.
+// TestDaysAcrossSummerTime checks that days of 23 and of 25 hours count as one day.
 func TestDaysAcrossSummerTime(t *testing.T) {
 	de, _ := both(t)
 	for _, now := range []time.Time{
@@ -84,7 +84,7 @@ func TestDaysAcrossSummerTime(t *testing.T) {
 	}
 }
 
-// A language is called by its name, and one without a name by its tag.
+// TestTongue checks the names of languages. A language without a known name is shown by its tag.
 func TestTongue(t *testing.T) {
 	de, en := both(t)
 	for tag, want := range map[string][2]string{
@@ -108,7 +108,7 @@ func TestTongue(t *testing.T) {
 	}
 }
 
-// A link to a public page names the reader's language, before the place on the page.
+// TestDocs checks that the parameter lang of a link is in its query, before the fragment.
 func TestDocs(t *testing.T) {
 	for path, want := range map[string]string{
 		"/guide":                "/guide?lang=de",

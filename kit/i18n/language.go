@@ -9,17 +9,17 @@ import (
 	"kartei/kit/accept"
 )
 
-// Language is a language that the product speaks, by its tag (BCP 47).
+// Language is the tag (BCP 47) of a language in which the product has texts.
 type Language string
 
-// The languages of the code. German is the default.
+// The languages that the code needs by name. German is the default.
 const (
 	German  Language = "de"
 	English Language = "en"
 )
 
-// Languages are all languages that a reader can choose: German, English, and those of
-// further catalogs.
+// Languages are all languages that a reader can choose: German, English, and the languages of all
+// other catalogs.
 var Languages = languages()
 
 // Tags returns the tags of Languages.
@@ -31,8 +31,8 @@ func Tags() []string {
 	return tags
 }
 
-// Say returns the text in the language, with values in the places of its verbs. A value that
-// is a Text is said in the language, too.
+// Say returns a text in the language. values replace its verbs, as in fmt.Sprintf. Values of the
+// type Text are translated too.
 func (l Language) Say(t Text, values ...any) string {
 	if len(values) == 0 {
 		return t.In(l)
@@ -47,20 +47,21 @@ func (l Language) Say(t Text, values ...any) string {
 	return fmt.Sprintf(t.In(l), said...)
 }
 
-// Known reports whether a reader can choose the language.
+// Known reports whether l is in Languages.
 func (l Language) Known() bool { return slices.Contains(Languages, l) }
 
-// OwnName returns what the speakers of a language call it: Deutsch, English.
+// OwnName returns the name of the language in the language itself: Deutsch, English.
 func (l Language) OwnName() string { return tongues[string(l)].In(l) }
 
-// Others returns the languages that a reader of l can change to.
+// Others returns all languages that a reader can choose, except l.
 func (l Language) Others() []Language {
 	return slices.DeleteFunc(slices.Clone(Languages), func(other Language) bool { return other == l })
 }
 
-// Preferred returns the language of the values of Accept-Language headers (RFC
-// 9110, section 12.5.4): the language that the client prefers, by weight and then by
-// order, otherwise German (contract, 'Errors').
+// Preferred returns the language that a client prefers. values are the values of the request's
+// Accept-Language headers (RFC 9110, section 12.5.4). Of the known languages, the one with the
+// highest weight is returned, and the first of these. If the headers have no known language, it is
+// German (contract, 'Errors').
 func Preferred(values []string) Language {
 	best, weight := German, 0.0
 	for _, value := range values {
@@ -76,8 +77,8 @@ func Preferred(values []string) Language {
 	return best
 }
 
-// OfPage returns the language of a page for a reader who is not known: that of ?lang=, else
-// the preferred one.
+// OfPage returns the language of a page without a session. It is the query parameter lang, or else
+// the preferred language of the browser.
 func OfPage(r *http.Request) Language {
 	if l := Language(r.URL.Query().Get("lang")); l.Known() {
 		return l

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// Pseudo is a language that nobody speaks, by the tag that the Unicode CLDR has for it. Its
-// texts are the English ones in brackets, longer by a third. A page that shows it has
-// room for other languages, and says what the catalogs say.
+// Pseudo is the pseudo-locale of the Unicode CLDR. Its texts are the English texts in brackets,
+// longer by a third. With it, tests check that pages have room for longer texts and that all texts
+// come from the catalogs.
 const Pseudo Language = "en-XA"
 
-// stretch returns an English text in the pseudo-locale.
+// stretch returns an English text in brackets, longer by a third.
 func stretch(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return text
@@ -19,5 +19,5 @@ func stretch(text string) string {
 	return "[" + text + " " + strings.Repeat(numerals, more/len(numerals)+1)[:more] + "]"
 }
 
-// numerals make a text longer. Lines break between them.
+// numerals has the words that stretch appends. Lines can break between them.
 const numerals = "one two three four five six seven eight nine ten "

@@ -6,10 +6,10 @@ import (
 	"kartei/kit/phone"
 )
 
-// Telephone returns the address that dials the first number of a typed text (RFC 3966):
-// from everywhere if its area is known, and within the place of the office otherwise.
-// country is where the number is, empty for the country of the office. The address is
-// empty for a text without a number that is sure.
+// Telephone returns the tel URI (RFC 3966) of the first number in a typed text. country is the ISO
+// 3166-1 code of the number's country, or empty for the country of the office. A number without an
+// area code gets a URI that only works within the place of the office. The URI is empty if the text
+// has no certain number.
 func (w Words) Telephone(typed, country string) string {
 	country = cmp.Or(country, w.home())
 	if address := phone.URI(typed, country); address != "" {
@@ -21,7 +21,8 @@ func (w Words) Telephone(typed, country string) string {
 	return ""
 }
 
-// Numbers returns the numbers in a typed text that can be dialled from everywhere.
+// Numbers returns the numbers in a typed text that have an international form. country is as for
+// Telephone.
 func (w Words) Numbers(typed, country string) []phone.Number {
 	return phone.Read(typed, cmp.Or(country, w.home()))
 }

@@ -10,17 +10,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Text is a sentence or a word that the product says. A constant Text is English, and is
-// the key by which the catalogs of the other languages translate it. Where English has one
-// text and another language has two, a remark in square brackets tells them apart: "File
-// [verb]". Nobody reads the remark.
+// Text is a text of the product, such as a sentence or a word. A constant Text is English, and is
+// the key of its translations in the catalogs. If one English text needs two translations, a remark
+// in square brackets distinguishes them, as in "File [verb]". The remark is not displayed.
 //
-// Format, Plural, Join and InEach return texts with values. Such a text is stored and sent
-// with its values, and is read later in any language.
+// Format, Plural, Join and InEach return texts with values. Such a Text contains its values, so it
+// can be stored or sent, and translated later.
 type Text string
 
-// In returns the text in language l, or in German without one. A text that the catalog does
-// not have is English.
+// In returns the text in language l. If l is empty, the language is German. A text without a
+// translation stays English.
 func (t Text) In(l Language) string {
 	l = cmp.Or(l, German)
 	if strings.HasPrefix(string(t), composed) {
@@ -29,34 +28,33 @@ func (t Text) In(l Language) string {
 	return translate(t, l)
 }
 
-// Format returns a text with values in the places of its verbs, as fmt.Sprintf has them. A
-// translation may order them anew: %[2]s. A value that is a Text is said in the reader's
-// language.
+// Format returns a text with values in place of its verbs, as in fmt.Sprintf. A translation may
+// change their order, as in %[2]s. Values of the type Text are translated too.
 func Format(t Text, values ...any) Text {
 	return parts{Kind: formatted, Texts: []Text{t}, Values: values}.text()
 }
 
-// Plural returns the text that fits n, with n in the place of %d as Number writes it.
+// Plural returns one or many, whichever fits n. The number as in Number replaces %d.
 func Plural(n int64, one, many Text) Text {
 	return parts{Kind: counted, Texts: []Text{one, many}, Values: []any{n}}.text()
 }
 
-// Join returns texts one after the other, with a separator that is the same in all
-// languages.
+// Join returns texts joined with a separator, which is the same in all languages.
 func Join(separator string, texts ...Text) Text {
 	return parts{Kind: joined, Texts: texts, Values: []any{separator}}.text()
 }
 
-// InEach returns a text that say says in each language, such as a date.
+// InEach returns a text for which say returns the translation in each language. It is for dates,
+// for example.
 func InEach(say func(Language) string) Text { return WordingOf(say).Text() }
 
-// Number returns n as a text. From 10,000 on it has the language's thousands separator, so
-// years and ports have none.
+// Number returns n as a text. Only numbers from 10,000 on have thousands separators, so years and
+// ports have none.
 func Number(n int64) Text {
 	return InEach(func(l Language) string { return number(n, l) })
 }
 
-// number returns n in a language, with separators from 10,000 on.
+// number returns n in a language, with thousands separators from 10,000 on.
 func number(n int64, l Language) string {
 	if n > -10_000 && n < 10_000 {
 		return strconv.FormatInt(n, 10)
@@ -64,13 +62,13 @@ func number(n int64, l Language) string {
 	return grouped(n, l)
 }
 
-// Bytes returns a number of bytes as a text: "1 Byte", "104.857.600 Bytes".
+// Bytes returns a number of bytes as a text, such as "1 Byte" or "104.857.600 Bytes".
 func Bytes(n int64) Text { return Plural(n, "%d byte", "%d bytes") }
 
-// composed begins a text with values. What follows are its parts as JSON.
+// composed is the first byte of a text with values. The parts follow as JSON.
 const composed = "\x00"
 
-// parts are what a text with values is made of.
+// parts are the parts of a text with values. Kind says how they are combined.
 type parts struct {
 	Kind    string  `json:"k"`
 	Texts   []Text  `json:"t,omitempty"`
@@ -78,7 +76,7 @@ type parts struct {
 	Wording Wording `json:"s,omitzero"`
 }
 
-// The kinds of parts.
+// The values of parts.Kind: Format, Plural, Join and Wording.
 const (
 	formatted = "f"
 	counted   = "n"
@@ -86,7 +84,7 @@ const (
 	told      = "s"
 )
 
-// text returns the parts as a text. Values other than numbers become strings.
+// text encodes the parts as a Text. Errors and other values with a method String become strings.
 func (p parts) text() Text {
 	for i, v := range p.Values {
 		switch v := v.(type) {
@@ -101,12 +99,12 @@ func (p parts) text() Text {
 	}
 	b, err := json.Marshal(p, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		panic(fmt.Sprintf("i18n: a value of the text %q: %v", p.Texts, err)) // a channel, or another mistake of the code
+		panic(fmt.Sprintf("i18n: a value of the text %q: %v", p.Texts, err)) // a channel, or another programming error
 	}
 	return Text(composed + string(b))
 }
 
-// compose says the parts in a language. What is no parts stays as it is.
+// compose returns the text of encoded parts in a language. It returns other strings unchanged.
 func compose(s string, l Language) string {
 	var p parts
 	if err := json.Unmarshal([]byte(s), &p); err != nil {
@@ -134,7 +132,7 @@ func compose(s string, l Language) string {
 	return s
 }
 
-// value returns a value of a text as Sprintf takes it.
+// value converts a decoded value of a text for fmt.Sprintf, and translates it if it is a Text.
 func value(v any, l Language) any {
 	switch v := v.(type) {
 	case float64:

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// TestTexts: texts with and without values in each language.
+// TestTexts checks texts with and without values in both languages.
 func TestTexts(t *testing.T) {
 	day := InEach(func(l Language) string { return map[Language]string{German: "24.12.", English: "24 December"}[l] })
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestFormatLikeSprintf: whatever the values are, they stand in a text as Sprintf puts them.
+// TestFormatLikeSprintf checks that Format formats values as fmt.Sprintf does.
 func TestFormatLikeSprintf(t *testing.T) {
 	same := func(a string, n int32, b string) bool {
 		a, b = strings.ToValidUTF8(a, "\ufffd"), strings.ToValidUTF8(b, "\ufffd")
@@ -57,8 +57,8 @@ func TestFormatLikeSprintf(t *testing.T) {
 	}
 }
 
-// TestWording: what was said is stored, and read again in each language, also as the release
-// before has stored it.
+// TestWording checks that a stored Wording is decoded with its text in each language. Its JSON must
+// stay as earlier releases have written it.
 func TestWording(t *testing.T) {
 	b, err := json.Marshal(Format("Delete “%s”?", "Anna").Wording())
 	if err != nil || string(b) != `{"DE":"„Anna“ löschen?","EN":"Delete “Anna”?"}` {
@@ -76,8 +76,8 @@ func TestWording(t *testing.T) {
 	}
 }
 
-// TestPseudo: in the pseudo-locale every text is in brackets and longer by a third. Keys of
-// the keyboard stay as they are.
+// TestPseudo checks that texts of the pseudo-locale are in brackets and longer by a third. Names of
+// keys on the keyboard must not change.
 func TestPseudo(t *testing.T) {
 	for text, want := range map[Text]string{
 		"File [verb]":                        "[File on]",
@@ -93,7 +93,7 @@ func TestPseudo(t *testing.T) {
 	}
 }
 
-// TestPreferred: the language of a reader by Accept-Language.
+// TestPreferred checks the language that Preferred finds in Accept-Language headers.
 func TestPreferred(t *testing.T) {
 	for header, want := range map[string]Language{
 		"": German, "en": English, "en-GB, de;q=0.9": English, "de, en": German, "xx, en;q=0.1": English,

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// months and weekdays are the short names. German dates are numbers.
+// months and weekdays are the short English names. months has no translations, because German dates
+// have numbers.
 var (
 	months   = [...]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
 	weekdays = [...]Text{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 )
 
-// here returns t in the reader's zone.
+// here returns t in the reader's time zone.
 func (w Words) here(t time.Time) time.Time {
 	if w.Zone == nil {
 		return t.UTC()
@@ -19,7 +20,7 @@ func (w Words) here(t time.Time) time.Time {
 	return t.In(w.Zone)
 }
 
-// Time returns day and clock: "22.11.2026, 20:01", "22 Nov 2026, 20:01".
+// Time returns the day and the time of the day: "22.11.2026, 20:01", "22 Nov 2026, 20:01".
 func (w Words) Time(t time.Time) string { return w.Day(t) + ", " + w.Clock(t) }
 
 // Day returns the day: "22.11.2026", "22 Nov 2026".
@@ -31,7 +32,7 @@ func (w Words) Day(t time.Time) string {
 	return t.Format("02.01.2006")
 }
 
-// Short returns the day without the present year: "22.11.", "22 Nov".
+// Short returns the day, without the year if it is the current year: "22.11.", "22 Nov".
 func (w Words) Short(t time.Time) string {
 	here := w.here(t)
 	if here.Year() != w.here(w.Now).Year() {
@@ -46,8 +47,8 @@ func (w Words) Short(t time.Time) string {
 // Clock returns the time of the day: "20:01".
 func (w Words) Clock(t time.Time) string { return w.here(t).Format("15:04") }
 
-// Ago returns how long t is past, up to a day; then "gestern", the day, and in
-// another year the day with its year. A page gives the whole time as a title.
+// Ago returns the time since t in words, if it is less than 24 hours. For an earlier t it returns
+// "yesterday" or the day as in Short. If t is in the future, it returns t as in Time.
 func (w Words) Ago(t time.Time) string {
 	past := w.Now.Sub(t)
 	switch {
@@ -67,19 +68,19 @@ func (w Words) Ago(t time.Time) string {
 	return w.Short(t)
 }
 
-// Days returns how many days of the calendar t is after today: 1 is tomorrow.
+// Days returns the number of calendar days from today to t: 1 is tomorrow, -1 yesterday.
 func (w Words) Days(t time.Time) int {
 	return int(noon(w.here(t)).Sub(noon(w.here(w.Now))) / (24 * time.Hour))
 }
 
-// noon returns the noon of a day in UTC. Noons are whole days apart, even if a day
-// between them has 23 hours.
+// noon returns noon in UTC on the calendar day of t. The difference of two noons is a multiple of
+// 24 hours, even if a day between them has 23 hours in the reader's time zone.
 func noon(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC)
 }
 
-// Due returns a due date as people say it: "heute 16:00", "morgen", "Do", "20.11.".
-// clock is whether the hour matters.
+// Due returns a due date in words: "heute 16:00", "morgen", "Do", "20.11.". It includes the time of
+// the day if clock is true.
 func (w Words) Due(t time.Time, clock bool) string {
 	var day string
 	switch days := w.Days(t); {
@@ -100,15 +101,15 @@ func (w Words) Due(t time.Time, clock bool) string {
 	return day
 }
 
-// HasClock reports whether a due date names a time of the day. The last minute of a
-// day, and its first, stand for the day alone: see ReadDue.
+// HasClock reports whether a due date has a time of the day. 23:59 and 0:00 stand for a whole day:
+// see ReadDue.
 func (w Words) HasClock(t time.Time) bool {
 	h, m, _ := w.here(t).Clock()
 	return !(h == 23 && m == 59 || h == 0 && m == 0)
 }
 
-// DueText returns a due date as a field shows it, in words that ReadDue reads:
-// "24.11.2026 10:00", "2026-11-24 10:00".
+// DueText returns a due date for a form field: "24.11.2026 10:00", "2026-11-24 10:00". ReadDue
+// parses this form.
 func (w Words) DueText(t time.Time) string {
 	dueFormat := time.DateOnly
 	if !w.English() {
@@ -121,10 +122,10 @@ func (w Words) DueText(t time.Time) string {
 	return text
 }
 
-// Weekday returns the short name of the day: "Do", "Thu".
+// Weekday returns the short name of the day of the week: "Do", "Thu".
 func (w Words) Weekday(t time.Time) string {
 	return w.Say(weekdays[w.here(t).Weekday()])
 }
 
-// Machine returns t for the datetime attribute.
+// Machine returns t in RFC 3339 for the attribute datetime of HTML.
 func Machine(t time.Time) string { return t.UTC().Format(time.RFC3339) }

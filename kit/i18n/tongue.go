@@ -2,7 +2,8 @@ package i18n
 
 import "strings"
 
-// tongues are the names of languages that clients of an office speak, by their code.
+// tongues maps codes of languages (ISO 639-1) to their names. It has the languages that clients of
+// an office usually speak.
 var tongues = map[string]Text{
 	"ar": "Arabic", "bg": "Bulgarian", "bs": "Bosnian",
 	"cs": "Czech", "da": "Danish",
@@ -19,8 +20,8 @@ var tongues = map[string]Text{
 	"uk": "Ukrainian", "zh": "Chinese",
 }
 
-// Tongue returns the name of a language by its tag: "Deutsch", "Englisch (GB)". A
-// language that it does not know keeps its tag.
+// Tongue returns the name of a language in the reader's language, by its tag: "Deutsch", "Englisch
+// (GB)". For an unknown language it returns the tag.
 func (w Words) Tongue(tag string) string {
 	code, region, _ := strings.Cut(tag, "-")
 	name, known := tongues[strings.ToLower(code)]
@@ -34,8 +35,8 @@ func (w Words) Tongue(tag string) string {
 	}
 }
 
-// ReadTongue returns the tag of a language that is typed by its name in one of the
-// languages of the product, as Tongue writes it. Another text stays as it is: it may be a tag.
+// ReadTongue returns the tag of a language by its name as Tongue returns it, in any language of the
+// product. It returns other texts unchanged, because they may be tags.
 func ReadTongue(text string) string {
 	name, region, _ := strings.Cut(strings.TrimSuffix(text, ")"), " (")
 	for code, names := range tongues {

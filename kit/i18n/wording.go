@@ -7,11 +7,11 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Wording is what was said in each language. It is stored and sent in the place of a Text, whose
-// wording may be another one in the release that reads it.
+// Wording is the translation of a text in each language. It is stored and sent in place of a Text,
+// whose translation may differ in the release that reads it.
 type Wording map[Language]string
 
-// WordingOf returns what say says in each language.
+// WordingOf returns a Wording with the result of say for each language.
 func WordingOf(say func(Language) string) Wording {
 	said := make(Wording, len(Languages))
 	for _, l := range Languages {
@@ -20,7 +20,7 @@ func WordingOf(say func(Language) string) Wording {
 	return said
 }
 
-// Wording returns what the text says in each language, or nil for an empty text.
+// Wording returns the text in each language, or nil for an empty text.
 func (t Text) Wording() Wording {
 	if t == "" {
 		return nil
@@ -28,7 +28,8 @@ func (t Text) Wording() Wording {
 	return WordingOf(t.In)
 }
 
-// In returns what was said in language l. If nothing was, it returns what was said in English.
+// In returns the text in language l, or the English text if there is none. If l is empty, the
+// language is German.
 func (s Wording) In(l Language) string {
 	if said, known := s[cmp.Or(l, German)]; known {
 		return said
@@ -36,7 +37,7 @@ func (s Wording) In(l Language) string {
 	return s[English]
 }
 
-// Text returns what was said as a text, which is empty for nil.
+// Text returns a Text with this wording. For nil it is empty.
 func (s Wording) Text() Text {
 	if s == nil {
 		return ""
@@ -44,7 +45,7 @@ func (s Wording) Text() Text {
 	return parts{Kind: told, Wording: s}.text()
 }
 
-// MarshalJSON writes the tags of the languages as capitals: {"DE": …, "EN": …}.
+// MarshalJSON returns an object whose names are the language tags in capitals: {"DE": …, "EN": …}.
 func (s Wording) MarshalJSON() ([]byte, error) {
 	members := make(map[string]string, len(s))
 	for l, said := range s {
@@ -53,7 +54,7 @@ func (s Wording) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members, json.Deterministic(true))
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the JSON of MarshalJSON.
 func (s *Wording) UnmarshalJSON(b []byte) error {
 	var members map[string]string
 	if err := json.Unmarshal(b, &members); err != nil {

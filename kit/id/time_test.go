@@ -25,7 +25,7 @@ func TestTime(t *testing.T) {
 func TestAt(t *testing.T) {
 	at := time.Date(2026, 11, 2, 9, 0, 0, 123_000_000, time.UTC)
 	former := ""
-	for range 100 { // within one millisecond
+	for range 100 { // all in one millisecond
 		one := At(Request, at)
 		if !Valid(Request, one) || !Time(one).Equal(at) || one <= former {
 			t.Fatalf("%s after %s tells %s, want %s", one, former, Time(one), at)
@@ -37,7 +37,8 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// An identifier of Exact is a UUID of version 7, tells its microsecond, and sorts by it.
+// TestExact checks that an identifier of Exact is a valid UUID of version 7. ExactTime must return
+// its time to the microsecond, and identifiers must sort by their times.
 func TestExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.Int64Range(0, 1<<48*1000-1)

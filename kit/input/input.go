@@ -1,4 +1,4 @@
-// Package input owns checks of inputs whose errors are reported together.
+// Package input owns the checks of inputs, whose errors are collected for one response.
 package input
 
 import (
@@ -16,26 +16,26 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The most characters of a name and of an email address.
+// The maximum lengths of a name and of an email address, in characters.
 const (
 	maxName  = 200
 	maxEmail = 254
 )
 
-// Faults collects the errors of an input, so that they are reported together.
+// Faults collects the errors of an input.
 type Faults []fault.Field
 
-// Add adds a fault of a member, with the limit that it breaks.
+// Add adds an error about a member. limit is the limit that the value breaks, or nil.
 func (f *Faults) Add(name string, code fault.FieldCode, limit any) {
 	*f = append(*f, fault.Field{Name: name, Code: code, Limit: limit})
 }
 
-// Say adds a fault with its own text.
+// Say adds an error about a member with its own text.
 func (f *Faults) Say(name string, code fault.FieldCode, said i18n.Text) {
 	*f = append(*f, fault.Field{Name: name, Code: code, Text: said})
 }
 
-// Err returns the faults as one error, or nil.
+// Err returns the collected errors as one *fault.Fault, or nil if there are none.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -43,14 +43,14 @@ func (f Faults) Err() error {
 	return fault.Invalid(f...)
 }
 
-// Name normalizes and checks a name: trimmed, NFC, 1 to 200 characters, no
-// control characters.
+// Name returns s as a normalized name: trimmed and in NFC. It adds an error unless s has 1 to 200
+// characters and no control characters or deceptive characters.
 func (f *Faults) Name(field, s string) string {
 	return f.Text(field, s, maxName)
 }
 
-// Text normalizes and checks a single-line text: trimmed, NFC, 1 to max
-// characters, no control characters.
+// Text returns s as a normalized single-line text: trimmed and in NFC. It adds an error unless s
+// has 1 to max characters and no control characters or deceptive characters.
 func (f *Faults) Text(field, s string, max int) string {
 	s = norm.NFC.String(strings.TrimSpace(s))
 	switch {
@@ -66,11 +66,12 @@ func (f *Faults) Text(field, s string, max int) string {
 	return s
 }
 
-// Email normalizes and checks an email address. Only an actual email can tell
-// whether the address exists. So the rule is coarse: one @ with a local part
-// before it and a domain after it. The parser of emails must read the same
-// address. Otherwise a comment, as in ida@example.org(2), would make many
-// addresses of one mailbox.
+// Email returns s as a normalized email address. It adds an error unless s has one @ with a local
+// part before and a domain after. A stricter rule is useless, because only a delivered email shows
+// that the address exists.
+//
+// net/mail must parse the same address. Otherwise a comment, as in ida@example.org(2), would make
+// many addresses of one mailbox.
 func (f *Faults) Email(field, s string) string {
 	before := len(*f)
 	s = f.Text(field, invisible.Remove(s), maxEmail)
@@ -85,14 +86,15 @@ func (f *Faults) Email(field, s string) string {
 	return s
 }
 
-// TidyName returns a name without what nobody sees: by such characters two people would
-// have the same name.
+// TidyName returns name in NFC, trimmed and without invisible characters. Two names that look the
+// same could otherwise differ only by such characters.
 func TidyName(name string) string {
 	return norm.NFC.String(strings.TrimSpace(invisible.Tidy(name)))
 }
 
-// CheckName returns what is wrong with a name of 1 to 200 characters, and the limit that it
-// breaks. A right one has no code.
+// CheckName returns the code of the error in a name, and the limit that the name breaks. A valid
+// name has 1 to 200 characters, and no control characters or deceptive characters. Its code is
+// empty.
 func CheckName(name string) (code fault.FieldCode, limit any) {
 	switch {
 	case name == "":
@@ -105,7 +107,7 @@ func CheckName(name string) (code fault.FieldCode, limit any) {
 	return "", nil
 }
 
-// OneOf checks a value against an enumeration.
+// OneOf adds an error unless value is one of allowed.
 func OneOf[T ~string](f *Faults, field string, value T, allowed ...T) {
 	if slices.Contains(allowed, value) {
 		return
@@ -121,17 +123,17 @@ func OneOf[T ~string](f *Faults, field string, value T, allowed ...T) {
 	f.Add(field, code, words)
 }
 
-// CheckEmail normalizes and checks an email address.
+// CheckEmail returns a normalized email address. It returns an error as in Faults.Email.
 func CheckEmail(field, email string) (string, error) {
 	var f Faults
 	email = f.Email(field, email)
 	return email, f.Err()
 }
 
-// Indexed returns the name of an element of a list, for example scopes[1].
+// Indexed returns the name of a list element in errors, for example scopes[1].
 func Indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-// Given returns nil for an empty value, which stands for the default.
+// Given returns a pointer to v, or nil if v is empty. nil stands for the default.
 func Given[T ~string](v T) *T {
 	if v == "" {
 		return nil

@@ -1,7 +1,7 @@
-// Package invisible owns the characters that nobody sees: what they are, and where one carries meaning.
+// Package invisible owns the invisible characters of Unicode: which they are, and where one has a meaning.
 //
-// Copying from address books, web pages and word processors brings them along: marks of
-// direction around a number, a soft hyphen within a name, a space without width.
+// Text copied from address books, web pages and word processors often contains them. Examples are
+// marks of direction around a number, a soft hyphen within a name and a space without width.
 package invisible
 
 import (
@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Is reports whether r has the property Default_Ignorable_Code_Point (DerivedCoreProperties
-// of the Unicode Character Database): soft hyphen, joiners, marks and changes of direction,
-// variation selectors, the mark of byte order, fillers.
+// Is reports whether r has the property Default_Ignorable_Code_Point (DerivedCoreProperties of the
+// Unicode Character Database). Such characters are the soft hyphen, joiners, marks of direction,
+// variation selectors, the byte order mark and fillers.
 func Is(r rune) bool {
 	switch {
 	case r < 0xad:
@@ -24,8 +24,8 @@ func Is(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// Remove returns s without its invisible characters. It is for numbers, addresses and
-// codes, in which none has a meaning.
+// Remove returns s without its invisible characters. It is for numbers, addresses and codes, in
+// which invisible characters have no meaning.
 func Remove(s string) string {
 	if !has(s) {
 		return s
@@ -38,9 +38,9 @@ func Remove(s string) string {
 	}, s)
 }
 
-// Tidy returns s without the invisible characters that do not change how a name is read.
-// It keeps joiners within words of scripts that are written with them, what holds an emoji
-// together, the variants of Han characters, and fillers within Hangul syllables.
+// Tidy returns s without the invisible characters that do not change the display of a name. It
+// keeps joiners within words of scripts that need them, the parts of an emoji, and the variants of
+// Han characters. It also keeps fillers within Hangul syllables.
 func Tidy(s string) string {
 	if !has(s) {
 		return s
@@ -61,14 +61,14 @@ func Tidy(s string) string {
 // has reports whether s has an invisible character.
 func has(s string) bool { return strings.ContainsFunc(s, Is) }
 
-// The joiners, and the characters that follow the one whose look they choose.
+// The joiners, and the emoji that begins the flag of a region.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 	blackFlag = '\U0001F3F4'
 )
 
-// means reports whether an invisible character has a meaning between two others.
+// means reports whether the invisible character r has a meaning between before and next.
 func means(before, r, next rune) bool {
 	switch {
 	case r == joiner || r == nonJoiner:
@@ -85,15 +85,15 @@ func means(before, r, next rune) bool {
 	return false
 }
 
-// joins reports whether r belongs to a script in which a joiner changes a word.
+// joins reports whether r belongs to a script in which a joiner changes the look of a word.
 func joins(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mandaic, unicode.Nko, unicode.Mongolian, unicode.Phags_Pa,
 		unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
 		unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
 }
 
-// isSymbol reports whether r is an emoji or part of one: a symbol, the colour of a skin,
-// a digit of a key cap, the selector behind them.
+// isSymbol reports whether r is an emoji or a part of an emoji. Parts are the colour of the skin,
+// the digit of a key cap and the variation selector after them.
 func isSymbol(r rune) bool {
 	return unicode.In(r, unicode.So, unicode.Sk) || r == 0xfe0f || r == 0x203c || r == 0x2049 ||
 		r == '#' || r == '*' || r >= '0' && r <= '9' || r >= 0x2190 && r <= 0x21ff || r >= 0x25a0 && r <= 0x25ff ||

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// TestIs compares with the ranges of DerivedCoreProperties.txt of Unicode 15, which Go's
-// tables follow.
+// TestIs checks that Is agrees with the ranges of DerivedCoreProperties.txt of Unicode 15, the
+// version of Go's tables.
 func TestIs(t *testing.T) {
 	ignorable := [][2]rune{
 		{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
@@ -47,13 +47,13 @@ func TestTidy(t *testing.T) {
 	for s, want := range map[string]string{
 		"Eva\u200b": "Eva", "Schr\u00adöder": "Schröder", "Müller\u200d-\u200cLüdenscheidt": "Müller-Lüdenscheidt",
 		"\ufeffBerg\u200e": "Berg",
-		// What a name keeps.
+		// A name keeps these characters.
 		"می\u200cخواهم": "می\u200cخواهم", "क्\u200dष": "क्\u200dष", "ශ්\u200dරී": "ශ්\u200dරී", "👩\u200d💻": "👩\u200d💻",
 		"👩🏽\u200d❤\ufe0f\u200d👩": "👩🏽\u200d❤\ufe0f\u200d👩",
 		"葛\U000e0101城":           "葛\U000e0101城", "☎\ufe0e": "☎\ufe0e", "1\ufe0f\u20e3": "1\ufe0f\u20e3",
 		"ᠠ\u180b": "ᠠ\u180b", "\u1100\u1160": "\u1100\u1160",
 		"🏴\U000e0067\U000e0062\U000e007f": "🏴\U000e0067\U000e0062\U000e007f",
-		// The same characters without a meaning.
+		// Tidy removes the same characters where they have no meaning.
 		"An\U000e0101na": "Anna", "Kim\u1160": "Kim", "Lee\u3164": "Lee", "می\u200c": "می", "\u200c\u200dBerg": "Berg",
 		"Berg\U000e0067": "Berg",
 	} {

@@ -1,4 +1,4 @@
-// Package loopback owns which host names mean this machine by themselves.
+// Package loopback owns the test whether a host name means this machine without a look-up.
 package loopback
 
 import (
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Host reports whether a host, without its port, is this machine: localhost, or an address
-// of the loopback network (RFC 1122, RFC 4291). Other names depend on the resolver, which an
-// attacker may control.
+// Host reports whether name is a host name or address of this machine, without a port: localhost,
+// or an address of the loopback network (RFC 1122, RFC 4291). All other names depend on the
+// resolver, which an attacker may control.
 func Host(name string) bool {
 	if strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") {
 		return true

@@ -1,4 +1,4 @@
-// Package masterkey owns the one secret that is not in the database, and the keys derived from it.
+// Package masterkey owns the master key, which is the only secret outside the database, and keys derived from it.
 package masterkey
 
 import (
@@ -13,24 +13,24 @@ import (
 	"path/filepath"
 )
 
-// Size is the length of the key in bytes.
+// Size is the length of the master key in bytes.
 const Size = 32
 
-// Key is the master key. Its formatted text reveals nothing.
+// Key is a master key. Package fmt prints it as (hidden).
 type Key struct{ bytes [Size]byte }
 
-// New returns a key without a file, for instances that end with their process.
+// New returns a random key that is not stored. Instances that end with their process use it.
 func New() *Key {
 	k := new(Key)
-	rand.Read(k.bytes[:]) // never fails (crypto/rand, since Go 1.24)
+	rand.Read(k.bytes[:]) // never returns an error (crypto/rand, since Go 1.24)
 	return k
 }
 
-// ErrOpen is returned, wrapped, if others may read or replace a key.
+// ErrOpen is wrapped by the errors of Load if other users may read or replace the file of the key.
 var ErrOpen = errors.New("other users may read or replace the master key")
 
-// Load reads the key at path. It returns ErrOpen if others may read or replace
-// the file.
+// Load reads the key at path. The error wraps ErrOpen if other users may read or replace the file.
+// It wraps fs.ErrNotExist if there is no file.
 func Load(path string) (*Key, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,10 +50,9 @@ func Load(path string) (*Key, error) {
 	return &Key{[Size]byte(b)}, nil
 }
 
-// LoadOrCreate reads the key at path. If there is none, it creates one that
-// only the owner of the process can read, and created is true. If several
-// processes start at the same time, one of them creates the key and all read
-// it.
+// LoadOrCreate reads the key at path. If there is no file, it creates a key in a file that only the
+// user of the process can read, and created is true. If several processes start at the same time,
+// one creates the file and all read the same key.
 func LoadOrCreate(path string) (k *Key, created bool, err error) {
 	if k, err = Load(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return k, false, err
@@ -69,8 +68,8 @@ func LoadOrCreate(path string) (k *Key, created bool, err error) {
 	return made, true, nil
 }
 
-// write creates a file with the content b, as a whole or not at all. It fails
-// if path exists.
+// write creates a file with the content b. The file is complete as soon as it exists at path. write
+// returns an error if path exists.
 func write(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".master-*") // mode 0600
 	if err != nil {
@@ -87,19 +86,18 @@ func write(path string, b []byte) error {
 	return os.Link(f.Name(), path) // fails if path exists
 }
 
-// Derive returns 32 bytes for one purpose, by HKDF with SHA-256 (RFC 5869).
-// Each purpose gets a key of its own, and none reveals anything about the
-// master key.
+// Derive returns a key of 32 bytes for one purpose, by HKDF with SHA-256 (RFC 5869). Keys for
+// different purposes differ, and reveal nothing about the master key.
 func (k *Key) Derive(purpose string) []byte {
 	b, err := hkdf.Key(sha256.New, k.bytes[:], nil, "kartei "+purpose, Size)
 	if err != nil {
-		panic(err) // only for lengths over 8160 bytes
+		panic(err) // only for lengths above 8160 bytes
 	}
 	return b
 }
 
-// String hides the key.
+// String returns "(hidden)", so that the key does not appear in logs.
 func (*Key) String() string { return "(hidden)" }
 
-// GoString hides the key.
+// GoString returns "(hidden)", so that the key does not appear in logs.
 func (*Key) GoString() string { return "(hidden)" }

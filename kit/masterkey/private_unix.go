@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// private refuses a key that anyone but the server's user may read or replace.
-// The rules are PostgreSQL's rules for the key of its certificate. A group may
-// also read a file that belongs to root. In this way systemd, Docker and
-// Kubernetes hand a secret to a user other than root.
+// private returns an error that wraps ErrOpen if users other than the owner may read or replace the
+// file. The rules are PostgreSQL's rules for the key of its certificate. If the file belongs to
+// root, its group may read it. In this way systemd, Docker and Kubernetes pass a secret to a user
+// other than root.
 func private(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

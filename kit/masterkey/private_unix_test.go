@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestLoadRefusesOpenKey checks that a key that others may read or replace is
-// refused. If the file belongs to root, a group may read it.
+// TestLoadRefusesOpenKey checks that a key is refused if other users may read or replace its file.
+// If the file belongs to root, its group may read it.
 func TestLoadRefusesOpenKey(t *testing.T) {
 	const nobody = 65534
 	owners := []int{os.Geteuid()}
@@ -53,8 +53,7 @@ func TestLoadRefusesOpenKey(t *testing.T) {
 	}
 }
 
-// link returns a symbolic link to a file, as Kubernetes creates for each
-// secret.
+// link returns a symbolic link to path. Kubernetes makes such links for secrets.
 func link(t *testing.T, path string) string {
 	t.Helper()
 	link := filepath.Join(t.TempDir(), "link")

@@ -1,11 +1,11 @@
 package masterkey
 
-// Ring is the current master key and its predecessors. Those decrypt secrets
-// that were not encrypted again yet.
+// Ring has the current master key and the previous keys. The previous keys decrypt secrets that
+// were not yet encrypted with the current key.
 type Ring struct {
 	Current  *Key
 	Previous []*Key
 }
 
-// All returns every key, the current one first.
+// All returns all keys, the current key first.
 func (r Ring) All() []*Key { return append([]*Key{r.Current}, r.Previous...) }

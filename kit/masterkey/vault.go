@@ -9,13 +9,13 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Vault encrypts small secrets that are kept in the database. It uses
-// XChaCha20-Poly1305 with random nonces, and binds each secret to its place.
-// The first key encrypts; all keys decrypt, so that the master key can be
-// replaced. A Vault is safe for use by several goroutines.
+// Vault encrypts small secrets for the database, by XChaCha20-Poly1305 with random nonces. Each
+// encrypted secret is bound to its place, such as a row. The first key encrypts. All keys decrypt,
+// so the master key can be replaced. A Vault is safe for use by several goroutines.
 type Vault struct{ keys []cipher.AEAD }
 
-// NewVault returns a vault with keys of 32 bytes.
+// NewVault returns a Vault with keys of 32 bytes. It returns an error if there is no key, or for
+// keys of another length.
 func NewVault(keys ...[]byte) (v Vault, err error) {
 	if len(keys) == 0 {
 		return v, errors.New("masterkey: a vault needs a key")
@@ -30,7 +30,7 @@ func NewVault(keys ...[]byte) (v Vault, err error) {
 	return v, nil
 }
 
-// Vault returns the vault for one purpose, with keys derived for it.
+// Vault returns the Vault for one purpose. Its keys are derived from all keys of the ring.
 func (r Ring) Vault(purpose string) Vault {
 	var keys [][]byte
 	for _, k := range r.All() {
@@ -38,22 +38,23 @@ func (r Ring) Vault(purpose string) Vault {
 	}
 	v, err := NewVault(keys...)
 	if err != nil {
-		panic(err) // only for keys of a length that Derive does not return
+		panic(err) // only for keys with another length than the results of Derive
 	}
 	return v
 }
 
-// Seal encrypts a secret as text. where names its place, and Open needs the
-// same place.
+// Seal encrypts a secret and returns it as Base64. where is its place, such as the id of its row.
+// Open needs the same place.
 func (v Vault) Seal(secret []byte, where string) string {
 	first := v.keys[0]
 	nonce := make([]byte, first.NonceSize(), first.NonceSize()+len(secret)+first.Overhead())
-	rand.Read(nonce) // never fails (crypto/rand)
+	rand.Read(nonce) // never returns an error (crypto/rand)
 	return base64.RawStdEncoding.EncodeToString(first.Seal(nonce, nonce, secret, []byte(where)))
 }
 
-// Open decrypts a secret that was sealed for the same place. It reports whether
-// the first key had encrypted it.
+// Open decrypts a result of Seal for the same place. first says that the first key had encrypted
+// it. If first is false, the caller should encrypt the secret again. Open returns an error if no
+// key decrypts sealed.
 func (v Vault) Open(sealed, where string) (secret []byte, first bool, err error) {
 	box, err := base64.RawStdEncoding.DecodeString(sealed)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVault checks that a sealed secret is opened only in its own place, with
-// any key of the ring. The sealed text does not contain the secret.
+// TestVault checks that Open decrypts a secret only for its own place, with any key of the ring.
+// The encrypted text must not contain the secret.
 func TestVault(t *testing.T) {
 	before, now, other := New(), New(), New()
 	old := Ring{Current: before}.Vault("secrets")

@@ -1,9 +1,9 @@
-// Package phone owns telephone numbers: which of them a text names, and how they are dialled from everywhere.
+// Package phone owns the parsing of telephone numbers in typed texts, and their international form.
 //
-// People type numbers for the eye: "0221 98765-12/13", "0171 1234567 oder 0221 4711",
-// "+49 (0)221 123456 App. 5". Read cuts such a text into its numbers. The rules of the
-// countries come from libphonenumber. A number that is not sure is left out, because a
-// wrong one rings at somebody else.
+// People type numbers for other people: "0221 98765-12/13", "0171 1234567 oder 0221 4711", "+49
+// (0)221 123456 App. 5". Read finds the numbers in such a text, by the rules of libphonenumber for
+// each country. It leaves out a number that is not certain, because a call to a wrong number reaches
+// somebody else.
 package phone
 
 import (
@@ -16,15 +16,16 @@ import (
 	"kartei/kit/invisible"
 )
 
-// Number is a telephone number that can be dialled from everywhere.
+// Number is a telephone number in international form.
 type Number struct {
-	// E164 is the number with a plus sign and the code of its country.
+	// E164 is the number with a plus sign and the country code.
 	E164 string
-	// Extension has the digits that a caller dials once the number answers.
+	// Extension has the digits of an extension, which a caller dials after the call is answered. It
+	// is empty without an extension.
 	Extension string
 }
 
-// URI returns the number as an address (RFC 3966).
+// URI returns the number as a tel URI (RFC 3966).
 func (n Number) URI() string {
 	if n.Extension == "" {
 		return "tel:" + n.E164
@@ -32,13 +33,14 @@ func (n Number) URI() string {
 	return "tel:" + n.E164 + ";ext=" + n.Extension
 }
 
-// longest is how many bytes of a text are read. The members of records have fewer.
+// longest is the maximum length of a text in bytes. Longer texts have no numbers. Fields for
+// telephone numbers are shorter.
 const longest = 250
 
-// Read returns the numbers in a typed text, in their order. country is the code of the
-// country in which a number without a country code is (ISO 3166-1).
+// Read returns the numbers in a typed text, in their order and without duplicates. country is the
+// ISO 3166-1 code of the country for numbers without a country code.
 func Read(typed, country string) (list []Number) {
-	known := false // the piece before is the last number of the list
+	known := false // says that the piece before is the last number of the list
 	for _, p := range pieces(Caller(typed)) {
 		if known && isExtension(p.before) && isShort(p.text) {
 			list[len(list)-1].Extension = digits(p.text)
@@ -53,8 +55,8 @@ func Read(typed, country string) (list []Number) {
 	return list
 }
 
-// URI returns the address of the first number in a typed text, or an empty text if none
-// is sure.
+// URI returns the tel URI of the first certain number in a typed text. It is empty if there is
+// none.
 func URI(typed, country string) string {
 	list := Read(typed, country)
 	if len(list) == 0 {
@@ -63,8 +65,8 @@ func URI(typed, country string) string {
 	return list[0].URI()
 }
 
-// Local returns the digits of a text that is one number without an area code: an
-// extension, an emergency call, a number of the same place. Other texts give none.
+// Local returns the digits of a text that begins with a number without an area code: an extension,
+// an emergency call or a local number. It is empty for other texts.
 func Local(typed string) string {
 	list := pieces(Caller(typed))
 	if len(list) == 0 {
@@ -77,8 +79,8 @@ func Local(typed string) string {
 	return number
 }
 
-// IsLocal reports whether the digits of a text are what is dialled for a number within its
-// own place: all of the number behind its area code.
+// IsLocal reports whether a number in typed has an area code and the digits of text after it. So
+// text is how people dial this number from the same place.
 func IsLocal(text, typed, country string) bool {
 	for _, run := range pieces(Caller(typed)) {
 		n, err := phonenumbers.Parse(run.text, country)
@@ -93,8 +95,8 @@ func IsLocal(text, typed, country string) bool {
 	return false
 }
 
-// Where returns the code of the country that a number is from, and whether it is the
-// number of a mobile telephone. The code is empty for a number of several countries.
+// Where returns the ISO 3166-1 code of the number's country, and whether the number belongs to a
+// mobile telephone. The code is empty for numbers that are not for one country.
 func (n Number) Where() (country string, mobile bool) {
 	parsed, err := phonenumbers.Parse(n.E164, "")
 	if err != nil {
@@ -107,7 +109,7 @@ func (n Number) Where() (country string, mobile bool) {
 	return country, phonenumbers.GetNumberType(parsed) == phonenumbers.MOBILE
 }
 
-// Readable returns the number as people write it for others: +49 221 778899.
+// Readable returns the number in the usual form for people, such as +49 221 778899.
 func (n Number) Readable() string {
 	parsed, err := phonenumbers.Parse(n.E164, "")
 	if err != nil {
@@ -116,12 +118,12 @@ func (n Number) Readable() string {
 	return phonenumbers.Format(parsed, phonenumbers.INTERNATIONAL)
 }
 
-// longestLocal is how many digits a number without an area code has at most.
+// longestLocal is the maximum number of digits of a number without an area code.
 const longestLocal = 9
 
-// Caller returns the number in what a telephone system sends: 'sip:+49221778899@pbx.example',
-// 'tel:778899;phone-context=+49221', '"Ring" <sip:0221778899@fritz.box>'. Any other text is
-// returned without invisible characters.
+// Caller returns the number in the caller address of a telephone system:
+// 'sip:+49221778899@pbx.example', 'tel:778899;phone-context=+49221', or '"Ring"
+// <sip:0221778899@fritz.box>'. For any other text it returns the text without invisible characters.
 func Caller(sent string) string {
 	text := strings.TrimSpace(invisible.Remove(sent))
 	address := text
@@ -132,7 +134,7 @@ func Caller(sent string) string {
 	switch strings.ToLower(strings.TrimSpace(scheme)) {
 	case "sip", "sips":
 		rest, _, _ = strings.Cut(rest, "@")
-		rest, _, _ = strings.Cut(rest, ":") // a password
+		rest, _, _ = strings.Cut(rest, ":") // drops a password
 	case "tel", "callto":
 	default:
 		return text
@@ -141,8 +143,8 @@ func Caller(sent string) string {
 	return inContext(unescape(rest), parameters)
 }
 
-// inContext returns a number with the parameters of its address (RFC 3966) that belong to
-// it: the area in which it is dialled, and its extension.
+// inContext returns a number with the parameters of its tel URI (RFC 3966) that complete it: the
+// prefix of phone-context, and the extension.
 func inContext(number, parameters string) string {
 	for p := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(p, "=")
@@ -158,20 +160,23 @@ func inContext(number, parameters string) string {
 	return number
 }
 
-// unescape resolves the escapes of an address that stand for a plus sign or a blank.
+// unescape decodes the percent-encoded characters that occur in telephone numbers: plus sign, space
+// and number sign.
 func unescape(s string) string {
 	return strings.NewReplacer("%2B", "+", "%2b", "+", "%20", " ", "%23", "#").Replace(s)
 }
 
-// piece is a run of digits with what separates their groups, and the text before it.
+// piece is a run of digits and separators that may be a number. before is the text between the run
+// and the run before.
 type piece struct{ before, text string }
 
-// pieces cuts a text into runs of digits.
+// pieces splits a text into runs of digits and separators. It returns none for a text of more than
+// longest bytes.
 func pieces(text string) (list []piece) {
 	if len(text) > longest {
 		return nil
 	}
-	start, end := -1, 0 // the run under way, and the end of the one before
+	start, end := -1, 0 // start of the current run, or -1; end of the run before
 	flush := func(at int) {
 		if start < 0 {
 			return
@@ -200,20 +205,21 @@ func pieces(text string) (list []piece) {
 	return list
 }
 
-// digitFollows reports whether a bracket opens an area code: "(0221) 98765".
+// digitFollows reports whether the bracket at the start of s opens an area code, as in "(0221)
+// 98765".
 func digitFollows(s string) bool {
 	rest := strings.TrimLeft(s, "( ")
 	return rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
-// isSeparator reports whether r may stand between the groups of one number.
+// isSeparator reports whether r may separate the groups of digits in one number.
 func isSeparator(r rune) bool {
 	return unicode.IsSpace(r) && r != '\n' || strings.ContainsRune("-‐‑‒–—−－/().·~∕／", r)
 }
 
-// alternatives cuts a run of digits that stands for several numbers: "0221 98765-12/13",
-// "0221 4711 / 0171 1234567", "0221 98765-12 -13". The first one is whole. The rest is a
-// number only if it is one by itself.
+// alternatives splits a run that has several numbers: "0221 98765-12/13", "0221 4711 / 0171
+// 1234567", "0221 98765-12 -13". The first result is a complete number. The others may be
+// incomplete, such as the 13, and parse decides.
 func alternatives(run string) []string {
 	if digits(run) == "" {
 		return nil
@@ -226,8 +232,8 @@ func alternatives(run string) []string {
 	return []string{run}
 }
 
-// leastWhole is how many digits stand before a sign that divides two numbers. Before
-// them it follows an area code.
+// leastWhole is the minimum number of digits before a character that separates two numbers. With
+// fewer digits, the character follows an area code.
 const leastWhole = 6
 
 // dividesAt reports whether the character run[i] separates two numbers.
@@ -245,16 +251,16 @@ func dividesAt(run string, i int) bool {
 	return false
 }
 
-// grouped reports whether slashes separate the pairs of digits of one number, as some
-// write it in Belgium and France: "0475/12/34/56".
+// grouped reports whether slashes separate pairs of digits within one number. Some people in
+// Belgium and France write numbers so: "0475/12/34/56".
 func grouped(run string) bool {
 	groups := strings.Split(run, "/")
 	return len(groups) > 3 && !slices.ContainsFunc(groups[1:], func(g string) bool { return len(g) != 2 })
 }
 
-// parse returns the number that a run of digits is. It is sure if the run says where its
-// area code begins, by a country code or the digit before area codes, or if the country
-// has numbers without one.
+// parse returns the number of a run. It returns false unless the number is certain. For this, the
+// run must begin with a country code or the trunk prefix before area codes, or its country must
+// have numbers without area codes.
 func parse(run, country string) (Number, bool) {
 	n, err := phonenumbers.ParseAndKeepRawInput(run, country)
 	if err != nil || lacksArea(n, run, country) || !phonenumbers.IsValidNumber(n) && !mayBe(n, run, country) {
@@ -263,20 +269,20 @@ func parse(run, country string) (Number, bool) {
 	return Number{E164: phonenumbers.Format(n, phonenumbers.E164)}, true
 }
 
-// mayBe reports whether a number that the rules of its country do not know may be one: it
-// says where its area code begins, and has as many digits as others. A zero behind the
-// country code is one that the caller of another country leaves out, or a slip.
+// mayBe reports whether a number outside the rules of its country may exist. The run must show
+// where its area code begins, and the number must have a possible length. A zero after the country
+// code makes the number uncertain: it is either the trunk prefix or a typing error.
 func mayBe(n *phonenumbers.PhoneNumber, run, country string) bool {
 	return explicit(n, run, country) && !n.GetItalianLeadingZero() &&
 		len(phonenumbers.GetNationalSignificantNumber(n)) >= leastNational &&
 		phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE
 }
 
-// leastNational is how many digits a number that the rules do not know has at least behind
-// its country code.
+// leastNational is the minimum number of digits after the country code, for a number outside the
+// rules of its country.
 const leastNational = 5
 
-// explicit reports whether a number has a country code or the digit before area codes.
+// explicit reports whether a number has a country code or begins with the trunk prefix.
 func explicit(n *phonenumbers.PhoneNumber, run, country string) bool {
 	if n.GetCountryCodeSource() != phonenumbers.PhoneNumber_FROM_DEFAULT_COUNTRY {
 		return true
@@ -285,8 +291,9 @@ func explicit(n *phonenumbers.PhoneNumber, run, country string) bool {
 	return trunk != "" && strings.HasPrefix(digits(run), trunk)
 }
 
-// lacksArea reports whether a number may be one of the same place: where area codes begin
-// with a zero, one without it has none, although it may look like another number.
+// lacksArea reports whether a number may be a local number without an area code. In countries whose
+// area codes begin with a zero, a number without the zero has no area code. It may still look like
+// another complete number.
 func lacksArea(n *phonenumbers.PhoneNumber, run, country string) bool {
 	trunk := phonenumbers.GetNddPrefixForRegion(country, true)
 	return n.GetCountryCodeSource() == phonenumbers.PhoneNumber_FROM_DEFAULT_COUNTRY &&
@@ -294,21 +301,20 @@ func lacksArea(n *phonenumbers.PhoneNumber, run, country string) bool {
 		!wholeOnly[country]
 }
 
-// wholeOnly are countries whose numbers always have all their digits, although the rules
-// name a zero that may stand before them.
+// wholeOnly has the countries without area codes, although the rules of libphonenumber have a zero
+// as their trunk prefix.
 var wholeOnly = map[string]bool{"LI": true}
 
-// extensions are the words before an extension, in the languages of the offices that we
-// know: German, English, French, Italian, Dutch.
+// extensions are the words before an extension, in German, English, French, Italian and Dutch.
 var extensions = strings.Fields("ext extn extension x # dw durchwahl durchw app apparat kl klappe nst nbst nebenstelle intern poste interno int toestel tst")
 
-// isExtension reports whether the text before some digits says that they are an extension.
+// isExtension reports whether text, which stands before some digits, marks them as an extension.
 func isExtension(text string) bool {
 	word := strings.ToLower(strings.Trim(text, " .:;=,-/()\u00a0"))
 	return slices.Contains(extensions, word)
 }
 
-// isShort reports whether run may be an extension. RFC 3966 sets no bound. Extensions of
+// isShort reports whether run may be an extension. RFC 3966 sets no limit, but extensions of
 // telephone systems have up to seven digits.
 func isShort(run string) bool { return len(digits(run)) <= 7 && !strings.Contains(run, "+") }
 

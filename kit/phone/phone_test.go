@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRead reads what people type into fields for telephone numbers.
+// TestRead checks the numbers that Read finds in texts as people type them.
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ country, typed, want string }{
 		{"DE", "0176 04069063", "+4917604069063"}, {"DE", "+49 (0)221 98 76-5", "+4922198765"},
@@ -13,7 +13,7 @@ func TestRead(t *testing.T) {
 		{"DE", "\u202a+49 221 123456\u202c", "+49221123456"}, {"DE", "Tel.: 0221.98.76", "+492219876"},
 		{"DE", "(0221) 98 76", "+492219876"},
 		{"DE", "(0)221 9876543", "+492219876543"}, {"DE", "0221‑98765‑0", "+49221987650"}, {"DE", "０２２１ ９８７６", "+492219876"},
-		// By the country.
+		// Numbers of several countries.
 		{"AT", "0664/1234567", "+436641234567"}, {"DE", "0664/1234567", "+496641234567"},
 		{"AT", "01 234 56", "+43123456"}, {"CH", "044/123 45 67", "+41441234567"},
 		{"HU", "06 1 234 5678", "+3612345678"}, {"IT", "06 1234 567", "+39061234567"}, {"LI", "237 11 22", "+4232371122"},
@@ -49,14 +49,14 @@ func TestRead(t *testing.T) {
 		{"US", "212-555-0100 x7", "+12125550100;ext=7"}, {"DE", "0221 123456 (Nebenstelle 12)", "+49221123456;ext=12"},
 		{"AT", "01/5123456 Kl. 12", "+4315123456;ext=12"},
 		{"DE", "0221 123456 App. 12 oder 0171 9999999", "+49221123456;ext=12 +491719999999"},
-		// What no telephone dials from everywhere.
+		// Numbers that cannot be dialled from everywhere, and texts without a number.
 		{"DE", "778899", ""}, {"DE", "98765-12/13", ""}, {"DE", "110", ""}, {"IT", "112", ""}, {"US", "911", ""},
 		{"DE", "221 778899", ""}, {"DE", "49221778899", ""},
 		{"DE", "0", ""}, {"DE", "+", ""}, {"DE", "", ""}, {"DE", "kein Anschluss", ""}, {"DE", "0800 FLOWERS", ""},
 		{"DE", "0221 9876512131415161", ""},
 		{"DE", "0221 98765 0171 9999999", ""}, {"DE", "nur abends 18-20", ""},
 		{"DE", strings.Repeat("0221 98765 ", 30), ""}, {"DE", "\xff\xfe0221", ""},
-		// Remarks.
+		// Numbers with remarks.
 		{"DE", "0221 98765 (9-12 Uhr)", "+4922198765"}, {"DE", "0221 98765 Frau Berg, Zimmer 12", "+4922198765"},
 		{"DE", "<script>0221 4711</script>", "+492214711"},
 	} {
@@ -81,7 +81,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestCaller reads what telephone systems send.
+// TestCaller checks the numbers in the caller addresses of telephone systems.
 func TestCaller(t *testing.T) {
 	for sent, want := range map[string]string{
 		"sip:+49221778899@pbx.example": "+49221778899", "tel:+49221778899": "+49221778899",
@@ -99,8 +99,8 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that any text is read without a panic, and that what is read is read
-// again as itself.
+// FuzzRead checks that Read and Local accept any text without a panic. Read must return each number
+// again from its URI.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		"0221 98765-12/13", "+49 (0)221 1", "((((", "0221/", "+", "tel:;ext=", "sip:@", "１２３ x 4",

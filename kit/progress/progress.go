@@ -1,4 +1,4 @@
-// Package progress owns the bar that long commands draw, with an estimate of the time that is left.
+// Package progress owns the progress bar of long commands, with an estimate of the remaining time.
 package progress
 
 import (
@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	// redrawn is the interval between two drawings on a terminal, logged the
-	// interval between two lines elsewhere.
+	// redrawn is the interval between two drawings on a terminal. logged is the interval between
+	// two lines if the output is not a terminal.
 	redrawn, logged = 200 * time.Millisecond, 10 * time.Second
-	// window is a time over which the rate is measured: the last one to two
-	// windows count.
+	// window is the interval of the measurement of the rate. The rate is the average of the last
+	// one to two intervals.
 	window = 30 * time.Second
 	width  = 40
 )
 
-// Bar draws the progress of a command. A nil Bar draws nothing. It is not safe
-// for concurrent use.
+// Bar draws the progress of a command. A nil Bar draws nothing. Bar is not safe for concurrent use.
 type Bar struct {
 	out      io.Writer
 	terminal bool
 	now      func() time.Time
 	drawn    time.Time
-	// The rate is measured between older and newer.
+	// older and newer are earlier progress. The rate is measured from older. After each window,
+	// newer becomes older.
 	older, newer mark
 	total        int64
 }
 
-// mark is the progress at some time.
+// mark is the progress at a point in time.
 type mark struct {
 	at   time.Time
 	done int64
 }
 
-// New returns a bar. On a terminal it redraws one line; elsewhere it writes a
+// New returns a Bar that writes to out. On a terminal it redraws one line. Otherwise it writes a
 // line every ten seconds.
 func New(out io.Writer) *Bar {
 	b := &Bar{out: out, now: time.Now}
@@ -48,9 +48,9 @@ func New(out io.Writer) *Bar {
 	return b
 }
 
-// Tell draws the progress, in any unit, unless the last drawing is recent.
-// Progress at the first call was made before, so it counts neither for the rate
-// nor for the estimate.
+// Tell draws the progress, unless the last drawing is too recent. done and total may have any unit.
+// The first call sets the start of the measurement, so the progress before it does not count for
+// the rate.
 func (b *Bar) Tell(done, total int64) {
 	if b == nil || total <= 0 {
 		return
@@ -74,7 +74,7 @@ func (b *Bar) Tell(done, total int64) {
 }
 
 func (b *Bar) draw(at mark) {
-	at.done = min(at.done, b.total) // what is counted may have grown meanwhile
+	at.done = min(at.done, b.total) // done may be above total, if the data have grown meanwhile
 	full := int(width * at.done / b.total)
 	line := fmt.Sprintf("[%s%s] %3d %%%s", strings.Repeat("#", full), strings.Repeat(".", width-full),
 		100*at.done/b.total, b.estimate(at))
@@ -85,8 +85,7 @@ func (b *Bar) draw(at mark) {
 	}
 }
 
-// estimate returns the rate and the remaining time, or an empty text while both
-// are unknown.
+// estimate returns the rate and the remaining time as text. It is empty while the rate is unknown.
 func (b *Bar) estimate(at mark) string {
 	took, did := at.at.Sub(b.older.at), at.done-b.older.done
 	if took <= 0 || did <= 0 {
@@ -97,7 +96,7 @@ func (b *Bar) estimate(at mark) string {
 	return fmt.Sprintf(", %.0f/s, about %s left", rate, left)
 }
 
-// End ends the line of the bar.
+// End ends the line of the bar on a terminal.
 func (b *Bar) End() {
 	if b != nil && b.terminal && b.total > 0 {
 		fmt.Fprintln(b.out)

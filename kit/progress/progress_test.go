@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// run shows a schedule with a bar, and returns its output.
+// run calls Tell for each step at its time, and returns the output of the Bar.
 func run(terminal bool, total int64, steps ...mark) string {
 	var out strings.Builder
 	begin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -22,8 +22,8 @@ func run(terminal bool, total int64, steps ...mark) string {
 
 func after(d time.Duration, done int64) mark { return mark{time.Time{}.Add(d), done} }
 
-// TestEstimateIgnoresEarlierProgress checks that progress from before the
-// command does not raise the rate.
+// TestEstimateIgnoresEarlierProgress checks that progress from before the first call does not count
+// for the rate.
 func TestEstimateIgnoresEarlierProgress(t *testing.T) {
 	got := run(false, 1000, after(0, 500), after(10*time.Second, 600))
 	if want := "[########################................]  60 %, 10/s, about 40s left\n"; got != want {
@@ -31,8 +31,8 @@ func TestEstimateIgnoresEarlierProgress(t *testing.T) {
 	}
 }
 
-// TestEstimateFollowsRecentRate checks that the estimate of a command that gets
-// slower follows the recent rate.
+// TestEstimateFollowsRecentRate checks that the estimate follows the recent rate when a command
+// gets slower.
 func TestEstimateFollowsRecentRate(t *testing.T) {
 	got := run(false, 10_000, after(0, 0), after(30*time.Second, 3000), after(60*time.Second, 3300),
 		after(90*time.Second, 3600))
@@ -52,7 +52,8 @@ func TestTerminalHasOneLine(t *testing.T) {
 	}
 }
 
-// What is copied may grow while it is copied.
+// TestMoreThanTotal checks that the bar stays within 100 % if done is above total. Data that are
+// copied may grow meanwhile.
 func TestMoreThanTotal(t *testing.T) {
 	got := run(true, 40, after(0, 0), after(time.Second, 45))
 	if !strings.Contains(got, "["+strings.Repeat("#", width)+"] 100 %") {

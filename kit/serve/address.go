@@ -7,15 +7,13 @@ import (
 	"strings"
 )
 
-// ClientAddress returns a function that finds the address of a client. It is
-// the address of the connection, unless the connection comes from a trusted
-// proxy. Then it comes from X-Forwarded-For or Forwarded (RFC 7239): the last
-// address that is not a trusted proxy.
+// ClientAddress returns a function that returns the address of a request's client. It is the
+// address of the connection, unless the connection comes from a trusted proxy. In that case it is
+// the last address in X-Forwarded-For or Forwarded (RFC 7239) that is not a trusted proxy.
 //
-// A proxy sets one of the two headers and may pass on the other as the client
-// wrote it. If both are there and disagree, or if one is malformed, the client
-// has no address. The result is then the zero Addr, which no key bound to
-// networks accepts.
+// A proxy sets one of the two headers and may pass on the other as the client sent it. If both are
+// present and differ, or if one is malformed, the result is the zero Addr. A key that is bound to
+// networks does not accept the zero Addr.
 func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	trusts := func(a netip.Addr) bool {
 		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
@@ -43,8 +41,8 @@ func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	}
 }
 
-// Trace returns a function that returns the traceparent header (W3C Trace Context) of a
-// request whose connection comes from a trusted network, and "" for all others.
+// Trace returns a function that returns the traceparent header of a request (W3C Trace Context). It
+// returns "" unless the connection comes from a trusted network.
 func Trace(trusted []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		parent := r.Header["Traceparent"]
@@ -59,7 +57,8 @@ func Trace(trusted []netip.Prefix) func(*http.Request) string {
 	}
 }
 
-// client walks the hops from the nearest to the farthest.
+// client returns the last hop that is not a trusted proxy. hops are the addresses of the client and
+// of its proxies, the client first. If a malformed hop is found first, the result is the zero Addr.
 func client(hops []string, trusts func(netip.Addr) bool) netip.Addr {
 	var a netip.Addr
 	for _, hop := range slices.Backward(hops) {
@@ -70,7 +69,7 @@ func client(hops []string, trusts func(netip.Addr) bool) netip.Addr {
 	return a
 }
 
-// elements splits header lines at their commas. Several lines form one list.
+// elements splits header values at their commas. Several values form one list.
 func elements(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -81,8 +80,8 @@ func elements(lines []string) []string {
 	return out
 }
 
-// hostAddress parses an address with or without a port. IPv6 may be in
-// brackets.
+// hostAddress parses an address with or without a port. IPv6 may be in brackets. It returns the
+// zero Addr for other texts.
 func hostAddress(s string) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(s); err == nil {
 		return withPort.Addr().Unmap().WithZone("")

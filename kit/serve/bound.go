@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// bound limits the number of concurrent connections of a listener.
+// bound returns a listener that limits the number of open connections of l.
 func bound(l net.Listener, o Options) *boundListener {
 	b := &boundListener{Listener: l, perAddress: o.PerAddress, trusted: o.Trusted, held: map[netip.Addr]int{}}
 	if o.Connections > 0 {
@@ -19,18 +19,19 @@ func bound(l net.Listener, o Options) *boundListener {
 
 type boundListener struct {
 	net.Listener
-	free       chan struct{} // one element for each connection; nil is no bound
+	free       chan struct{} // has one element for each open connection; nil means no limit
 	perAddress int
 	trusted    []netip.Prefix
 	closed     chan struct{}
 	closeOnce  sync.Once
-	refusal    atomic.Pointer[func(status int) []byte] // see Refuse
+	refusal    atomic.Pointer[func(status int) []byte] // function of Refuse
 
 	mu   sync.Mutex
 	held map[netip.Addr]int
 }
 
-// Accept waits for room and then for a connection.
+// Accept waits until there are fewer open connections than the limit, and then for a connection. It
+// closes connections of an address that has too many.
 func (b *boundListener) Accept() (net.Conn, error) {
 	for {
 		if b.free != nil {
@@ -55,7 +56,7 @@ func (b *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close also stops an Accept that waits for room.
+// Close closes the listener. A waiting call of Accept then returns net.ErrClosed.
 func (b *boundListener) Close() error {
 	b.closeOnce.Do(func() { close(b.closed) })
 	return b.Listener.Close()
@@ -67,8 +68,8 @@ func (b *boundListener) release() {
 	}
 }
 
-// take counts a connection of an address. It reports false if the address has
-// too many.
+// take counts a new connection of an address. It returns false if the address has too many
+// connections.
 func (b *boundListener) take(from netip.Addr) bool {
 	if b.perAddress <= 0 || !from.IsValid() {
 		return true
@@ -102,8 +103,8 @@ func (b *boundListener) trusts(from netip.Addr) bool {
 	return false
 }
 
-// source returns the unit that counts as one address: an IPv4 address, or the
-// /64 of an IPv6 address. One customer can use all of a /64.
+// source returns the address under which connections are counted: an IPv4 address, or the /64
+// prefix of an IPv6 address. One customer of a provider can use a whole /64.
 func source(a net.Addr) netip.Addr {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -120,7 +121,7 @@ func source(a net.Addr) netip.Addr {
 type boundConn struct {
 	net.Conn
 	refusal  *atomic.Pointer[func(status int) []byte]
-	answered atomic.Bool // see watch
+	answered atomic.Bool // set while the bytes are the response of a handler: see watch
 	once     sync.Once
 	end      func()
 }

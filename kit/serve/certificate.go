@@ -13,36 +13,37 @@ import (
 )
 
 const (
-	// checkInterval is the shortest time between two checks of the files.
+	// checkInterval is the minimum time between two checks of the files.
 	checkInterval = time.Second
-	// endsSoon is how long before its end the log warns about a certificate, once in
-	// sayEndAgain.
+	// endsSoon is the time before the end of a certificate at which warnings in the log begin. The
+	// warnings are sayEndAgain apart.
 	endsSoon    = 7 * 24 * time.Hour
 	sayEndAgain = 24 * time.Hour
 )
 
-// Certificate is a certificate and its key from two files. They are read again
-// when one of the files has changed, so a renewal needs no restart.
+// Certificate is a TLS certificate with its key, from two files. It reads both files again after
+// one has changed, so a renewal needs no restart.
 type Certificate struct {
 	certFile, keyFile string
 	clock             clock.Clock
 	logger            *slog.Logger
 
 	current atomic.Pointer[tls.Certificate]
-	next    atomic.Int64 // time of the next check, in microseconds
+	next    atomic.Int64 // time of the next check of the files, in microseconds since 1970
 
 	mu      sync.Mutex
 	seen    [2]stamp
 	endTold time.Time
 }
 
-// stamp identifies the state of a file.
+// stamp is the modification time and size of a file, by which a change is recognized.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// LoadCertificate reads both files, which must be complete and fit together.
+// LoadCertificate reads a certificate and its key. It returns an error if a file is incomplete or
+// if the key does not belong to the certificate.
 func LoadCertificate(certFile, keyFile string, c clock.Clock, l *slog.Logger) (*Certificate, error) {
 	cert := &Certificate{certFile: certFile, keyFile: keyFile, clock: c, logger: l}
 	seen, err := cert.stamps()
@@ -59,11 +60,11 @@ func LoadCertificate(certFile, keyFile string, c clock.Clock, l *slog.Logger) (*
 	return cert, nil
 }
 
-// NotAfter returns the end of the certificate that is in use.
+// NotAfter returns the time at which the current certificate ends.
 func (c *Certificate) NotAfter() time.Time { return c.current.Load().Leaf.NotAfter }
 
-// tellEnd logs that the certificate ends soon or has ended. Nothing else in the server
-// says so: the clients refuse it.
+// tellEnd logs that the certificate ends soon or has ended. The log is the only place where the
+// operator sees this, because the clients refuse the connection.
 func (c *Certificate) tellEnd() {
 	now, end := c.clock.Now(), c.NotAfter()
 	if end.Sub(now) > endsSoon || now.Sub(c.endTold) < sayEndAgain {
@@ -78,7 +79,8 @@ func (c *Certificate) tellEnd() {
 	}
 }
 
-// get returns the certificate for a handshake.
+// get returns the current certificate for a handshake. It checks the files at most once in
+// checkInterval.
 func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	now, next := int64(clock.Now(c.clock)), c.next.Load()
 	if now >= next && c.next.CompareAndSwap(next, now+checkInterval.Microseconds()) {
@@ -87,9 +89,8 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
 
-// reload reads both files if one has changed. While the files are replaced one
-// after the other, they do not fit together. Then the old certificate stays in
-// use, and that is logged once.
+// reload reads both files if one has changed. If they do not fit together, the old certificate
+// stays in use. This happens while the files are replaced one after the other. reload logs it once.
 func (c *Certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,10 +6,12 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// forwardedFor returns the for parameter of each element of Forwarded (RFC
-// 7239), empty if an element has none. If anything is malformed, it returns one
-// hop that is no address. A client can open a quoted string that ends within
-// the proxy's part, and then nothing separates the two parts.
+// forwardedFor returns the parameter for of each element of Forwarded headers (RFC 7239). It is
+// empty for an element without this parameter.
+//
+// If a header is malformed, the result is one empty string, which is no address. The reason is that
+// a client can open a quoted string that ends within the element of the proxy. It is then unknown
+// which part is from the proxy.
 func forwardedFor(lines []string) []string {
 	var hops []string
 	for _, line := range lines {
@@ -30,11 +32,12 @@ func forwardedFor(lines []string) []string {
 	return hops
 }
 
-// forwardedParser reads a line of Forwarded from left to right.
+// forwardedParser parses a Forwarded header from left to right. rest is the part that is left.
 type forwardedParser struct{ rest string }
 
-// element parses the pairs up to a comma or the end. there is false for an
-// empty element, which a list may have (RFC 9110, section 5.6.1.2).
+// element parses the pairs up to a comma or the end, and returns the parameter for. there is false
+// for an empty element, which a list may have (RFC 9110, section 5.6.1.2). ok is false if the
+// element is malformed.
 func (p *forwardedParser) element() (hop string, there, ok bool) {
 	seen := map[string]bool{}
 	for first := true; first || p.take(';'); first = false {
@@ -50,7 +53,7 @@ func (p *forwardedParser) element() (hop string, there, ok bool) {
 		if name == "for" {
 			hop = value
 			if strings.Contains(hop, ":") && strings.Count(hop, ":") > 1 && hop[0] != '[' {
-				return "", false, false // IPv6 stands in brackets (section 6)
+				return "", false, false // IPv6 must be in brackets (section 6)
 			}
 		}
 		p.space()
@@ -58,7 +61,7 @@ func (p *forwardedParser) element() (hop string, there, ok bool) {
 	return hop, len(seen) > 0, true
 }
 
-// pair parses token "=" ( token / quoted-string ).
+// pair parses token "=" ( token / quoted-string ). ok is false if it is malformed.
 func (p *forwardedParser) pair() (name, value string, ok bool) {
 	name = p.token()
 	if name == "" || !p.take('=') {
@@ -72,7 +75,7 @@ func (p *forwardedParser) pair() (name, value string, ok bool) {
 	return name, value, value != ""
 }
 
-// token parses a token (RFC 9110, section 5.6.2).
+// token parses a token (RFC 9110, section 5.6.2). It returns "" if there is none.
 func (p *forwardedParser) token() string {
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return !httpguts.IsTokenRune(r) })
 	if end < 0 {
@@ -83,8 +86,8 @@ func (p *forwardedParser) token() string {
 	return token
 }
 
-// quoted parses a quoted string after its first quote (RFC 9110, section
-// 5.6.4).
+// quoted parses the rest of a quoted string after its first quote (RFC 9110, section 5.6.4). It
+// returns false if the string is malformed.
 func (p *forwardedParser) quoted() (string, bool) {
 	var text strings.Builder
 	for i := 0; i < len(p.rest); i++ {
@@ -107,7 +110,7 @@ func (p *forwardedParser) quoted() (string, bool) {
 	return "", false
 }
 
-// take skips c and reports whether it was next.
+// take skips the byte c if it is next. It reports whether it was.
 func (p *forwardedParser) take(c byte) bool {
 	if p.rest == "" || p.rest[0] != c {
 		return false

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzForwarded sends any Forwarded and any Host through a proxy that appends
-// its own element as in RFC 7239. The result is the address that the proxy saw,
-// or none, but never one from the client's text.
+// FuzzForwarded checks that a client cannot change its address by its Forwarded and Host headers.
+// The proxy appends its own element as in RFC 7239. The result must be the address that the proxy
+// saw, or no address.
 func FuzzForwarded(f *testing.F) {
 	for _, s := range []string{
 		"", `for=203.0.113.7`, `for=203.0.113.7;host="a`, `a,for=203.0.113.7`, `a",for=203.0.113.7;x="`,

@@ -9,12 +9,13 @@ import (
 	"syscall"
 )
 
-// ports is the number of free ports that listen tries. It needs more than one
-// only if another program took the same port in the other family just then.
+// ports is the number of attempts of listen to find a free port. An attempt fails only if another
+// program takes the port in IPv6 at the same time.
 const ports = 16
 
-// listen binds address. The host localhost stands for 127.0.0.1 and ::1 with one
-// port, as far as the machine has both: a browser may try either of them first.
+// listen returns a listener for address. The host localhost means 127.0.0.1 and ::1 with the same
+// port, because a browser may try either of them first. A family that the machine lacks is left
+// out.
 func listen(address string) (net.Listener, error) {
 	if !bothFamilies(address) {
 		return net.Listen("tcp", address)
@@ -27,7 +28,7 @@ func listen(address string) (net.Listener, error) {
 	return l, err
 }
 
-// bothFamilies reports whether an address names localhost.
+// bothFamilies reports whether the host of an address is localhost.
 func bothFamilies(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && strings.EqualFold(host, "localhost")
@@ -47,7 +48,7 @@ func listenLoopback(port string) (net.Listener, error) {
 	}
 	err := errors.Join(errs...)
 	if len(all) > 0 && !errors.Is(err, syscall.EADDRINUSE) {
-		return join(all...), nil // a family that the machine lacks is no error
+		return join(all...), nil // one family may be missing
 	}
 	for _, l := range all {
 		l.Close()
@@ -55,7 +56,7 @@ func listenLoopback(port string) (net.Listener, error) {
 	return nil, fmt.Errorf("listening on localhost: %w", err)
 }
 
-// multiListener is several listeners as one. It has the address of the first.
+// multiListener combines several listeners. Its address is the address of the first.
 type multiListener struct {
 	net.Listener
 	arrive chan arrival
@@ -89,9 +90,9 @@ func join(all ...net.Listener) net.Listener {
 	return j
 }
 
-// accept hands on what arrives at one of the listeners. A caller that does not
-// ask lets it wait, so at most one connection of each listener waits here
-// instead of in the kernel.
+// accept passes the connections of l to Accept. Until a caller takes a connection, it accepts no
+// other one. So at most one connection of each listener waits here, and all others wait in the
+// kernel.
 func (j *multiListener) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -106,7 +107,7 @@ func (j *multiListener) accept(l net.Listener) {
 	}
 }
 
-// Accept waits for the next connection of any of the listeners.
+// Accept waits for the next connection of any listener.
 func (j *multiListener) Accept() (net.Conn, error) {
 	select {
 	case a := <-j.arrive:

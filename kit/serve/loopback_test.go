@@ -11,7 +11,7 @@ import (
 	"kartei/test/leaktest"
 )
 
-// startAt starts a server at an address. It ends with the test.
+// startAt starts a server at an address. The server ends with the test.
 func startAt(t *testing.T, address string) *Server {
 	t.Helper()
 	s, err := Listen(address, limits)
@@ -23,7 +23,7 @@ func startAt(t *testing.T, address string) *Server {
 	return s
 }
 
-// families are the loopback addresses that this machine has.
+// families returns the loopback addresses that this machine has.
 func families(t *testing.T) (all []string) {
 	t.Helper()
 	for _, ip := range []string{"127.0.0.1", "::1"} {
@@ -35,8 +35,8 @@ func families(t *testing.T) (all []string) {
 	return all
 }
 
-// A server on localhost answers in both families on one port, and says localhost
-// as its address. After its end, neither address is taken.
+// TestLocalhost checks that a server on localhost accepts IPv4 and IPv6 on one port, and that its
+// URL has the host localhost. After Shutdown, the port must be free in both families.
 func TestLocalhost(t *testing.T) {
 	t.Cleanup(func() { leaktest.None(t) })
 	s := startAt(t, "localhost:0")
@@ -76,8 +76,8 @@ func TestLocalhost(t *testing.T) {
 	}
 }
 
-// A port that another program has in one family is taken: a browser that tries
-// that family first would reach the other program.
+// TestLocalhostTaken checks that Listen fails if another program uses the port in only one family.
+// A browser that tries this family first would reach the other program.
 func TestLocalhostTaken(t *testing.T) {
 	for _, ip := range families(t) {
 		other, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
@@ -93,7 +93,7 @@ func TestLocalhostTaken(t *testing.T) {
 	}
 }
 
-// A server that was never asked to serve frees its port.
+// TestLocalhostNeverServed checks that Shutdown frees the port of a server that never called Serve.
 func TestLocalhostNeverServed(t *testing.T) {
 	t.Cleanup(func() { leaktest.None(t) })
 	s, err := Listen("localhost:0", limits)

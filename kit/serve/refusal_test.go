@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAnswersAreNoRefusals checks that the bytes of a handler are sent
-// unchanged, even if a write begins like a refusal of net/http.
+// TestAnswersAreNoRefusals checks that the response of a handler is sent unchanged, even if a write
+// begins like a refusal of net/http.
 func TestAnswersAreNoRefusals(t *testing.T) {
 	like := "HTTP/1.1 417" + refusalHead
 	body := bytes.Repeat([]byte(like), 200_000/len(like))
@@ -23,7 +23,7 @@ func TestAnswersAreNoRefusals(t *testing.T) {
 	s.Refuse(func(int) []byte { return []byte("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") })
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	for range 3 { // on one connection
+	for range 3 { // all on one connection
 		response, err := client.Get(s.URL())
 		if err != nil {
 			t.Fatal(err)

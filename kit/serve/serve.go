@@ -1,4 +1,4 @@
-// Package serve owns the listeners: bounds on time, size and number of connections, certificates, orderly end.
+// Package serve owns the HTTP listeners: limits for clients, TLS certificates, and an orderly shutdown.
 package serve
 
 import (
@@ -19,47 +19,46 @@ import (
 	"time"
 )
 
-// Options bound the resources that clients can hold. A zero duration or number
-// means no bound. Package config sets all of them.
+// Options has the limits of a server for its clients. For a duration or number, zero means no
+// limit. Package config sets all of them.
 type Options struct {
-	// ReadHeader is the time for the head of a request, and Body that for the
-	// whole request. Write is the time from the first byte of a request until
-	// the client has read the answer. Idle is the time between two requests.
+	// ReadHeader is the maximum time for the header of a request, and Body for the whole request.
+	// Write is the maximum time from the end of the request's header until the client has received
+	// the response. Idle is the maximum time between two requests of a connection.
 	ReadHeader, Body, Write, Idle time.Duration
-	// MaxHeaderBytes bounds the head of a request. Beyond it net/http sends 431
-	// and closes the connection.
+	// MaxHeaderBytes is the maximum size of a request's header in bytes. For a larger header,
+	// net/http sends 431 and closes the connection.
 	MaxHeaderBytes int
-	// Connections is the number of connections that are served at the same
-	// time; more wait in the kernel's queue. PerAddress is how many of them one
-	// address (for IPv6: one /64) may hold; more are closed at once. Trusted
-	// networks, the proxies, have no such bound, because many clients share
-	// their address.
+	// Connections is the maximum number of open connections. More connections wait in the queue of
+	// the kernel. PerAddress is the maximum for one address (for IPv6: one /64). More are closed at
+	// once. Trusted has the networks of proxies, to which PerAddress does not apply, because many
+	// clients share their address.
 	Connections, PerAddress int
 	Trusted                 []netip.Prefix
-	// Certificate serves TLS with HTTP/2; nil serves plain HTTP.
+	// Certificate is for TLS with HTTP/2. If it is nil, the server uses plain HTTP.
 	Certificate *Certificate
-	// StrictTransport is the time for which browsers use only TLS after a call
-	// over TLS (RFC 6797). Zero does not ask for that.
+	// StrictTransport is the time for which browsers must use only TLS after a response over TLS
+	// (RFC 6797). If it is zero, responses have no Strict-Transport-Security header.
 	StrictTransport time.Duration
-	// Logger receives the errors of connections.
+	// Logger logs the errors of connections. If it is nil, slog.Default is used.
 	Logger *slog.Logger
 }
 
-// Server serves one handler on one listener.
+// Server serves one handler on one listener. Listen returns it.
 type Server struct {
 	http     *http.Server
 	bound    *boundListener
-	named    bool // the host is localhost
+	named    bool // says that the host of the address is localhost
 	secure   bool
-	strict   string // Strict-Transport-Security, empty for none
+	strict   string // value of Strict-Transport-Security; empty without the header
 	draining atomic.Bool
 	handler  atomic.Pointer[http.Handler]
-	done     chan struct{} // closed when serving has ended
+	done     chan struct{} // closed when the server accepts no more connections
 	err      error
 }
 
-// Listen binds address. Connections wait until Serve is called. The host
-// localhost binds the loopback addresses of both families.
+// Listen returns a Server that listens at address. Connections wait until Serve is called. The host
+// localhost means the loopback addresses of IPv4 and IPv6.
 func Listen(address string, o Options) (*Server, error) {
 	l, err := listen(address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -76,9 +75,9 @@ func Listen(address string, o Options) (*Server, error) {
 			IdleTimeout:       o.Idle,
 			MaxHeaderBytes:    o.MaxHeaderBytes,
 			ErrorLog:          errorLog(o.Logger),
-			// The handler answers OPTIONS * too, so that the answer has its headers.
+			// The handler also gets OPTIONS *, so that the response has the headers of the handler.
 			DisableGeneralOptionsHandler: true,
-			// RFC 9113 (section 6.5.2) recommends no fewer than 100.
+			// RFC 9113 (section 6.5.2) recommends at least 100.
 			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		},
 		bound:  bound(l, o),
@@ -99,7 +98,7 @@ func Listen(address string, o Options) (*Server, error) {
 // Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.bound.Addr() }
 
-// URL returns the address of the server for programs on this machine.
+// URL returns the base URL of the server for programs on this machine.
 func (s *Server) URL() string {
 	scheme := "http://"
 	if s.secure {
@@ -112,18 +111,18 @@ func (s *Server) URL() string {
 	return scheme + a.String()
 }
 
-// Serve answers calls with h, in the background, until Shutdown. A second Serve
-// replaces the handler.
+// Serve handles requests with h in the background until Shutdown. A second call replaces the
+// handler.
 func (s *Server) Serve(h http.Handler) {
 	if s.handler.Swap(&h) != nil {
 		return
 	}
 	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() {
-			w.Header().Set("Connection", "close") // HTTP/2: GOAWAY
+			w.Header().Set("Connection", "close") // means GOAWAY with HTTP/2
 		}
-		// A browser applies the header to all ports of a name. On localhost
-		// that would cut off other programs.
+		// A browser applies the header to all ports of a host. On localhost this would block other
+		// programs without TLS.
 		if s.strict != "" && !localhost(r.Host) {
 			w.Header().Set("Strict-Transport-Security", s.strict)
 		}
@@ -144,7 +143,7 @@ func (s *Server) Serve(h http.Handler) {
 	}()
 }
 
-// localhost reports whether a Host is a name of this machine itself (RFC 6761).
+// localhost reports whether the host, with or without a port, is a name of this machine (RFC 6761).
 func localhost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -153,8 +152,8 @@ func localhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// Wait returns when serving has ended, or when ctx ends. Its error is the
-// reason, or nil after Shutdown.
+// Wait returns when the server accepts no more connections, or when ctx ends. The error is the
+// reason. It is nil after Shutdown and when ctx ends.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -164,24 +163,23 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Drain continues to accept calls, and closes each connection after its next
-// answer.
+// Drain makes the server close each connection after the next response. The server still accepts
+// connections.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown accepts no more calls and waits for those in flight. If ctx ends
-// first, it cuts them off and returns the context's error.
+// Shutdown stops the listener and waits for the running requests. If ctx ends first, Shutdown
+// closes their connections and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		s.http.Close()
 	}
-	_ = s.bound.Close() // also if Serve was never called
+	_ = s.bound.Close() // for a server that never called Serve
 	return err
 }
 
-// errorLog logs the lines of net/http in structured form. They contain
-// addresses of callers, which must not be in the log (see package telemetry),
-// so the addresses are removed.
+// errorLog returns a logger for net/http that writes to l. It removes the addresses of clients,
+// which the log must not contain (see package telemetry).
 func errorLog(l *slog.Logger) *log.Logger {
 	if l == nil {
 		l = slog.Default()
@@ -191,12 +189,12 @@ func errorLog(l *slog.Logger) *log.Logger {
 
 type lines struct{ logger *slog.Logger }
 
-// address matches an IP address with its port in the form of package net.
+// address matches an IP address with its port, in the format of package net.
 var address = regexp.MustCompile(`(?:\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.%a-z]*\]):\d+`)
 
 func (w lines) Write(line []byte) (int, error) {
 	text := address.ReplaceAllLiteralString(strings.TrimSpace(string(line)), "a client")
-	// Anyone can cause most of these, so they are no warnings.
+	// Clients can cause most of these lines, so they are not warnings.
 	level := slog.LevelDebug
 	if strings.Contains(text, "panic") {
 		level = slog.LevelError

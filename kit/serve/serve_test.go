@@ -29,8 +29,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// limits are never reached, even on a busy machine. Each test lowers the one
-// that it tests.
+// limits are higher than any test reaches, even on a busy machine. Each test lowers the limit that
+// it tests.
 var limits = Options{
 	ReadHeader: time.Hour, Body: time.Hour, Write: time.Hour, Idle: time.Hour,
 	MaxHeaderBytes: 8 << 10, Connections: 8, PerAddress: 8, Logger: slog.New(slog.DiscardHandler),
@@ -45,7 +45,7 @@ func start(t *testing.T, o Options, h http.HandlerFunc) *Server {
 	s.Serve(h)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // tests that hold connections open do not wait
+		cancel() // Connections that a test holds open must not delay Shutdown.
 		s.Shutdown(ctx)
 	})
 	return s
@@ -58,13 +58,13 @@ func dial(t *testing.T, s *Server) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	// This is longer than any bound under test, so a server without the bound
-	// fails the test.
+	// This is longer than any limit in the tests. If the server lacks the limit, the test fails.
 	c.SetDeadline(time.Now().Add(time.Minute))
 	return c
 }
 
-// closed waits until the server closes the connection, and discards its bytes.
+// closed discards the bytes of a connection until the server closes the connection. It fails the
+// test if the connection stays open.
 func closed(t *testing.T, c net.Conn) {
 	t.Helper()
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -213,7 +213,7 @@ func TestShutdownFinishesCallsInFlight(t *testing.T) {
 	<-entered
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(context.Background()) }()
-	<-s.done // the listener is closed
+	<-s.done // the listener is closed now
 	close(leave)
 	if got := <-answer; got != "done" {
 		t.Fatalf("the call in flight got %q", got)
@@ -241,13 +241,14 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 }
 
-// pair writes a certificate with a serial number, which ends in an hour, and its key.
+// pair writes a certificate with this serial number and its key to files in dir. The certificate
+// ends in an hour.
 func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
 	t.Helper()
 	return pairUntil(t, dir, serial, time.Now().Add(time.Hour))
 }
 
-// pairUntil writes a certificate that ends at a time, and its key.
+// pairUntil writes a certificate that ends at the time end, and its key, to files in dir.
 func pairUntil(t *testing.T, dir string, serial int64, end time.Time) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -273,8 +274,7 @@ func pairUntil(t *testing.T, dir string, serial int64, end time.Time) (certFile,
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// Some file systems store times coarsely. Setting the time avoids
-		// waiting for that.
+		// Some file systems store times with a low resolution, so the test sets the times.
 		at := time.Unix(1_700_000_000+serial*10, 0)
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)
@@ -346,8 +346,8 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestCertificateEnds follows a certificate to its end and a renewal: the log warns once
-// a day, and says when clients refuse it.
+// TestCertificateEnds checks the log before the end of a certificate, after the end and after a
+// renewal. The log must warn once a day, and say when clients refuse the certificate.
 func TestCertificateEnds(t *testing.T) {
 	dir := t.TempDir()
 	now := clock.NewFake(time.Unix(1_800_000_000, 0))
@@ -429,9 +429,8 @@ func TestLogNamesNoClient(t *testing.T) {
 	}
 }
 
-// TestStrictTransport checks that each answer over TLS has
-// Strict-Transport-Security. Over plain HTTP, on localhost and without the
-// setting, none has.
+// TestStrictTransport checks that each response over TLS has Strict-Transport-Security. Without
+// TLS, on localhost and without the setting, no response has it.
 func TestStrictTransport(t *testing.T) {
 	certFile, keyFile := pair(t, t.TempDir(), 1)
 	cert, err := LoadCertificate(certFile, keyFile, clock.System, slog.Default())

@@ -9,44 +9,44 @@ import (
 	"strings"
 )
 
-// MaxCell bounds the bytes of a cell, and how far the end of a quote is looked for.
-// What a cell has more is cut.
+// MaxCell is the maximum size of a cell in bytes. The rest of a larger cell is dropped. A quoted
+// cell must also end within MaxCell bytes.
 const MaxCell = 64 << 10
 
-// MaxCells bounds the cells of a row: Excel has as many columns.
+// MaxCells is the maximum number of cells in a row, which is the number of columns in Excel.
 const MaxCells = 16384
 
-// maxRow bounds the bytes of a row.
+// maxRow is the maximum size of a row in bytes.
 const maxRow = 1 << 20
 
-// ErrRow means that a row cannot be read. The rows behind it can.
+// ErrRow means that a row has too many cells or bytes. Read can still read the rows after it.
 var ErrRow = errors.New("sheet: the row cannot be read")
 
-// Reader reads a table that some other program wrote. Its bytes are in UTF-8 or in
-// a code page. Each cell is decoded by itself.
+// Reader reads a CSV table that another program wrote. The table is in UTF-8 or in a code page, and
+// each cell is decoded by itself.
 //
-// A quote that is not before a separator is text: "Zum Hirschen" GmbH is a cell as it
-// stands. So a quote that is never closed takes nothing of the rows behind it. Neither does
-// one that a quote of a later row seems to close.
+// A quote that is not before a separator is text. For example, "Zum Hirschen" GmbH is a cell with
+// its quotes. A quote without an end therefore does not swallow the rows after it. Nor does a quote
+// that only the quote of a later row would close.
 type Reader struct {
-	// Text makes a text of the bytes of a cell. Without it the bytes are the text.
+	// Text decodes the bytes of a cell. If it is nil, the bytes are UTF-8.
 	Text func([]byte) string
 	from *bufio.Reader
 	cut  byte
-	// ahead has lines that were read and not used yet, and ends is true at the end of the
-	// table behind them.
+	// ahead has lines that were read but not yet used. ends says that the table ends after ahead.
 	ahead []byte
 	ends  bool
 	line  int
-	// open is how many bytes of ahead have no end of a cell in quotes: behind a quote that
-	// is never closed nothing is looked for again.
+	// open is the number of bytes at the beginning of ahead without an end of a quoted cell. These
+	// bytes are not searched again.
 	open int
-	// width is how many cells the first row of a table has, 0 if it is narrower than a table.
+	// width is the number of cells in the first row with at least narrow cells. It is 0 before this
+	// row.
 	width int
 }
 
-// NewReader returns a reader of a table whose cells are cut at a separator. A first
-// line that names the separator, as Excel writes it, is left out.
+// NewReader returns a Reader of a table whose cells are separated by separator. It skips a first
+// line that names the separator, such as sep=; in files of Excel.
 func NewReader(r io.Reader, separator rune) *Reader {
 	b := bufio.NewReaderSize(r, 64<<10)
 	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
@@ -54,7 +54,7 @@ func NewReader(r io.Reader, separator rune) *Reader {
 	}
 	t := &Reader{from: b, cut: byte(separator), line: 1}
 	if begin, _ := b.Peek(len(named)); strings.EqualFold(string(begin), named) { // a shorter file has no such line
-		_ = t.more() // the line was peeked at
+		_ = t.more() // cannot fail, because Peek has read the line
 		t.skip(len(t.ahead))
 	}
 	return t
@@ -63,8 +63,8 @@ func NewReader(r io.Reader, separator rune) *Reader {
 // named begins a line that names the separator of a table.
 const named = "sep="
 
-// Read returns the next row that is not empty, and the line of the file on which it
-// begins. At the end of the table the error is io.EOF.
+// Read returns the next row that is not empty, and the number of its first line in the file. It
+// returns io.EOF at the end of the table, and ErrRow for a row that is too large.
 func (r *Reader) Read() (cells []string, line int, err error) {
 	for {
 		line = r.line
@@ -90,7 +90,7 @@ func (r *Reader) Read() (cells []string, line int, err error) {
 	}
 }
 
-// text returns what a cell says.
+// text returns the decoded text of a cell.
 func (r *Reader) text(cell []byte) string {
 	text := string(cell)
 	if r.Text != nil {
@@ -99,13 +99,14 @@ func (r *Reader) text(cell []byte) string {
 	return Text(text)
 }
 
-// Text returns what the text of a cell says: with one kind of line end, without what Guard
-// added, and without characters that no text has.
+// Text returns the text of a decoded cell. Line ends become \n, white space around the text and
+// control characters are removed. The apostrophes of Guard are removed too.
 func Text(cell string) string {
 	return strings.TrimSpace(strings.Map(printable, Unguard(lineEnds.Replace(cell))))
 }
 
-// row returns the cells of the next row, and how many bytes of ahead it has.
+// row returns the cells of the next row, and the number of bytes that the row has in ahead. A row
+// with too many bytes is returned with MaxCells+1 cells.
 func (r *Reader) row() (cells [][]byte, used int, err error) {
 	if len(r.ahead) == 0 {
 		if err := r.more(); err != nil {
@@ -130,7 +131,7 @@ func (r *Reader) row() (cells [][]byte, used int, err error) {
 	}
 }
 
-// lineEnd returns where the line ends in which a byte is.
+// lineEnd returns the offset in ahead of the next line end from an offset on.
 func (r *Reader) lineEnd(from int) int {
 	if n := bytes.IndexByte(r.ahead[from:], '\n'); n >= 0 {
 		return from + n
@@ -138,7 +139,8 @@ func (r *Reader) lineEnd(from int) int {
 	return len(r.ahead)
 }
 
-// cell returns a cell that begins at a byte, and where its separator is.
+// cell returns the cell that begins at an offset in ahead, and the offset of the separator after
+// it.
 func (r *Reader) cell(at int) (cell []byte, next int, err error) {
 	begin := at
 	for begin < len(r.ahead) && r.ahead[begin] == ' ' {
@@ -154,11 +156,12 @@ func (r *Reader) cell(at int) (cell []byte, next int, err error) {
 	return bytes.TrimSuffix(r.ahead[at:next], []byte("\r")), next, nil
 }
 
-// narrow is how many cells a row has at least that tells rows from lines of a cell.
+// narrow is the minimum number of cells in a row by which rows are distinguished from the lines of
+// a cell.
 const narrow = 3
 
-// tookRows reports whether a cell in quotes has swallowed whole rows. Then each line of the cell
-// has as many separators as a row.
+// tookRows reports whether a quoted cell has swallowed whole rows. Its sign is that each line of
+// the cell has as many separators as a row.
 func (r *Reader) tookRows(begin, next int) bool {
 	if r.width == 0 || !bytes.Contains(r.ahead[begin:next], []byte("\n")) ||
 		bytes.Contains(r.ahead[:begin], []byte("\n")) {
@@ -173,7 +176,7 @@ func (r *Reader) tookRows(begin, next int) bool {
 	return true
 }
 
-// plainEnd returns where a cell without quotes ends.
+// plainEnd returns the offset at which a cell without quotes ends.
 func (r *Reader) plainEnd(at int) int {
 	for i, c := range r.ahead[at:] {
 		if c == r.cut || c == '\n' {
@@ -183,7 +186,8 @@ func (r *Reader) plainEnd(at int) int {
 	return len(r.ahead)
 }
 
-// quoted returns a cell behind its first quote. is is false if the quote is text.
+// quoted returns a quoted cell. at is the offset after its first quote, and next the offset of the
+// separator after the cell. is is false if this quote is text and begins no quoted cell.
 func (r *Reader) quoted(at int) (cell []byte, next int, is bool, err error) {
 	lazy := false
 	for i := at; ; i++ {
@@ -209,7 +213,7 @@ func (r *Reader) quoted(at int) (cell []byte, next int, is bool, err error) {
 			cell = append(cell, r.ahead[i])
 			continue
 		}
-		if i+1 < len(r.ahead) && r.ahead[i+1] == '"' { // a quote of the text
+		if i+1 < len(r.ahead) && r.ahead[i+1] == '"' { // an escaped quote
 			cell = append(cell, '"')
 			if end, closed := r.closes(i + 2); lazy && closed {
 				return cell, end, true, nil
@@ -220,23 +224,23 @@ func (r *Reader) quoted(at int) (cell []byte, next int, is bool, err error) {
 		if end, closed := r.closes(i + 1); closed {
 			return cell, end, true, nil
 		}
-		begins := r.ahead[i-1] == r.cut || r.ahead[i-1] == '\n' // another cell, so that this one has no end
+		begins := r.ahead[i-1] == r.cut || r.ahead[i-1] == '\n' // the next cell begins, so this cell has no end
 		if end := r.plainEnd(i); begins || !bytes.HasSuffix(bytes.TrimRight(r.ahead[i+1:end], " \r"), []byte(`"`)) {
-			return nil, 0, false, nil // as in "Zum Hirschen" GmbH
+			return nil, 0, false, nil // for example: "Zum Hirschen" GmbH
 		}
-		cell, lazy = append(cell, '"'), true // as in "Der "Hirsch" am Markt"
+		cell, lazy = append(cell, '"'), true // for example: "Der "Hirsch" am Markt"
 	}
 }
 
-// closes reports whether only white space is before the next separator, and where that
-// is.
+// closes reports whether only white space is before the next separator. end is the offset of the
+// separator.
 func (r *Reader) closes(at int) (end int, closed bool) {
 	for ; at < len(r.ahead) && (r.ahead[at] == ' ' || r.ahead[at] == '\r'); at++ {
 	}
 	return at, at >= len(r.ahead) || r.ahead[at] == r.cut || r.ahead[at] == '\n'
 }
 
-// more reads a line. At the end of the table the error is io.EOF.
+// more appends the next line to ahead. It returns io.EOF at the end of the table.
 func (r *Reader) more() error {
 	for {
 		part, err := r.from.ReadSlice('\n')
@@ -244,7 +248,7 @@ func (r *Reader) more() error {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull) && len(r.ahead) <= 2*maxRow:
 			continue
-		case errors.Is(err, bufio.ErrBufferFull): // cut here: no table has such a line
+		case errors.Is(err, bufio.ErrBufferFull): // no real table has such a long line
 			r.ahead = append(r.ahead, '\n')
 			return nil
 		case errors.Is(err, io.EOF):
@@ -257,14 +261,14 @@ func (r *Reader) more() error {
 	}
 }
 
-// skip forgets bytes of ahead.
+// skip removes the first n bytes of ahead.
 func (r *Reader) skip(n int) {
 	r.line += bytes.Count(r.ahead[:n], []byte("\n"))
 	r.open = max(0, r.open-n)
 	r.ahead = r.ahead[n:]
 }
 
-// printable leaves out characters that no text has.
+// printable returns -1 for control characters and byte order marks, which strings.Map then removes.
 func printable(c rune) rune {
 	if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == '\ufeff' {
 		return -1
@@ -272,11 +276,11 @@ func printable(c rune) rune {
 	return c
 }
 
-// separators are what programs cut cells at, the most usual in offices first.
+// separators are the separators that programs write, the most usual in offices first.
 var separators = []rune{';', ',', '\t', '|'}
 
-// Separator guesses what cells are cut at, by the beginning of a table: what gives its
-// first rows the most cells, and all of them as many.
+// Separator guesses the separator of a table by its beginning. It returns the separator that gives
+// most rows the same high number of cells.
 func Separator(begin string) rune {
 	best, bestFit := separators[0], 0
 	if rest, is := strings.CutPrefix(strings.ToLower(begin), named); is && rest != "" {
@@ -292,10 +296,11 @@ func Separator(begin string) rune {
 	return best
 }
 
-// sampled is the number of rows from which the separator is guessed.
+// sampled is the number of rows by which Separator guesses.
 const sampled = 30
 
-// fit rates a separator: by the number of cells that most rows have.
+// fit returns how well a separator fits: the highest product of a number of cells and the number of
+// rows with so many cells.
 func fit(begin string, separator rune) (best int) {
 	r := NewReader(strings.NewReader(begin), separator)
 	rows := map[int]int{}

@@ -11,7 +11,7 @@ import (
 	"kartei/kit/sheet"
 )
 
-// all reads a whole table.
+// all reads a whole table. A row with ErrRow becomes the cell "!".
 func all(t testing.TB, text string) (rows [][]string, lines []int) {
 	t.Helper()
 	r := sheet.NewReader(strings.NewReader(text), sheet.Separator(text))
@@ -44,8 +44,8 @@ func TestReader(t *testing.T) {
 		"a;b\n" + strings.Repeat(";", sheet.MaxCells-1) + "\n1;2\n": {{"a", "b"}, {"1", "2"}},
 		"a;b\n" + strings.Repeat(";x", sheet.MaxCells) + "\n1;2\n":  {{"a", "b"}, {"!"}, {"1", "2"}},
 		"a;b\n" + strings.Repeat("x;", 1<<20) + "\n1;2\n":           {{"a", "b"}, {"!"}, {"1", "2"}},
-		// A quote that is not before a separator is text, and one that is never closed takes
-		// nothing of the rows behind it.
+		// A quote that is not before a separator is text. A quote without an end does not swallow
+		// the rows after it.
 		"a;b\nAlpha;A\nBeta;\"offen\nBerg;Anna\nHaas;Ida\n": {
 			{"a", "b"},
 			{"Alpha", "A"},
@@ -54,7 +54,7 @@ func TestReader(t *testing.T) {
 			{"Haas", "Ida"},
 		},
 		"a;b\nBeta;\"offen\n\"Berg\";\"Anna\"\n": {{"a", "b"}, {"Beta", `"offen`}, {"Berg", "Anna"}},
-		// A quote of a later row does not close it, if each line is a row.
+		// The quote of a later row does not end the cell, if each line is a row.
 		"a;b;c\n\"offen;1;\nBerg;Anna;5\"\nHaas;Ida;\n": {
 			{"a", "b", "c"},
 			{`"offen`, "1", ""},
@@ -111,8 +111,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderText makes a text of each cell by itself: two programs wrote the table, each in its
-// own encoding. What a cell has beyond the bound is cut before.
+// TestReaderText checks that each cell is decoded by itself, as in a table that two programs wrote
+// in two encodings. A cell above MaxCell must be cut before it is decoded.
 func TestReaderText(t *testing.T) {
 	r := sheet.NewReader(strings.NewReader("Name;Ort\nW\xf6rner;K\u00f6ln\n\"M\xfcller\n\"\"Sohn\"\"\";"+
 		strings.Repeat("x", sheet.MaxCell+9)+"\n"), ';')
@@ -142,7 +142,7 @@ func TestReaderText(t *testing.T) {
 	}
 }
 
-// TestReadWritten reads back what Writer wrote.
+// TestReadWritten checks that Reader returns the cells that Writer has written.
 func TestReadWritten(t *testing.T) {
 	rows := [][]string{{"Name", "Telefon", "Notiz"}, {"Müller; Söhne", "+49 221 98", "1\n2"}, {"=1+1", "-", `"`}}
 	b := new(bytes.Buffer)

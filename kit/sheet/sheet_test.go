@@ -15,10 +15,11 @@ import (
 	"kartei/test/seed"
 )
 
-// ends are where some spreadsheet ends a cell.
+// ends matches the characters at which some spreadsheet ends a cell.
 var ends = regexp.MustCompile(`[,;\t\r\n]`)
 
-// TestRead reads tables back with another program's reader.
+// TestRead checks that encoding/csv reads the tables of Writer, and that Unguard returns the cells.
+// No cell may begin like a formula.
 func TestRead(t *testing.T) {
 	cell := rapid.OneOf(rapid.String(), rapid.StringMatching(`'{0,3}[=+@;"\n\t -]{0,3}[a-z0-9äß;"\n]{0,8}([,;\t\r\n][ "]{0,2}'{0,2}[=+@＝x-]){0,3}`))
 	seed.Check(t, func(t *rapid.T) {
@@ -64,7 +65,7 @@ func TestRead(t *testing.T) {
 	})
 }
 
-// normal has one kind of end of line: a table has no other.
+// normal replaces all line ends by \n, as Writer does.
 func normal(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
@@ -81,8 +82,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardInside guards what becomes a cell of its own where lists are separated by
-// something else.
+// TestGuardInside checks that Guard also changes formulas within a text. A spreadsheet with another
+// separator would make cells of them.
 func TestGuardInside(t *testing.T) {
 	for text, want := range map[string]string{
 		"x,=cmd|' /C calc'!A0":     "x,'=cmd|' /C calc'!A0",

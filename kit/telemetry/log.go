@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// NewLogger returns a structured logger in the given format, json or text.
+// NewLogger returns a structured logger that writes to w. format is json or text. It returns an
+// error for any other format.
 //
-// These may be logged: opaque ids, kidShort, statuses, problem codes, numbers,
-// durations, versions, addresses of listeners, names of files that the operator
-// configured, and errors. These must not: names of people, email addresses,
-// paths and queries of requests, bodies, secrets, and addresses of callers,
-// which only the request log has.
+// A log may contain opaque ids, the field kidShort, statuses, problem codes, numbers, durations and
+// versions. It may also contain addresses of listeners, names of files that the operator
+// configured, and errors. It must not contain names of people, email addresses, paths and queries
+// of requests, bodies, secrets or addresses of clients. Only the request log has the addresses of
+// clients.
 //
-// The author of a line is the first line of defence, and the logger is the
-// second. It removes the values of attributes with a forbidden name. It also
-// removes every part of a text that has the form of a secret or an email
-// address.
+// Authors of log calls must follow these rules, and the logger is the second line of defence. It
+// removes the values of attributes with a forbidden name. It also removes every part of a text that
+// has the form of a secret or an email address.
 func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: redact}
 	switch format {
@@ -31,11 +31,11 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, er
 	return nil, fmt.Errorf("telemetry: the log format is json or text, not %q", format)
 }
 
-// removed replaces values that must not be logged.
+// removed replaces the values that must not be logged.
 const removed = "[removed]"
 
-// forbidden are the names of attributes that lose their value, in lower case
-// and without '_' and '-'.
+// forbidden has the names of attributes whose values are removed, in lower case and without '_' and
+// '-'.
 var forbidden = map[string]bool{
 	"name": true, "firstname": true, "lastname": true, "displayname": true, "principalname": true,
 	"email": true, "phone": true, "mobile": true, "birthday": true, "note": true, "salutation": true, "title": true,
@@ -51,11 +51,12 @@ var forbidden = map[string]bool{
 	"cursor":    true, "idempotencykey": true, "masterkey": true, "dsn": true, "databaseurl": true,
 }
 
-// suspicious matches our own keys and secrets, credentials of other schemes,
-// the user part of a URL, and email addresses.
+// suspicious matches Kartei's own keys and secrets, other credentials in HTTP headers, the
+// credentials in a URL, and email addresses.
 var suspicious = regexp.MustCompile(`(?i)\bkart_(?:test|live)_[0-9a-z_]+|\bwhsec_[0-9a-z+/=]+|\bbearer\s+\S+|\bbasic\s+[0-9a-z+/=]{8,}|://[^\s/@]+@|[^\s"'<>(),;:=]+@[^\s"'<>(),;:=]+`)
 
-// hints are substrings: a text without any of them cannot match the expression.
+// hints has substrings for a quick check. A text that contains none of them cannot match
+// suspicious.
 var hints = []string{"@", "kart_", "whsec_", "bearer", "basic"}
 
 func redact(_ []string, a slog.Attr) slog.Attr {
@@ -91,8 +92,7 @@ func suspect(s string) bool {
 	return false
 }
 
-// Clean removes everything from a text that has the form of a secret or an
-// email address.
+// Clean returns the text without the parts that have the form of a secret or an email address.
 func Clean(s string) string {
 	if !suspect(s) {
 		return s

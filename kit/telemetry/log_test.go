@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestLogsHoldNoPersonalData logs secrets and personal data in every way that
-// slog offers. None of them may appear in the output.
+// TestLogsHoldNoPersonalData logs secrets and personal data in all ways that slog offers. The
+// output must not contain them.
 func TestLogsHoldNoPersonalData(t *testing.T) {
 	secrets := []string{
 		"kart_live_0123456789_abcdefghij", "kart_test_k1d_s3cr3t", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLw==",
@@ -53,7 +53,7 @@ func TestLogsHoldNoPersonalData(t *testing.T) {
 	}
 }
 
-// TestLogsKeepWhatHelps checks that the filter leaves ordinary lines unchanged.
+// TestLogsKeepWhatHelps checks that the logger does not change ordinary lines.
 func TestLogsKeepWhatHelps(t *testing.T) {
 	var out bytes.Buffer
 	log, err := NewLogger(&out, "json", slog.LevelInfo)

@@ -1,4 +1,4 @@
-// Package telemetry owns what an operator sees: metrics, health, and logs without personal data or secrets.
+// Package telemetry owns metrics and health checks for the operator, and logs without personal data or secrets.
 package telemetry
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics is the registry of an instance. No label ever holds an organization,
-// a key or a principal: there are few labels, and the same ones everywhere.
+// Metrics is the registry of the metrics of an instance. No label is an organization, a key or a
+// principal, so the number of time series stays small.
 type Metrics struct {
 	Registry *prometheus.Registry
 
@@ -23,12 +23,12 @@ type Metrics struct {
 	rejections *prometheus.CounterVec
 }
 
-// seconds are the upper bounds of the duration histogram, from a quarter of a
-// millisecond (a read from memory) to ten seconds.
+// seconds are the upper bounds of the buckets for the duration of API calls. The lowest is enough
+// for a read from memory.
 var seconds = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 
-// NewMetrics returns a registry with the metrics of the process, the Go
-// runtime, the build and the API.
+// NewMetrics returns a registry with the metrics of the process, the Go runtime, the build and the
+// API.
 func NewMetrics(version, commit string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
@@ -61,20 +61,20 @@ func NewMetrics(version, commit string) *Metrics {
 	return m
 }
 
-// Counter registers a growing number that another package counts, for example
-// the dropped entries of the request log.
+// Counter registers a growing number that another package counts. value returns it for each scrape.
+// An example is the number of dropped entries of the request log.
 func (m *Metrics) Counter(name, help string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 }
 
-// Gauge registers a number that another package keeps, for example the length
-// of the writer's queue.
+// Gauge registers a number of another package that can rise and fall. value returns it for each
+// scrape. An example is the length of the writer's queue.
 func (m *Metrics) Gauge(name, help string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// Gauges registers numbers that another package keeps, one for each combination
-// of labels that collect sets. collect is called for each scrape.
+// Gauges registers several numbers of another package, which differ by their labels. For each
+// scrape, collect calls set for each number.
 func (m *Metrics) Gauges(name, help string, labels []string, collect func(set func(value float64, labels ...string))) {
 	m.Registry.MustRegister(&gauges{prometheus.NewDesc(name, help, labels, nil), collect})
 }
@@ -94,8 +94,7 @@ func (g *gauges) Collect(c chan<- prometheus.Metric) {
 	})
 }
 
-// Jobs returns a function that counts finished jobs of this process, by outcome
-// and duration.
+// Jobs returns a function that counts a finished run of a job and observes its duration.
 func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_job_runs_total",
@@ -113,11 +112,11 @@ func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
 	}
 }
 
-// ages are the bounds of histograms for durations from milliseconds to hours.
+// ages are the upper bounds of the buckets for durations from milliseconds to hours.
 var ages = []float64{.005, .025, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 7200}
 
-// Operations returns a function that counts finished long-running operations of
-// this process, by outcome and by the time since the call.
+// Operations returns a function that counts a finished long-running operation. age is the time
+// since the API call that began the operation.
 func (m *Metrics) Operations() func(kind, outcome string, age time.Duration) {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_operations_total",
@@ -135,14 +134,14 @@ func (m *Metrics) Operations() func(kind, outcome string, age time.Duration) {
 	}
 }
 
-// Transfers counts files in transit between clients and this process.
+// Transfers counts the transfers of files between clients and this process.
 type Transfers struct {
 	bytes    map[string]prometheus.Counter
 	ends     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
 
-// Transfers returns a counter of files in transit, with the given directions.
+// Transfers registers and returns the metrics of file transfers in these directions.
 func (m *Metrics) Transfers(directions ...string) *Transfers {
 	bytes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_transfer_bytes_total",
@@ -167,17 +166,17 @@ func (m *Metrics) Transfers(directions ...string) *Transfers {
 	return t
 }
 
-// Moved counts bytes as they flow.
+// Moved adds the bytes of a part of a transfer.
 func (t *Transfers) Moved(direction string, bytes int) { t.bytes[direction].Add(float64(bytes)) }
 
-// Ended counts the end of a transfer.
+// Ended counts a finished transfer and observes its duration.
 func (t *Transfers) Ended(direction, outcome string, took time.Duration) {
 	t.ends.WithLabelValues(direction, outcome).Inc()
 	t.duration.WithLabelValues(direction).Observe(took.Seconds())
 }
 
-// Violations returns a function that counts what browsers refused by the content
-// security policy of the pages, by directive.
+// Violations returns a function that counts a report of a browser. Such a report says which
+// directive of the content security policy was violated.
 func (m *Metrics) Violations() func(directive string) {
 	violations := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_policy_violations_total",
@@ -187,9 +186,8 @@ func (m *Metrics) Violations() func(directive string) {
 	return func(directive string) { violations.WithLabelValues(directive).Inc() }
 }
 
-// Webhooks returns two functions. One counts delivery attempts of this process
-// by outcome. The other one observes the time from the commit of an event to
-// the first attempt of its delivery.
+// Webhooks returns two functions. attempted counts an attempt to deliver an event, by its result.
+// waited observes the time from the commit of an event to the first attempt of its delivery.
 func (m *Metrics) Webhooks() (attempted func(result string), waited func(time.Duration)) {
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_webhook_attempts_total",
@@ -205,7 +203,7 @@ func (m *Metrics) Webhooks() (attempted func(result string), waited func(time.Du
 		func(d time.Duration) { first.Observe(d.Seconds()) }
 }
 
-// GroupSizes returns a histogram of the number of changes in one commit of the
+// GroupSizes registers and returns a histogram for the number of changes in one commit of the
 // database.
 func (m *Metrics) GroupSizes() prometheus.Observer {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -217,16 +215,16 @@ func (m *Metrics) GroupSizes() prometheus.Observer {
 	return h
 }
 
-// Rejected counts a call that a policy refused.
+// Rejected counts a call that a rate limit policy refused.
 func (m *Metrics) Rejected(policy string) { m.rejections.WithLabelValues(policy).Inc() }
 
-// Operation counts the calls of one operation.
+// Operation has the metrics of the calls of one API operation.
 type Operation struct {
 	name     string
 	metrics  *Metrics
 	duration prometheus.Observer
-	// succeeded has a counter for each status below 400 that has occurred. So
-	// counting a success takes one atomic load and one atomic add.
+	// succeeded has a counter for each status below 400 that has occurred. So counting a success
+	// takes only one atomic load and one atomic add.
 	succeeded [400]atomic.Pointer[prometheus.Counter]
 	failed    sync.Map // outcome -> prometheus.Counter
 }
@@ -236,9 +234,9 @@ type outcome struct {
 	code   string
 }
 
-// Operation returns the metrics of the operation with the given operationId.
-// If the id is empty, they count all calls that reach no operation. Operation is
-// called once for each row, not for each call.
+// Operation returns the metrics of the operation with this operationId. For an empty id, they count
+// the calls that reach no operation. Callers should keep the result, and not call Operation for
+// each API call.
 func (m *Metrics) Operation(name string) *Operation {
 	if name == "" {
 		name = "none"
@@ -246,24 +244,23 @@ func (m *Metrics) Operation(name string) *Operation {
 	return &Operation{name: name, metrics: m, duration: m.duration.WithLabelValues(name)}
 }
 
-// Start counts a call as in flight, until Done.
+// Start adds a call to the calls in flight, until Done.
 func (o *Operation) Start() { o.metrics.inFlight.Inc() }
 
-// Answering counts a call that is being answered, until the returned function
-// is called.
+// Answering adds a call to the calls in flight, until the returned function is called.
 func (m *Metrics) Answering() func() {
 	m.inFlight.Inc()
 	return m.inFlight.Dec
 }
 
-// Done counts the answer to a call after Start.
+// Done counts a finished call after Start. The parameters are as for Count.
 func (o *Operation) Done(status int, code string, d time.Duration) {
 	o.metrics.inFlight.Dec()
 	o.Count(status, code, d)
 }
 
-// Count counts an answer: its status, the problem's code (empty for a success)
-// and its duration.
+// Count counts a finished call: its HTTP status, the code of its problem (empty for a success) and
+// its duration.
 func (o *Operation) Count(status int, code string, d time.Duration) {
 	o.duration.Observe(d.Seconds())
 	o.counter(status, code).Inc()

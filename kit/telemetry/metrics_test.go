@@ -44,7 +44,7 @@ func TestMetrics(t *testing.T) {
 	}
 	list.Start()
 	list.Done(401, "UNAUTHENTICATED", time.Millisecond)
-	list.Start() // stays in flight
+	list.Start() // not yet finished
 	none.Start()
 	none.Done(404, "NOT_FOUND", time.Microsecond)
 

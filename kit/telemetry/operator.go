@@ -11,12 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// checkTimeout bounds the time of all checks of one readiness request together.
+// checkTimeout is the maximum time of all checks for one request together.
 const checkTimeout = 2 * time.Second
 
-// Readiness reports whether the instance can accept calls, and if not, why. The
-// zero value has no checks and is ready. It is safe for use by several
-// goroutines.
+// Readiness has checks whether the instance can accept calls. The zero value has no checks and is
+// ready. It is safe for use by several goroutines.
 type Readiness struct {
 	mu       sync.RWMutex
 	checks   []check
@@ -26,39 +25,38 @@ type Readiness struct {
 type check struct {
 	name string
 	ask  func(context.Context) error
-	// warns says that a failure is a warning: the instance is ready all the same.
+	// warns says that the instance is ready even if the check fails.
 	warns bool
 }
 
-// Add adds a check, for example migrations or database. The error's text is
-// shown to every client of the operator's listener.
+// Add adds a check, such as migrations or database. If ask returns an error, the instance is not
+// ready. All clients of the operator's listener can see the text of the error.
 func (r *Readiness) Add(name string, ask func(context.Context) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.checks = append(r.checks, check{name: name, ask: ask})
 }
 
-// Warn adds a check whose failure is shown but leaves the instance ready.
-// Otherwise a load balancer would remove every replica with the same trouble,
-// and with them all that still works.
+// Warn adds a check that leaves the instance ready if it fails. It is for problems that all
+// replicas have at the same time. A load balancer would otherwise remove all replicas.
 func (r *Readiness) Warn(name string, ask func(context.Context) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.checks = append(r.checks, check{name: name, ask: ask, warns: true})
 }
 
-// Stop makes the instance unready for good: it shuts down, and load balancers
-// should send no more calls.
+// Stop makes the instance unready for good. It is called when the instance shuts down, so that load
+// balancers send no more calls.
 func (r *Readiness) Stop() { r.stopping.Store(true) }
 
-// Result is the outcome of one check.
+// Result is the result of one check.
 type Result struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Ask runs all checks one after the other.
+// Ask runs all checks one after the other, and returns their results.
 func (r *Readiness) Ask(ctx context.Context) (ready bool, results []Result) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -81,10 +79,12 @@ func (r *Readiness) Ask(ctx context.Context) (ready bool, results []Result) {
 	return ready, results
 }
 
-// OperatorHandler serves the operator's own listener. By default the listener
-// is on loopback, and it is never the public one. The paths are /healthz (200
-// while the process lives), /readyz (200 or 503, with the result of every
-// check) and /metrics (Prometheus text or OpenMetrics).
+// OperatorHandler returns the handler of the operator's listener, which is separate from the public
+// one. Its paths are:
+//
+//   - /healthz returns 200 while the process runs.
+//   - /readyz returns 200 or 503 with the results of all checks.
+//   - /metrics returns the metrics as Prometheus text or OpenMetrics.
 func OperatorHandler(m *Metrics, r *Readiness) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -110,5 +110,5 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has disconnected
+	_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
 }

@@ -15,18 +15,18 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// sayAgain is the interval between two log entries about spans that cannot be
-// sent.
+// sayAgain is the minimum time between two log lines about spans that cannot be sent.
 const sayAgain = 10 * time.Minute
 
-// maxReason bounds the reason in the log, which may contain a collector's
-// answer.
+// maxReason is the maximum length in bytes of an error in the log. An error may contain a response
+// of the collector.
 const maxReason = 300
 
-// New returns a tracer for the settings. It returns nil, which traces nothing,
-// if they name no endpoint. Spans wait in a bounded queue (2,048,
-// OTEL_BSP_MAX_QUEUE_SIZE). If it is full, further spans are dropped, and no
-// call waits.
+// New returns a Tracer with these settings. It returns nil if the settings have no endpoint. It
+// returns an error if the settings are invalid.
+//
+// Spans wait in a queue of limited length (2,048 by default, see OTEL_BSP_MAX_QUEUE_SIZE). If the
+// queue is full, new spans are dropped, and API calls do not wait.
 func New(ctx context.Context, s Settings, version string, now func() time.Time, log *slog.Logger) (*Tracer, error) {
 	if s.Endpoint == "" {
 		return nil, nil
@@ -48,8 +48,8 @@ func New(ctx context.Context, s Settings, version string, now func() time.Time, 
 	return &Tracer{tracer: provider.Tracer("kartei"), sampler: sampler, exporter: e, stop: provider.Shutdown}, nil
 }
 
-// resource describes the sender of the spans. It omits the machine's name, the
-// user and the command line, which the library would add by itself.
+// resource returns the attributes of the sender of the spans. By default, the library would also
+// send the name of the machine, the user and the command line.
 func (s *Settings) resource(version string) *resource.Resource {
 	list := []attribute.KeyValue{
 		attribute.String("service.name", cmp.Or(s.Service, s.Resource["service.name"], defaultService)),
@@ -64,18 +64,19 @@ func (s *Settings) resource(version string) *resource.Resource {
 	return resource.NewSchemaless(list...)
 }
 
-// Close sends the waiting spans, until ctx ends.
+// Close sends the waiting spans and stops the Tracer, at the latest when ctx ends. It always
+// returns nil, and logs an error instead.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.stop(ctx); err != nil { // only spans are lost, so the program does not end with an error
+	if err := t.stop(ctx); err != nil { // only spans are lost, so the program should not end with an error
 		t.exporter.log.Warn("spans were not sent before the end", "error", reason(err))
 	}
 	return nil
 }
 
-// Sent returns the number of sent spans, and of spans that could not be sent.
+// Sent returns the number of sent spans, and the number of spans that could not be sent.
 func (t *Tracer) Sent() (sent, lost int64) {
 	if t == nil {
 		return 0, 0
@@ -83,7 +84,8 @@ func (t *Tracer) Sent() (sent, lost int64) {
 	return t.exporter.sent.Load(), t.exporter.lost.Load()
 }
 
-// exporter logs once that spans cannot be sent, not for each batch.
+// exporter wraps a SpanExporter. It logs only the first failure to send spans, and again after
+// sayAgain.
 type exporter struct {
 	sdk.SpanExporter
 	now        func() time.Time
@@ -95,8 +97,8 @@ type exporter struct {
 	told    time.Time
 }
 
-// ExportSpans never fails, because the library would write an error to standard
-// error.
+// ExportSpans sends spans. It always returns nil, because the library would write an error to
+// stderr.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	if err == nil {

@@ -11,9 +11,9 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The standard variables that this package reads. The library reads further
-// ones itself: timeout, certificates and compression of the exporter
-// (OTEL_EXPORTER_OTLP_*), and the queue (OTEL_BSP_*).
+// These environment variables of OpenTelemetry are read by this package. The library itself reads
+// more of them: the exporter's timeout, certificates and compression (OTEL_EXPORTER_OTLP_*), and
+// the queue (OTEL_BSP_*).
 const (
 	disabledVariable       = "OTEL_SDK_DISABLED"
 	exporterVariable       = "OTEL_TRACES_EXPORTER"
@@ -29,13 +29,13 @@ const (
 	resourceVariable       = "OTEL_RESOURCE_ATTRIBUTES"
 )
 
-// Variables are the names of the standard variables that are read here.
+// Variables are the names of the environment variables that FromEnvironment reads.
 var Variables = []string{
 	disabledVariable, exporterVariable, endpointVariable, tracesEndpointVariable, headersVariable, tracesHeadersVariable,
 	protocolVariable, tracesProtocolVariable, samplerVariable, samplerArgVariable, serviceVariable, resourceVariable,
 }
 
-// Secret reports whether the value of a variable must not be shown.
+// Secret reports whether the value of an environment variable must not be shown.
 func Secret(variable string) bool {
 	return variable == headersVariable || variable == tracesHeadersVariable
 }
@@ -48,25 +48,26 @@ const (
 	overHTTP       = "http/protobuf"
 )
 
-// Settings name the collector, and the share of calls to trace. The zero value
-// traces none.
+// Settings are the settings of a Tracer. With the zero value, nothing is traced.
 type Settings struct {
-	// Endpoint is the URL of the collector. Nothing is traced without one.
+	// Endpoint is the URL of the collector. If it is empty, nothing is traced.
 	Endpoint string
-	// Headers are sent with each request. Their values may be secrets.
+	// Headers are the headers of each request to the collector. Their values may be secrets.
 	Headers map[string]string
-	// Sampler and SamplerArg are as in OTEL_TRACES_SAMPLER; empty is
-	// parentbased_always_on.
+	// Sampler and SamplerArg are as in OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG. An empty
+	// Sampler is parentbased_always_on.
 	Sampler, SamplerArg string
-	// Service is the name of the service; empty is kartei.
+	// Service is the name of the service. If it is empty, the name is kartei.
 	Service string
-	// Resource has further attributes of the service.
+	// Resource has more attributes of the service.
 	Resource map[string]string
 }
 
-// FromEnvironment reads the standard variables. The standard asks for a warning
-// about unknown values; this function refuses them. An operator who misspells a
-// sampler would otherwise send a hundred times as many spans.
+// FromEnvironment returns the settings in the environment variables of OpenTelemetry. look returns
+// the value of a variable, and whether it is set.
+//
+// For an unknown value it returns an error, although the specification asks only for a warning.
+// Otherwise an operator who misspells a sampler would send a hundred times as many spans.
 func FromEnvironment(look func(name string) (string, bool)) (s Settings, err error) {
 	value := func(names ...string) string {
 		for _, name := range names {
@@ -106,19 +107,19 @@ func FromEnvironment(look func(name string) (string, bool)) (s Settings, err err
 	return s, s.check()
 }
 
-// check refuses values that New could not use.
+// check returns an error if New cannot use the settings.
 func (s *Settings) check() error {
 	u, err := url.Parse(s.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		// the URL may hold a password, so it is not repeated
+		// The URL may contain a password, so the error does not repeat it.
 		return fmt.Errorf("%s: accepted is a URL that begins with http:// or https://", endpointVariable)
 	}
 	_, err = s.sampler()
 	return err
 }
 
-// pairs parses name=value,name=value, with percent-encoded values. An error
-// does not repeat the text, which may be a secret.
+// pairs parses name=value,name=value with percent-encoded values. The error does not contain the
+// text, which may be a secret.
 func pairs(text string) (map[string]string, error) {
 	list := map[string]string{}
 	if text == "" {
@@ -145,7 +146,7 @@ var samplers = map[string]func(ratio float64) sdk.Sampler{
 	"parentbased_traceidratio": func(r float64) sdk.Sampler { return sdk.ParentBased(sdk.TraceIDRatioBased(r)) },
 }
 
-// Sampling returns the name of the sampler, with its share.
+// Sampling returns the name of the sampler, followed by the ratio if it has one.
 func (s *Settings) Sampling() string {
 	name := cmp.Or(s.Sampler, defaultSampler)
 	if strings.HasSuffix(name, "ratio") {

@@ -2,12 +2,12 @@ package trace
 
 import "strings"
 
-// summed is the number of words that Summary reads, because the query of a
-// search may be long.
+// summed is the maximum number of words that Summary reads. The limit exists because the statement
+// of a search may be long.
 const summed = 64
 
-// Summary returns the first word of a statement and the first table in it. Both
-// consist of letters and underscores only, so they contain no values.
+// Summary returns the first word of a statement and the first table in it. It returns only words of
+// letters and underscores, so the results contain no values. table is empty if none is found.
 func Summary(query string) (operation, table string) {
 	words := 0
 	previous := ""
@@ -35,8 +35,7 @@ func Summary(query string) (operation, table string) {
 	return operation, ""
 }
 
-// plain returns the word if it consists of letters and underscores, and
-// otherwise nothing.
+// plain returns the word if it has only letters and underscores. Otherwise it returns "".
 func plain(word string) string {
 	for _, c := range word {
 		if (c < 'a' || c > 'z') && c != '_' {

@@ -1,13 +1,12 @@
 // Package trace owns the spans of calls, statements, jobs and deliveries, for operators with a collector.
 //
-// A nil Tracer traces nothing, and a nil Span notes nothing, so callers need no
-// conditions. A call that is not sampled has no span in its context. Code below
-// it finds no span, which costs one look-up.
+// A nil Tracer traces nothing, and all methods accept a nil Span, so callers need no conditions.
+// The context of a call that is not sampled has no Span. For such a call, the cost is one look-up
+// in the context.
 //
-// A span never holds data of clients or records: no names, addresses, queries,
-// bodies, parameters of statements or texts of errors. It holds names from the
-// source code (operations, tables, kinds of jobs, codes), numbers, and opaque
-// ids of requests, jobs, events and endpoints.
+// A Span must not contain data of clients or records: names, addresses, queries, bodies, parameters
+// of statements or texts of errors. It may contain names from the source code (operations, tables,
+// kinds of jobs, codes), numbers, and opaque ids of requests, jobs, events and endpoints.
 package trace
 
 import (
@@ -26,17 +25,17 @@ import (
 	otel "go.opentelemetry.io/otel/trace"
 )
 
-// Tracer begins traces.
+// Tracer begins traces and sends their spans to a collector.
 type Tracer struct {
 	tracer otel.Tracer
-	// sampler is asked here. The library would make a span and a context for
-	// every call before it asks.
+	// sampler decides before a span is created. The library would create a span and a context for
+	// every call before it asks the sampler.
 	sampler  sdk.Sampler
 	exporter *exporter
 	stop     func(context.Context) error
 }
 
-// Kind is the side of a call that a span belongs to.
+// Kind is the kind of a span in OpenTelemetry, for example the client or the server of a call.
 type Kind = otel.SpanKind
 
 // The kinds of spans.
@@ -47,28 +46,26 @@ const (
 	Consumer = otel.SpanKindConsumer
 )
 
-// Span is one step of a trace. Its methods work on nil.
+// Span is one step of a trace. All its methods accept a nil Span.
 type Span struct {
 	tracer *Tracer
 	otel   otel.Span
-	ctx    context.Context // parent of its children, for the library
-	// A coarse span and its children count statements and make no spans for
-	// them.
+	ctx    context.Context // context of the library for child spans
+	// coarse says that statements are counted, but have no spans. Child spans inherit it.
 	coarse     bool
 	statements atomic.Int64
 }
 
-// The options of starting spans are made once, because each would cost two
-// allocations.
+// kinds has the options to start a span of each kind. They are created once, because each creation
+// costs two allocations.
 var kinds = map[Kind][]otel.SpanStartOption{
 	Internal: {otel.WithSpanKind(Internal)}, Server: {otel.WithSpanKind(Server)},
 	Client: {otel.WithSpanKind(Client)}, Consumer: {otel.WithSpanKind(Consumer)},
 }
 
-// Begin begins a span without a parent in this process. parent is a result of
-// Span.Parent, or the traceparent header of a trusted caller (W3C Trace
-// Context). If it is empty or malformed, a new trace begins. Begin returns nil
-// if the trace is not sampled.
+// Begin begins a span without a parent in this process. parent is the result of Span.Parent, or the
+// traceparent header of a trusted caller (W3C Trace Context). If parent is empty or malformed, a
+// new trace begins. Begin returns nil if the trace is not sampled.
 func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
 	if t == nil {
 		return nil
@@ -89,8 +86,8 @@ func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
 	return t.start(context.WithValue(ctx, decisionKey{}, parameters.TraceID), name, kind)
 }
 
-// Continue is like Begin for work that a call asked for. It returns nil if that
-// call was not traced.
+// Continue does the same as Begin, for work that a call has begun. It returns nil if parent is
+// empty, which means that the call was not traced.
 func (t *Tracer) Continue(name string, kind Kind, parent string) *Span {
 	if t == nil || parent == "" {
 		return nil
@@ -106,7 +103,7 @@ func (t *Tracer) start(ctx context.Context, name string, kind Kind) *Span {
 	return &Span{tracer: t, otel: span, ctx: ctx}
 }
 
-// parse parses a traceparent. A malformed one gives no parent.
+// parse parses a traceparent header. For a malformed header the result is invalid.
 func parse(parent string) otel.SpanContext {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
 	return otel.SpanContextFromContext(ctx)
@@ -114,7 +111,7 @@ func parse(parent string) otel.SpanContext {
 
 type key struct{}
 
-// Within returns a context that carries the span; for nil, ctx itself.
+// Within returns a context with the span. If s is nil, it returns ctx.
 func Within(ctx context.Context, s *Span) context.Context {
 	if s == nil {
 		return ctx
@@ -122,13 +119,13 @@ func Within(ctx context.Context, s *Span) context.Context {
 	return context.WithValue(ctx, key{}, s)
 }
 
-// Of returns the span that a context carries, or nil.
+// Of returns the span in the context, or nil.
 func Of(ctx context.Context) *Span {
 	s, _ := ctx.Value(key{}).(*Span)
 	return s
 }
 
-// Child begins a span below this one.
+// Child begins a child span.
 func (s *Span) Child(name string, kind Kind) *Span {
 	if s == nil {
 		return nil
@@ -140,8 +137,8 @@ func (s *Span) Child(name string, kind Kind) *Span {
 	return child
 }
 
-// Statement begins the span of a statement, with its first word and table.
-// count is the number of statements that are sent together.
+// Statement begins a child span for a database statement. Its name is the summary of the statement.
+// count is the number of statements that are sent together. Statement returns nil after Coarse.
 func (s *Span) Statement(query string, count int) *Span {
 	if s == nil {
 		return nil
@@ -158,7 +155,7 @@ func (s *Span) Statement(query string, count int) *Span {
 	return child
 }
 
-// Statements returns the number of statements below the span.
+// Statements returns the number of statements that were begun on this span.
 func (s *Span) Statements() int64 {
 	if s == nil {
 		return 0
@@ -166,7 +163,8 @@ func (s *Span) Statements() int64 {
 	return s.statements.Load()
 }
 
-// Coarse makes the span only count the statements below it.
+// Coarse makes Statement count the statements without spans, on this span and on child spans that
+// begin later.
 func (s *Span) Coarse() {
 	if s != nil {
 		s.coarse = true
@@ -180,8 +178,8 @@ func (s *Span) Rename(name string) {
 	}
 }
 
-// Texts sets several text attributes, in pairs of name and value. Empty values
-// are left out.
+// Texts sets several text attributes. pairs are names and values in turn. Empty values are left
+// out.
 func (s *Span) Texts(pairs ...string) {
 	if s == nil {
 		return
@@ -195,8 +193,7 @@ func (s *Span) Texts(pairs ...string) {
 	s.otel.SetAttributes(list...)
 }
 
-// Text sets a text attribute. It must be a name from the source code or an
-// opaque id.
+// Text sets a text attribute. value must be a name from the source code or an opaque id.
 func (s *Span) Text(name, value string) {
 	if s != nil {
 		s.otel.SetAttributes(attribute.String(name, value))
@@ -210,15 +207,15 @@ func (s *Span) Number(name string, value int64) {
 	}
 }
 
-// Event adds an event at the present time.
+// Event adds an event at the current time.
 func (s *Span) Event(name string) {
 	if s != nil {
 		s.otel.AddEvent(name)
 	}
 }
 
-// Fail marks the span as failed. The kind is a code, never the text of an error,
-// which may repeat what a client sent.
+// Fail marks the span as failed. kind must be a code. The text of an error is not allowed, because
+// it may contain data that a client has sent.
 func (s *Span) Fail(kind string) {
 	if s != nil {
 		s.otel.SetAttributes(attribute.String("error.type", kind))
@@ -233,8 +230,8 @@ func (s *Span) End() {
 	}
 }
 
-// Parent returns the span in the form that Begin takes (traceparent of W3C
-// Trace Context); empty for nil.
+// Parent returns the traceparent header of the span (W3C Trace Context), which Begin accepts. It is
+// empty for a nil Span.
 func (s *Span) Parent() string {
 	if s == nil {
 		return ""
@@ -243,7 +240,8 @@ func (s *Span) Parent() string {
 	return "00-" + c.TraceID().String() + "-" + c.SpanID().String() + "-" + c.TraceFlags().String()
 }
 
-// Stored is Parent as a parameter of a statement: NULL without a span.
+// Stored returns the result of Parent as a parameter of a statement. For a nil Span it is nil,
+// which is stored as NULL.
 func (s *Span) Stored() any {
 	if s == nil {
 		return nil
@@ -251,7 +249,7 @@ func (s *Span) Stored() any {
 	return s.Parent()
 }
 
-// ID returns the trace's id; empty for nil.
+// ID returns the id of the trace in hexadecimal. It is empty for a nil Span.
 func (s *Span) ID() string {
 	if s == nil {
 		return ""
@@ -259,11 +257,11 @@ func (s *Span) ID() string {
 	return s.otel.SpanContext().TraceID().String()
 }
 
-// decisionKey is the context key of the trace id for which the sampler decided.
+// decisionKey is the key of the context value with the trace id for which the sampler has decided.
 type decisionKey struct{}
 
-// generator makes the ids of spans. A trace keeps the id for which the sampler
-// decided, because other services may decide by the same id.
+// generator generates the ids of spans. A new trace gets the id for which the sampler has decided,
+// because other services may decide by this id too.
 type generator struct{}
 
 func (generator) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
@@ -291,10 +289,9 @@ func newSpanID() (id otel.SpanID) {
 	return id
 }
 
-// instanceID returns a random name for this run. It distinguishes replicas
-// without the names of machines.
+// instanceID returns a random id of this process, which distinguishes replicas in traces.
 func instanceID() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never returns an error
 	return hex.EncodeToString(b[:])
 }

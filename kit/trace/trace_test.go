@@ -99,7 +99,8 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestDisabledTracingAllocatesNothing checks that nothing is allocated without a tracer.
+// TestDisabledTracingAllocatesNothing checks that the methods of a nil Tracer and of nil Spans
+// allocate no memory.
 func TestDisabledTracingAllocatesNothing(t *testing.T) {
 	ctx := t.Context()
 	var off *Tracer
@@ -121,7 +122,7 @@ func TestDisabledTracingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// failingCollector is a collector whose sends fail while err is set.
+// failingCollector is a SpanExporter that returns err.
 type failingCollector struct {
 	sdk.SpanExporter
 	err error
@@ -129,8 +130,8 @@ type failingCollector struct {
 
 func (f *failingCollector) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
 
-// TestExportFailureIsLoggedOnce checks that an unreachable collector is logged once in ten
-// minutes, and once when it is back.
+// TestExportFailureIsLoggedOnce checks that failures to send spans are logged once in ten minutes.
+// The first success after a failure must be logged too.
 func TestExportFailureIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
@@ -165,9 +166,9 @@ func TestExportFailureIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestUnsampledCallAllocatesNothing checks that a call that is not sampled allocates
-// nothing. The decision of a trusted caller is followed, and a trace keeps the
-// id for which the sampler decided.
+// TestUnsampledCallAllocatesNothing checks that a call that is not sampled allocates no memory. It
+// also checks that the sampling decision of a trusted caller is followed. A trace must keep the id
+// for which the sampler has decided.
 func TestUnsampledCallAllocatesNothing(t *testing.T) {
 	of := func(sampler, arg string) *Tracer {
 		tracer, err := New(t.Context(), Settings{

@@ -13,53 +13,55 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds the bytes of a line without its folding. Longer ones, which are
-// pictures, are left out.
+// maxLine is the maximum length in bytes of an unfolded line. Longer lines, which are mostly
+// pictures, are cut.
 const maxLine = 64 << 10
 
-// maxProperties bounds the properties of a card.
+// maxProperties is the maximum number of properties of a card.
 const maxProperties = 500
 
-// ErrCard means that a card is not whole: its end is missing, or it has too many lines.
-// What was read of it is returned.
+// ErrCard means that the end of a card is missing, or that it has too many properties. Read then
+// also returns the properties that it has read.
 var ErrCard = errors.New("vcard: the card is not whole")
 
-// Property is a line of a card.
+// Property is one property of a card.
 type Property struct {
-	// Name is in capitals, without the group before it. A line that is no property has none.
+	// Name is in capitals and without the group. It is empty for a line that is no property.
 	Name string
-	// Group is what a point parts from the name: item1.
+	// Group is the text before the point in the name, such as item1. It is empty without a point.
 	Group string
-	// Types are its types, in small letters: cell, work.
+	// Types are the values of the parameter TYPE in lower case, such as cell and work.
 	Types []string
-	// Pref is 1 for the first choice, 100 for the last one, and 0 without a word of it.
+	// Pref is the preference, from 1 (the first choice) to 100. It is 0 if the card has none.
 	Pref int
-	// Typed is what somebody typed in place of the value, as cards of Kartei have it.
+	// Typed is the text as a person typed it, from the parameter X-KARTEI-TYPED in cards of Kartei.
 	Typed string
-	// Head is the property as the file names it, with its parameters.
+	// Head is the name and the parameters as in the file.
 	Head string
-	// Binary says that the value is a picture, a sound or a key, which is left out.
+	// Binary says that the value is in Base64, such as a picture, a sound or a key. A value that is
+	// not text is dropped.
 	Binary bool
-	// value is as the card has it, but for its transfer encoding.
+	// value is the value with its escapes, but without its transfer encoding.
 	value string
 }
 
-// Is reports whether the property has a type.
+// Is reports whether the property has this type.
 func (p *Property) Is(kind string) bool { return slices.Contains(p.Types, kind) }
 
-// begins reports whether the property begins a card.
+// begins reports whether the property is the BEGIN of a card.
 func (p *Property) begins() bool { return p.Name == "BEGIN" && strings.EqualFold(p.Text(), "VCARD") }
 
-// Text returns a value that is one text.
+// Text returns the value as one text, without escapes.
 func (p *Property) Text() string { return unescaped(p.value) }
 
-// Parts returns the parts of a value such as N or ADR.
+// Parts returns the parts of a structured value, such as N or ADR.
 func (p *Property) Parts() []string { return p.split(';') }
 
-// List returns the texts of a value such as CATEGORIES.
+// List returns the texts of a value that is a list, such as CATEGORIES.
 func (p *Property) List() []string { return p.split(',') }
 
-// Lists returns the parts of N. Each of them may be a list: several first names.
+// Lists returns the parts of a structured value, each of which may be a list. For example, N may
+// have several first names.
 func (p *Property) Lists() (lists [][]string) {
 	for _, part := range cutAt(p.value, ';') {
 		lists = append(lists, unescapedAll(cutAt(part, ',')))
@@ -67,10 +69,10 @@ func (p *Property) Lists() (lists [][]string) {
 	return lists
 }
 
-// split returns the texts of a value between separators.
+// split returns the texts between the separators of a value.
 func (p *Property) split(separator byte) []string { return unescapedAll(cutAt(p.value, separator)) }
 
-// cutAt cuts a value at a separator that is not escaped.
+// cutAt splits a value at the separators that are not escaped.
 func cutAt(value string, separator byte) (parts []string) {
 	begin := 0
 	for i := 0; i < len(value); i++ {
@@ -84,7 +86,7 @@ func cutAt(value string, separator byte) (parts []string) {
 	return append(parts, value[begin:])
 }
 
-// unescapedAll returns the texts of values.
+// unescapedAll replaces each value by its text, and returns the values.
 func unescapedAll(values []string) []string {
 	for i := range values {
 		values[i] = unescaped(values[i])
@@ -92,7 +94,7 @@ func unescapedAll(values []string) []string {
 	return values
 }
 
-// unescaped returns the text of a value.
+// unescaped returns the text of a value: without escapes and control characters, and trimmed.
 func unescaped(value string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -111,14 +113,15 @@ func unescaped(value string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Reader reads cards of the versions 2.1, 3.0 and 4.0. Each value is made a text by
-// itself: a file may have cards of several programs. Lines are joined before that, since
-// some programs fold them within a character.
+// Reader reads the cards of a file, in the versions 2.1, 3.0 and 4.0. Each value is decoded by
+// itself, because a file may have cards of several programs. Folded lines are joined before,
+// because some programs fold within a character.
 type Reader struct {
-	// Text makes a text of a value, in the encoding that the value names or not.
+	// Text decodes a value. charset is the charset that the card states, or empty. If Text is nil,
+	// values are UTF-8.
 	Text func(value []byte, charset string) string
 	from *bufio.Reader
-	// line counts the lines of the file. ahead is a line that was read already.
+	// line is the number of lines that were read. ahead is a line to read again, if held is set.
 	line  int
 	ahead []byte
 	held  bool
@@ -126,11 +129,11 @@ type Reader struct {
 	begun bool
 }
 
-// NewReader returns a reader of a file of cards.
+// NewReader returns a Reader of the cards in r.
 func NewReader(r io.Reader) *Reader { return &Reader{from: bufio.NewReader(r)} }
 
-// Read returns the properties of the next card, and the line of the file on which it
-// begins. At the end of the file the error is io.EOF.
+// Read returns the properties of the next card, and the number of its first line in the file. It
+// returns io.EOF at the end of the file. The error is ErrCard if the card is incomplete.
 func (r *Reader) Read() (card []Property, line int, err error) {
 	for !r.begun {
 		p, err := r.property()
@@ -152,7 +155,7 @@ func (r *Reader) Read() (card []Property, line int, err error) {
 			r.begun = true
 			return card, line, ErrCard
 		case p.Name == "BEGIN":
-			depth++ // a card within a card: AGENT of version 2.1
+			depth++ // a card within a card, as in AGENT of version 2.1
 		case p.Name == "END" && depth > 0:
 			depth--
 		case p.Name == "END" && !whole:
@@ -172,15 +175,15 @@ func (r *Reader) Read() (card []Property, line int, err error) {
 	}
 }
 
-// goesOn adds a line that is no property to the note or the address before it: some
-// programs write the ends of lines as they are. It reports whether the line belongs to
-// the property before it. Other lines stay in the card, without a name.
+// goesOn appends a line that is no property to the note or address before it. Some programs write
+// line breaks in such values without escapes. goesOn reports whether the line belongs to the
+// property before it.
 func goesOn(card []Property, p *Property) bool {
 	if len(card) == 0 {
 		return false
 	}
 	switch last := &card[len(card)-1]; {
-	case last.Binary: // a picture without the folding
+	case last.Binary: // a picture whose lines are not folded
 		return true
 	case p.value == "", last.Name != "NOTE" && last.Name != "ADR":
 		return false
@@ -190,7 +193,7 @@ func goesOn(card []Property, p *Property) bool {
 	return true
 }
 
-// nameAgent gives the property AGENT the name on the card within it.
+// nameAgent sets the value of the property AGENT to the name on the card within it.
 func nameAgent(card []Property, p *Property) {
 	if p.Name != "FN" || len(card) == 0 {
 		return
@@ -200,7 +203,8 @@ func nameAgent(card []Property, p *Property) {
 	}
 }
 
-// property reads a line with its continuations. What is no property has no name.
+// property reads the next line with the lines that continue it. If the line is no property, the
+// result has no Name.
 func (r *Reader) property() (p Property, err error) {
 	line, err := r.unfolded()
 	if err != nil {
@@ -232,7 +236,7 @@ func (r *Reader) property() (p Property, err error) {
 				p.Types = append(p.Types, strings.Trim(kind, `" `))
 			}
 		case "PREF":
-			p.Pref, _ = strconv.Atoi(is) // another one is none
+			p.Pref, _ = strconv.Atoi(is) // other values have no meaning
 			p.Pref = max(0, min(p.Pref, 100))
 		case "ENCODING":
 			encoding = is
@@ -258,10 +262,11 @@ func (r *Reader) property() (p Property, err error) {
 	return p, nil
 }
 
-// typedUnescapes resolves the escapes of parameters (RFC 6868).
+// typedUnescapes decodes the escapes of parameters (RFC 6868).
 var typedUnescapes = strings.NewReplacer("^^", "^", "^n", "\n", "^'", `"`)
 
-// soft joins a value with the lines behind its soft line breaks.
+// soft appends the following lines to a value in quoted-printable as long as the value ends with a
+// soft line break.
 func (r *Reader) soft(value []byte) ([]byte, error) {
 	for bytes.HasSuffix(value, []byte("=")) && len(value) < maxLine {
 		more, err := r.next()
@@ -271,20 +276,20 @@ func (r *Reader) soft(value []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if ends.Match(more) { // the soft line break is a mistake
+		if ends.Match(more) { // the last soft line break is a mistake
 			r.hold(more)
 			break
 		}
-		more = bytes.TrimPrefix(bytes.TrimPrefix(more, []byte(" ")), []byte("\t")) // Samsung folds besides
+		more = bytes.TrimPrefix(bytes.TrimPrefix(more, []byte(" ")), []byte("\t")) // Samsung also folds such lines
 		value = append(bytes.TrimSuffix(value, []byte("=")), more...)
 	}
 	return bytes.TrimSuffix(value, []byte("=")), nil
 }
 
-// ends matches the last line of a card.
+// ends matches a line that begins or ends a card.
 var ends = regexp.MustCompile(`(?i)^\s*(END|BEGIN):VCARD\s*$`)
 
-// text makes a text of bytes.
+// text decodes a value.
 func (r *Reader) text(value []byte, charset string) string {
 	if r.Text != nil {
 		return r.Text(value, charset)
@@ -292,7 +297,8 @@ func (r *Reader) text(value []byte, charset string) string {
 	return strings.ToValidUTF8(string(value), "\ufffd")
 }
 
-// transferred returns a value without its transfer encoding, and whether it was bytes.
+// transferred returns a value without its transfer encoding. binary says that the encoding was
+// Base64.
 func transferred(value []byte, encoding string) (raw []byte, binary bool) {
 	switch encoding {
 	case "quoted-printable":
@@ -307,7 +313,7 @@ func transferred(value []byte, encoding string) (raw []byte, binary bool) {
 	return value, false
 }
 
-// unquoted decodes quoted-printable. A sign that encodes nothing stays.
+// unquoted decodes quoted-printable. It keeps an equals sign without two hexadecimal digits.
 func unquoted(value []byte) []byte {
 	out := make([]byte, 0, len(value))
 	for i := 0; i < len(value); i++ {
@@ -322,8 +328,8 @@ func unquoted(value []byte) []byte {
 	return out
 }
 
-// cutValue cuts a line at the colon before its value. A parameter in quotes may have
-// one, too.
+// cutValue splits a line at the colon before its value. It ignores a colon in a quoted parameter.
+// found is false without a colon.
 func cutValue(text []byte) (head string, value []byte, found bool) {
 	quoted := false
 	for i, c := range text {
@@ -340,7 +346,7 @@ func cutValue(text []byte) (head string, value []byte, found bool) {
 	return "", nil, false
 }
 
-// splitHead cuts what is before a value into the name and the parameters.
+// splitHead splits the part before a value into the name and the parameters.
 func splitHead(head string) []string {
 	quoted := false
 	parts := strings.FieldsFunc(head, func(c rune) bool {
@@ -353,19 +359,20 @@ func splitHead(head string) []string {
 	return parts
 }
 
-// unfolded reads a line with the lines that continue it. A very long one is cut.
+// unfolded returns the next line, joined with the lines that continue it. It cuts a line of more
+// than maxLine bytes.
 func (r *Reader) unfolded() ([]byte, error) {
 	line, err := r.next()
 	for err == nil {
 		more, end := r.next()
 		if end != nil {
-			break // the next call says so
+			break // the next call returns the error
 		}
 		if len(more) == 0 || more[0] != ' ' && more[0] != '\t' {
 			r.hold(more)
 			break
 		}
-		if bytes.HasSuffix(line, []byte("=")) && softly.Match(line) { // Samsung folds besides
+		if bytes.HasSuffix(line, []byte("=")) && softly.Match(line) { // Samsung also folds such lines
 			line = line[:len(line)-1]
 		}
 		if len(line) < maxLine {
@@ -375,16 +382,16 @@ func (r *Reader) unfolded() ([]byte, error) {
 	return line, err
 }
 
-// softly matches a line in quoted-printable.
+// softly matches a line whose value is in quoted-printable.
 var softly = regexp.MustCompile(`(?i)^[^:]*;(ENCODING=)?QUOTED-PRINTABLE[;:]`)
 
-// hold keeps a line for the next call of next.
+// hold makes next return this line again.
 func (r *Reader) hold(line []byte) {
 	r.ahead, r.held = line, true
 	r.line--
 }
 
-// next reads a line of the file, without its end. A very long one is cut.
+// next returns the next line of the file without its line end. It cuts a very long line.
 func (r *Reader) next() ([]byte, error) {
 	if r.held {
 		r.held = false
@@ -409,7 +416,7 @@ func (r *Reader) next() ([]byte, error) {
 	return bytes.TrimRight(bytes.TrimPrefix(line, []byte("\ufeff")), "\r\n"), nil
 }
 
-// printable leaves out what no text has.
+// printable removes control characters and byte order marks from a text.
 func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\t' || c == 0x7f || c == '\ufeff' {

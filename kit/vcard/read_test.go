@@ -13,7 +13,8 @@ import (
 	"kartei/kit/vcard"
 )
 
-// cards reads a whole file. A property is written NAME/type/type=part|part.
+// cards reads a whole file. It returns a text for each card, with properties in the form
+// NAME/type/type=part|part.
 func cards(t testing.TB, file string) (list []string) {
 	t.Helper()
 	r := vcard.NewReader(strings.NewReader(file))
@@ -59,8 +60,8 @@ func TestReader(t *testing.T) {
 		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO;ENCODING=b:" +
 			strings.Repeat("\n xxxxxxxxxx", 7000) +
 			"\nFN;:y\nEND:VCARD": "1 NOTE=" + strings.Repeat("x", 64<<10-5) + " PHOTO= FN=y",
-		// Some programs fold within a character, fold besides a soft line break, write the lines
-		// of a note as they are, or forget what ends a value.
+		// Some programs fold within a character or after a soft line break, or write the lines of a
+		// note without escapes. Some forget the end of a value or of a card.
 		"BEGIN:VCARD\nNOTE:M\xc3\n \xbcller\nN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=BC=\n =C3=9Fe\nEND:VCARD": "1 NOTE=Müller N=Grüße",
 		"BEGIN:VCARD\nNOTE:eins\nzwei\n\nFN:y\nEND:VCARD":                                                              "1 NOTE=eins\nzwei FN=y",
 		"BEGIN:VCARD\nADR:;;a\nb;c\nTITLE:x\ny\nPHOTO;ENCODING=b:AA\nBB\nEND:VCARD":                                    "1 ADR=||a\nb|c TITLE=x =y PHOTO=",

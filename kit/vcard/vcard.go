@@ -1,4 +1,4 @@
-// Package vcard owns the form in which address books give and take contacts: vCard 4.0 (RFC 6350) and before.
+// Package vcard owns the reading and writing of vCards, in version 4.0 (RFC 6350) and earlier versions.
 package vcard
 
 import (
@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// MediaType is the media type of a file of cards.
+// MediaType is the media type of a vCard file.
 const MediaType = "text/vcard; charset=utf-8"
 
-// Card is a card in the making.
+// Card is a card that is being written.
 type Card struct {
 	b strings.Builder
-	// old says that the card is one of version 3.0 (RFC 2426), which Outlook and Apple read.
+	// old says that the card has version 3.0 (RFC 2426), which Outlook and Apple read.
 	old bool
 }
 
-// New begins a card of a kind: individual or org.
+// New begins a card of version 4.0. kind is individual or org.
 func New(kind string) *Card {
 	c := new(Card)
 	c.line("BEGIN:VCARD")
@@ -26,8 +26,8 @@ func New(kind string) *Card {
 	return c
 }
 
-// NewOld begins a card of version 3.0. It has no kinds: Apple's sign says that it is an
-// organization.
+// NewOld begins a card of version 3.0. kind is individual or org. Version 3.0 has no kinds, so an
+// organization is marked by a property of Apple.
 func NewOld(kind string) *Card {
 	c := &Card{old: true}
 	c.line("BEGIN:VCARD")
@@ -38,27 +38,26 @@ func NewOld(kind string) *Card {
 	return c
 }
 
-// Add adds a property with one text, unless the text is empty. name may have
-// parameters: TEL;TYPE=cell.
+// Add adds a property with a text, unless the text is empty. name may have parameters, as in
+// TEL;TYPE=cell.
 func (c *Card) Add(name, text string) {
 	if text != "" {
 		c.line(name + ":" + escaped(text, false))
 	}
 }
 
-// Day adds a property whose value is a day, as 2006-01-02, unless it is empty.
+// Day adds a property with a date in the form 2006-01-02, unless it is empty.
 func (c *Card) Day(name, day string) {
-	if !c.old { // version 4.0 has the basic form alone
+	if !c.old { // version 4.0 has only the basic form 20060102
 		day = strings.ReplaceAll(day, "-", "")
 	}
 	c.Add(name, day)
 }
 
-// URI adds a property whose value is an address, unless the address is empty. name has
-// the parameter VALUE=uri.
+// URI adds a property with a URI, unless the URI is empty. name has the parameter VALUE=uri.
 func (c *Card) URI(name, address string) {
 	switch {
-	case c.old: // version 3.0 has numbers as text
+	case c.old: // version 3.0 has the number as text
 		c.Add(strings.Replace(name, ";VALUE=uri", "", 1),
 			strings.Replace(strings.TrimPrefix(address, "tel:"), ";ext=", " ext. ", 1))
 	case address != "":
@@ -66,24 +65,23 @@ func (c *Card) URI(name, address string) {
 	}
 }
 
-// TypedParameter is the parameter with the text that somebody typed, beside the address
-// that was made of it. Programs that do not know it leave it out (RFC 6350, 3.3).
+// TypedParameter is the parameter with the text as a person typed it. The value of the property is
+// the URI made of this text. Programs that do not know the parameter ignore it (RFC 6350, 3.3).
 const TypedParameter = "X-KARTEI-TYPED"
 
-// Typed returns the parameter for a typed text, in quotes, and escaped by RFC 6868.
+// Typed returns the parameter TypedParameter for a text, in quotes and escaped (RFC 6868).
 func Typed(text string) string {
 	return ";" + TypedParameter + `="` + typedEscapes.Replace(text) + `"`
 }
 
 var typedEscapes = strings.NewReplacer("^", "^^", "\r\n", "^n", "\n", "^n", "\r", "^n", `"`, "^'")
 
-// Parts adds a property whose value has parts, such as N or ADR, unless all of them
-// are empty.
+// Parts adds a property with a structured value, such as N or ADR, unless all parts are empty.
 func (c *Card) Parts(name string, parts ...string) {
 	c.joined(name, ";", parts, true)
 }
 
-// List adds a property whose value is a list of texts, such as CATEGORIES.
+// List adds a property with a list of texts, such as CATEGORIES, unless all texts are empty.
 func (c *Card) List(name string, texts ...string) {
 	c.joined(name, ",", texts, false)
 }
@@ -94,23 +92,23 @@ func (c *Card) joined(name, separator string, texts []string, structured bool) {
 		all[i] = escaped(t, structured)
 		some = some || t != ""
 	}
-	if some || c.old && name == "N" { // version 3.0 has no card without a name
+	if some || c.old && name == "N" { // version 3.0 needs the property N in each card
 		c.line(name + ":" + strings.Join(all, separator))
 	}
 }
 
-// String returns the whole card.
+// String returns the complete card.
 func (c *Card) String() string { return c.b.String() + "END:VCARD\r\n" }
 
-// escapes is for texts (RFC 6350, 3.4), escapesPart for a part of a value, which a
-// semicolon ends.
+// escapes is for texts (RFC 6350, 3.4). escapesPart is for parts of a structured value, in which
+// semicolons are escaped too.
 var (
 	escapes     = strings.NewReplacer(`\`, `\\`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
 	escapesPart = strings.NewReplacer(`\`, `\\`, ",", `\,`, ";", `\;`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
 )
 
-// escaped returns a text as a line has it. Control characters, which no value may
-// have, are left out.
+// escaped returns a text with escapes for a value. It removes control characters, which a value
+// must not have. structured says that the text is a part of a structured value.
 func escaped(text string, structured bool) string {
 	if structured {
 		text = escapesPart.Replace(text)
@@ -125,13 +123,13 @@ func escaped(text string, structured bool) string {
 	}, text)
 }
 
-// addresses matches what says that a number is an address: version 3.0 has digits.
+// addresses matches a telephone number as a tel URI. In version 3.0 it becomes a text.
 var addresses = regexp.MustCompile(`^(TEL[^:"]*);VALUE=uri((?:;[^:"]*="[^"]*")?):tel:`)
 
-// longest is how many bytes a line has at most, without its end.
+// longest is the maximum length of a line in bytes, without the line end.
 const longest = 75
 
-// line writes a line, folded where it is too long, and never within a character.
+// line writes a line. It folds a long line between two characters.
 func (c *Card) line(text string) {
 	if c.old {
 		text = addresses.ReplaceAllString(text, "$1$2:")

@@ -1,4 +1,4 @@
-// Package blob owns the bytes of documents: in a folder or a bucket, encrypted, whole or not at all.
+// Package blob owns the bytes of documents, encrypted in a folder or a bucket, with atomic writes.
 package blob
 
 import (
@@ -13,78 +13,73 @@ import (
 	"time"
 )
 
-// The prefixes of names, see Store.
+// Staged is the prefix of names for the bytes of upload sessions. Kept is the prefix for the bytes
+// of documents.
 const (
 	Staged = "uploads/"
 	Kept   = "files/"
 )
 
-// Store keeps bytes under names. Names are slash-separated: the staged bytes of
-// an upload session have "uploads/<organization>/<id>", the bytes of a document
-// "files/<organization>/<id>". The organization is a number, so a name holds no
-// personal data.
+// Store stores bytes under names. The bytes of an upload session have the name
+// "uploads/<organization>/<id>" and are called staged. The bytes of a document have
+// "files/<organization>/<id>" and are called kept. The organization is a number, so a name contains
+// no personal data.
 //
-// Writes are atomic: an unfinished Put leaves nothing that Stat, Open or List
-// would show. All methods may be called concurrently, also by several processes
-// on the same store.
+// Writes are atomic: until Put has returned, Stat, Open and List do not show its bytes. All methods
+// may be called concurrently, also by several processes on the same store.
 type Store interface {
-	// Target returns the address and the headers with which a client sends the
-	// bytes of an upload session. Its holder may send until it expires, but
-	// only the declared bytes.
+	// Target returns the request with which a client sends the bytes of an upload session. The
+	// client may repeat the request until it expires. It may only send bytes as declared in u.
 	Target(ctx context.Context, u Upload) (Target, error)
 
-	// Put stores the bytes of r, up to io.EOF, under a name and replaces
-	// earlier ones. It returns once the bytes survive a crash of the machine.
-	// If the bytes differ from want, the error is ErrTooShort, ErrTooLong or
-	// ErrChecksum; if reading r fails, a *SourceError.
+	// Put stores the bytes of r, up to io.EOF, under a name, and replaces earlier bytes. It returns
+	// when the bytes are safe from a crash of the machine. If they differ from want, the error is
+	// ErrTooShort, ErrTooLong or ErrChecksum. If r returns an error, the error is a *SourceError.
 	Put(ctx context.Context, name string, r io.Reader, want Expectation) (Info, error)
 
-	// Stat describes the bytes of a name without reading them. It fails with
+	// Stat returns the size, the hash and the time of the bytes without reading them. It returns
 	// ErrNotExist if there are none.
 	Stat(ctx context.Context, name string) (Info, error)
 
-	// Keep moves staged bytes to their permanent name. Kept bytes never change,
-	// so Keep may be called again after a crash: then it is enough that `to`
-	// exists. The error is ErrNotExist if neither name exists.
+	// Keep moves the bytes of an upload session to the name of a document. It may be called again
+	// after a crash, because the bytes of a document never change. It then succeeds if the name
+	// `to` exists. It returns ErrNotExist if neither name exists.
 	Keep(ctx context.Context, from, to string) error
 
-	// Open opens the bytes of a name, and fails with ErrNotExist if there are
-	// none. Reading a part reads little more than that part from the disk or
-	// the bucket.
+	// Open returns a Reader for the bytes of a name. It returns ErrNotExist if there are none. To
+	// read a part, the Reader reads little more than this part from the disk or the bucket.
 	Open(ctx context.Context, name string) (Reader, error)
 
 	// Delete removes the bytes of a name. It does nothing if there are none.
 	Delete(ctx context.Context, name string) error
 
-	// List yields the stored bytes whose names begin with prefix, unordered and
-	// without the hashes. Files added or removed during the listing may or may
-	// not appear. The first error ends it.
+	// List yields all stored bytes whose names begin with prefix, in any order and without hashes.
+	// Bytes that are stored or removed during the listing may or may not appear. The listing ends
+	// with the first error.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 
-	// Sweep removes leftovers of killed processes that were not written to
-	// after since. It returns the number of removed objects.
+	// Sweep removes unfinished writes of killed processes that did not change after since. It
+	// returns the number of removed objects.
 	Sweep(ctx context.Context, since time.Time) (removed int, err error)
 
-	// Rotate seals the bytes of a name under the current master key. It applies
-	// to bytes under an earlier key, and to plain bytes that should be
-	// encrypted. changed reports whether there was anything to change. Other
-	// calls on the name may run at the same time.
+	// Rotate encrypts the bytes of a name under the current master key. It applies to bytes under
+	// an earlier key, and to plain bytes that should be encrypted. changed says whether the stored
+	// bytes were changed. Other calls for the name may run at the same time.
 	Rotate(ctx context.Context, name string) (changed bool, err error)
 
-	// Mark returns an identifier that is unique to this store. A copy of
-	// everything in the store has the same mark. It is empty if the store has
-	// none; make creates it then. If several processes do so at once, all get
-	// the same.
+	// Mark returns the identifier of this store. A copy of everything in the store has the same
+	// identifier. If the store has no identifier, Mark creates one if make is true, and otherwise
+	// returns an empty text. If several processes create the identifier at once, all get the same.
 	Mark(ctx context.Context, make bool) (string, error)
 
-	// Ping fails if the store does not exist or cannot be reached.
+	// Ping returns an error if the store does not exist or cannot be reached.
 	Ping(ctx context.Context) error
 
-	// Close releases the resources of the store; readers stay open.
+	// Close releases the resources of the store. Readers stay open.
 	Close() error
 }
 
-// Upload is the declaration of an upload session.
+// Upload describes the file that a client may send in an upload session.
 type Upload struct {
 	Name        string
 	Size        int64 // in bytes
@@ -101,15 +96,15 @@ func (u Upload) Organization() int64 {
 	return organization
 }
 
-// Target is an address to which a client sends the bytes of a session. All
-// headers must be sent unchanged.
+// Target is the request with which a client sends the bytes of a session. The client must send all
+// headers unchanged.
 type Target struct {
 	Method  string
 	URL     string
 	Headers map[string]string
 }
 
-// AnySize is an expected size that accepts any number of bytes.
+// AnySize is the size of an Expectation that accepts any number of bytes.
 const AnySize = -1
 
 // Expectation describes the bytes that Put accepts.
@@ -121,14 +116,13 @@ type Expectation struct {
 // Info describes stored bytes.
 type Info struct {
 	Name     string
-	Size     int64     // of the plain bytes
+	Size     int64     // of the plain bytes, in bytes
 	SHA256   string    // of the plain bytes in hexadecimal digits; empty if unknown
-	Modified time.Time // the last time they were put, kept or sealed anew
+	Modified time.Time // last time at which they were put, kept or encrypted again
 }
 
-// Reader reads stored bytes. ReadAt may be called concurrently with all methods
-// but Close. Bytes that were changed in the store are never returned: the error
-// is ErrDamaged.
+// Reader reads stored bytes. ReadAt may be called concurrently with all methods except Close. If
+// the bytes were changed in the store, the methods return ErrDamaged and not the changed bytes.
 type Reader interface {
 	io.ReadSeekCloser
 	io.ReaderAt
@@ -136,7 +130,7 @@ type Reader interface {
 	Size() int64
 }
 
-// Errors of the calls, wrapped.
+// The errors of a Store. Callers distinguish them with errors.Is.
 var (
 	ErrNotExist = errors.New("blob: there are no such bytes")
 	ErrTooShort = errors.New("blob: fewer bytes than declared")
@@ -144,18 +138,17 @@ var (
 	ErrChecksum = errors.New("blob: the bytes do not have the declared SHA-256")
 	// ErrFull means that the disk or a quota leaves no room.
 	ErrFull = errors.New("blob: the store is full")
-	// ErrUnavailable means that the store cannot be reached, is too slow or
-	// reports a failure of its own. The same call may succeed later.
+	// ErrUnavailable means that the store cannot be reached, is too slow or reports an internal
+	// error. The same call may succeed later.
 	ErrUnavailable = errors.New("blob: the store is not available")
-	// ErrDamaged means that stored bytes were cut, exchanged or changed.
+	// ErrDamaged means that stored bytes were truncated, exchanged or changed.
 	ErrDamaged = errors.New("blob: the stored bytes are damaged")
-	// ErrUnknownKey means that bytes are sealed under a master key that is
-	// neither the current one nor one of its predecessors.
+	// ErrUnknownKey means that bytes are encrypted under a master key that is not in the ring.
 	ErrUnknownKey = errors.New("blob: the bytes are sealed under another master key")
 )
 
-// SourceError is the error of Put if reading the bytes to store fails, for
-// example because the client disconnected. The store is not the cause.
+// SourceError is the error of Put if its reader returns an error, for example because the client
+// has disconnected. The store works.
 type SourceError struct{ Err error }
 
 // Error implements error.
@@ -166,11 +159,11 @@ func (e *SourceError) Error() string {
 // Unwrap returns the error of the reader.
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// names is the pattern of all names.
+// names matches all valid names.
 var names = regexp.MustCompile(`^(uploads|files)/[0-9]{1,19}/[a-z0-9_]{1,100}$`)
 
-// checkName refuses names that could leave the folder or be mistaken for other
-// files.
+// checkName returns an error for an invalid name. Such a name could leave the folder or be the path
+// of another file.
 func checkName(name string) error {
 	if !names.MatchString(name) {
 		return fmt.Errorf("blob: %q is not a name", name)
@@ -178,8 +171,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// Read reads all bytes of a name to detect damage, and returns their size and
-// hash.
+// Read reads all bytes of a name, and returns their size and hash. It returns ErrDamaged if they
+// are damaged.
 func Read(ctx context.Context, s Store, name string) (Info, error) {
 	info, err := s.Stat(ctx, name)
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"kartei/test/s3test"
 )
 
-// brokenBucket is a bucket that interrupts some responses after half of their
-// bytes.
+// brokenBucket is a store whose responses can break off after half of their bytes.
 type brokenBucket struct {
 	*S3
 
 	mu    sync.Mutex
-	left  int                        // interrupts this many more
-	which func(r *http.Request) bool // among these
+	left  int                        // number of responses that still break off
+	which func(r *http.Request) bool // selects the requests whose responses break off
 }
 
-// newBreaking returns a breaking proxy to the bucket of a store.
+// newBreaking returns a store that reaches the bucket of another store through a proxy. The proxy
+// breaks off responses.
 func newBreaking(t *testing.T, behind *S3, e Encryption) *brokenBucket {
 	b := new(brokenBucket)
 	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -50,15 +50,16 @@ func newBreaking(t *testing.T, behind *S3, e Encryption) *brokenBucket {
 	return b
 }
 
-// next makes the next responses for objects with this part in their name break
-// off.
+// next makes the next responses break off. left is their number, and part is a part of the names of
+// their objects.
 func (b *brokenBucket) next(left int, part string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left, b.which = left, func(r *http.Request) bool { return strings.Contains(r.URL.Path, part) }
 }
 
-// An interrupted response is resumed at the point of interruption.
+// TestBrokenAnswersAreContinued checks that reading continues at the right offset after a response
+// has broken off.
 func TestBrokenAnswersAreContinued(t *testing.T) {
 	for _, e := range []Encryption{Never, Always} {
 		t.Run(string(e), func(t *testing.T) {
@@ -90,7 +91,8 @@ func TestBrokenAnswersAreContinued(t *testing.T) {
 	}
 }
 
-// A file that the bucket fails to return is not reported as damaged.
+// TestRotateOfAnUnreadableFile checks that an object is not reported as damaged if the bucket fails
+// to return it.
 func TestRotateOfAnUnreadableFile(t *testing.T) {
 	behind := newBucket(t, Always)
 	put(t, behind, kept, content(100_000))
@@ -109,8 +111,8 @@ func TestRotateOfAnUnreadableFile(t *testing.T) {
 	}
 }
 
-// A check continues after a file that the bucket fails to return. It ends if
-// the bucket returns none.
+// TestCheckGoesOn checks that a Check continues after a file that the bucket fails to return. It
+// must end if the bucket fails for many files in a row.
 func TestCheckGoesOn(t *testing.T) {
 	behind := newBucket(t, Never)
 	b := content(1000)

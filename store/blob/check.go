@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// Rows is the view that the database has of files.
+// Rows has the queries of Check and Copy about the rows of the database that refer to stored bytes.
 type Rows interface {
 	// Wanted yields the bytes that must exist.
 	Wanted(ctx context.Context) iter.Seq2[Reference, error]
-	// Has reports whether the bytes of a name must, or may, be there.
+	// Has reports whether a row refers to the bytes of a name, so that they must or may exist.
 	Has(ctx context.Context, name string) (bool, error)
-	// Pending reports whether bytes without a row are about to get one, or
-	// about to be removed.
+	// Pending reports whether bytes without a row will soon get a row or be removed.
 	Pending(ctx context.Context, name string) (bool, error)
 }
 
-// Reference is the record of the database about bytes.
+// Reference is a row of the database that refers to stored bytes.
 type Reference struct {
 	Name   string
 	Size   int64
 	SHA256 string
 }
 
-// State is a kind of problem with bytes.
+// State is a kind of problem with stored bytes.
 type State string
 
-// The states.
+// The kinds of problems.
 const (
-	Missing State = "missing" // a row refers to them, and they do not exist
-	Damaged State = "damaged" // they differ from the stored ones
-	Locked  State = "locked"  // sealed under a master key that is not available
-	Orphan  State = "orphan"  // they exist, and no row refers to them
-	Unread  State = "unread"  // the store is reachable, but did not return them
+	Missing State = "missing" // a row refers to the bytes, and they do not exist
+	Damaged State = "damaged" // the bytes were changed
+	Locked  State = "locked"  // encrypted under a master key that is not available
+	Orphan  State = "orphan"  // the bytes exist, and no row refers to them
+	Unread  State = "unread"  // the store works, but did not return the bytes
 )
 
-// Finding is one problem.
+// Finding is one problem with stored bytes.
 type Finding struct {
 	State   State  `json:"state"`
 	Name    string `json:"name"`
@@ -46,37 +45,38 @@ type Finding struct {
 	Removed bool   `json:"removed,omitempty"`
 }
 
-// Check compares a store with the rows. It may run while both are in use: each
-// finding is verified again before it is reported.
+// Check compares a store with the rows of the database. It may run while both are in use, because
+// it verifies each problem again before it reports the problem.
 type Check struct {
 	Store Store
 	Rows  Rows
-	// Quick does not read the bytes. It finds damage only in the envelope, in
-	// the size and in the hash that the store knows.
+	// Quick says that the bytes are not read. Only damage in the envelope, in the size and in the
+	// stored hash is then found.
 	Quick bool
-	// Before excludes orphans that are younger.
+	// Before is the time before which bytes without a row count as orphans.
 	Before time.Time
-	// Remove removes orphans.
+	// Remove says that orphans are removed.
 	Remove bool
-	// Found is called with each finding.
+	// Found is called for each problem.
 	Found func(Finding)
 
-	unread int // in a row
+	unread int // number of files in a row that the store did not return
 }
 
-// maxUnread is the number of files in a row that the store may fail to return.
-// After that the store is considered broken. Each attempt takes up to minutes.
+// maxUnread is the maximum number of files in a row that the store may fail to return. After that,
+// Run ends, because each attempt may take minutes.
 const maxUnread = 10
 
-// CheckCounts counts the work of a Check.
+// CheckCounts has the numbers of rows, names and bytes that a Check has read.
 type CheckCounts struct {
 	Wanted int   `json:"wanted"` // rows
 	Stored int   `json:"stored"` // names in the store
 	Bytes  int64 `json:"bytes"`  // bytes read
 }
 
-// Run checks everything. It ends with the first error that does not concern a
-// single file: the store is unreachable, or fails for one file after the other.
+// Run compares all rows and all stored bytes. It ends with the first error that does not concern a
+// single file. This is the case if the store cannot be reached, or fails for maxUnread files in a
+// row.
 func (c *Check) Run(ctx context.Context) (done CheckCounts, err error) {
 	for w, err := range c.Rows.Wanted(ctx) {
 		if err != nil {
@@ -101,7 +101,7 @@ func (c *Check) Run(ctx context.Context) (done CheckCounts, err error) {
 	return done, nil
 }
 
-// look compares the bytes of one row.
+// look checks the bytes to which one row refers. It returns the number of bytes that it has read.
 func (c *Check) look(ctx context.Context, w Reference) (read int64, err error) {
 	var info Info
 	if c.Quick {
@@ -137,20 +137,19 @@ func (c *Check) look(ctx context.Context, w Reference) (read int64, err error) {
 	if err != nil {
 		return read, err
 	}
-	if still { // not deleted meanwhile
+	if still { // the row was not deleted meanwhile
 		c.Found(f)
 	}
 	return read, nil
 }
 
-// orphan reports stored bytes that nothing refers to.
+// orphan reports stored bytes to which no row refers.
 func (c *Check) orphan(ctx context.Context, info Info) error {
 	if !info.Modified.Before(c.Before) {
 		return nil
 	}
-	// Nearly all bytes have a row, and that query is the cheapest, so it comes
-	// first. It is repeated last, because pending bytes may have got a row in
-	// between.
+	// Nearly all bytes have a row, and this query is the cheapest, so it is the first. It is
+	// repeated as the last, because pending bytes may have got a row meanwhile.
 	for _, needed := range []func(context.Context, string) (bool, error){c.Rows.Has, c.Rows.Pending, c.Rows.Has} {
 		if yes, err := needed(ctx, info.Name); yes || err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 	"kartei/test/s3test"
 )
 
-// rows is a database in memory.
+// rows implements Rows in memory.
 type rows struct {
 	wanted  []Reference
 	pending []string
@@ -63,8 +63,8 @@ func TestCheck(t *testing.T) {
 	if done.Wanted != 8 || done.Stored != 9 || done.Bytes == 0 {
 		t.Errorf("%+v", done)
 	}
-	// A quick check does not find a changed byte in the middle, and spares
-	// young files, which may yet get a row.
+	// A quick check does not find a changed byte in the middle. It also ignores young files, which
+	// may still get a row.
 	done, found = findings(t, Check{Store: l, Rows: data, Quick: true, Before: time.Now().Add(-time.Hour)})
 	if diff := cmp.Diff([]string{"damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"},
 		found); diff != "" || done.Bytes != 0 {
@@ -81,8 +81,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// storeEveryFault stores a file for each finding, and some in order. The names
-// are the faults.
+// storeEveryFault stores a file for each kind of problem, and some files without a problem. The
+// names say which.
 func storeEveryFault(t *testing.T, dir string, l Store) *rows {
 	t.Helper()
 	b := content(100_000)
@@ -90,7 +90,7 @@ func storeEveryFault(t *testing.T, dir string, l Store) *rows {
 	for _, name := range []string{"good", "cut", "changed", "other", "hash", "foreign", "missing"} {
 		data.wanted = append(data.wanted, Reference{"files/1/doc_" + name, int64(len(b)), sum(b)})
 	}
-	data.wanted = append(data.wanted, Reference{"files/1/doc_deleted", -1, ""}) // deleted between the page and the check
+	data.wanted = append(data.wanted, Reference{"files/1/doc_deleted", -1, ""}) // deleted between Wanted and the check
 	other := bytes.Clone(b)
 	other[7]++
 	for name, stored := range map[string][]byte{
@@ -106,7 +106,7 @@ func storeEveryFault(t *testing.T, dir string, l Store) *rows {
 	return data
 }
 
-// changeSealed changes the encrypted bytes of a document.
+// changeSealed changes the encrypted file of a document.
 func changeSealed(t *testing.T, dir, name string, change func([]byte) []byte) {
 	t.Helper()
 	path := filepath.Join(dir, "files/1/doc_"+name+sealedSuffix)
@@ -119,7 +119,7 @@ func changeSealed(t *testing.T, dir, name string, change func([]byte) []byte) {
 	}
 }
 
-// findings runs a check, and returns its findings as short lines in order.
+// findings runs a Check, and returns its findings as sorted lines.
 func findings(t *testing.T, c Check) (CheckCounts, []string) {
 	t.Helper()
 	found := []string{}
@@ -138,7 +138,8 @@ func findings(t *testing.T, c Check) (CheckCounts, []string) {
 	return done, found
 }
 
-// If the bucket is unreachable, a check ends without findings.
+// TestCheckEndsWithItsStore checks that a Check ends without findings if the bucket cannot be
+// reached.
 func TestCheckEndsWithItsStore(t *testing.T) {
 	s := openBucket(t, "s3://office?endpoint=http://"+s3test.Nobody(t), Options{})
 	c := Check{Store: s, Rows: &rows{wanted: []Reference{{kept, 1, ""}}}, Found: func(f Finding) { t.Errorf("%+v", f) }}
@@ -147,9 +148,8 @@ func TestCheckEndsWithItsStore(t *testing.T) {
 	}
 }
 
-// Copy reports rows whose bytes neither store has: a copy of an empty folder is
-// not complete. Bytes that exist in the copy, arrived meanwhile or were deleted
-// with their row are not missing.
+// TestCopyTellsWhatIsMissing checks that Copy counts rows whose bytes neither store has. Bytes that
+// only the copy has are not missing. Nor are bytes that were deleted with their row.
 func TestCopyTellsWhatIsMissing(t *testing.T) {
 	from, to := newLocal(t, t.TempDir(), LocalOptions{}), newLocal(t, t.TempDir(), LocalOptions{})
 	put(t, from, "files/7/doc_a", []byte("Guten Tag"))

@@ -7,31 +7,32 @@ import (
 	"strings"
 )
 
-// CopyCounts counts the work of Copy.
+// CopyCounts has the results of Copy.
 type CopyCounts struct {
-	// Copied counts the copied files, with Bytes in all; Same counts those that
-	// were there already.
+	// Copied is the number of copied files, and Bytes their total size. Same is the number of files
+	// that existed already.
 	Copied int   `json:"copied"`
 	Bytes  int64 `json:"bytes"`
 	Same   int   `json:"same"`
-	// Unreadable counts skipped files that are damaged or sealed under an
-	// unknown key. Missing counts files that a row refers to and neither store
-	// has. Errors describes the first few.
+	// Unreadable is the number of files that were skipped because they are damaged or their key is
+	// unknown. Missing is the number of files to which a row refers and that neither store has.
+	// Errors has the first errors about such files.
 	Unreadable int      `json:"unreadable"`
 	Missing    int      `json:"missing"`
 	Errors     []string `json:"errors"`
 }
 
-// maxCopyErrors bounds CopyCounts.Errors.
+// maxCopyErrors is the maximum length of CopyCounts.Errors.
 const maxCopyErrors = 20
 
-// Copy copies all of one store into another, which seals the bytes in its own
-// way. Kept bytes never change, so those that exist there in the same size are
-// only sealed under the current master key. The previous master key may be
-// destroyed once the source store no longer needs it. Staged bytes are copied
-// first: bytes that are kept meanwhile appear under their new name. Files
-// removed during the copy may be missing. Afterwards Copy looks for the bytes
-// that rows want, unless rows is nil.
+// Copy copies all bytes of one store to another store, which encrypts them by its own settings. The
+// bytes of a document never change. If they exist in the other store in the same size, Copy only
+// encrypts them under its current master key. The previous master key may be destroyed once the
+// source store no longer needs it.
+//
+// Copy copies the bytes of upload sessions first. Bytes that become a document meanwhile are then
+// copied under their new name. Files that are removed during the copy may be missing. At the end,
+// Copy counts the missing files of all rows, unless rows is nil.
 func Copy(ctx context.Context, from, to Store, rows Rows) (done CopyCounts, err error) {
 	done.Errors = []string{}
 	if err := done.all(ctx, from, to); err != nil || rows == nil {
@@ -48,7 +49,7 @@ func Copy(ctx context.Context, from, to Store, rows Rows) (done CopyCounts, err 
 	return done, nil
 }
 
-// all copies every file.
+// all copies the files of a store.
 func (c *CopyCounts) all(ctx context.Context, from, to Store) error {
 	for _, prefix := range []string{Staged, Kept} {
 		for info, err := range from.List(ctx, prefix) {
@@ -75,8 +76,8 @@ func (c *CopyCounts) tell(err error) {
 	}
 }
 
-// seek counts the bytes of a row that neither store has. Bytes that only the
-// source has were unreadable, or arrived during the copy.
+// seek counts bytes to which a row refers and that neither store has. If only the source has the
+// bytes, they are unreadable or were stored during the copy.
 func (c *CopyCounts) seek(ctx context.Context, from, to Store, rows Rows, name string) error {
 	for _, s := range []Store{to, from} {
 		if _, err := s.Stat(ctx, name); !errors.Is(err, ErrNotExist) {
@@ -90,7 +91,7 @@ func (c *CopyCounts) seek(ctx context.Context, from, to Store, rows Rows, name s
 	if err != nil {
 		return err
 	}
-	if still { // not deleted meanwhile
+	if still { // the row was not deleted meanwhile
 		c.Missing++
 		c.tell(fmt.Errorf("%w: %s", ErrNotExist, name))
 	}

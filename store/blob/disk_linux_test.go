@@ -14,7 +14,7 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// smallDisk mounts a small file system, which needs root.
+// smallDisk mounts a file system of size bytes and returns its path. This needs root.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// A Put that fills the disk leaves nothing. Existing files can still be read,
-// kept, rotated and deleted. With free space everything works again.
+// TestFullDisk checks that a Put that fills the disk leaves nothing behind. Existing files can
+// still be read, kept, rotated and deleted. With free space, a Put must succeed again.
 func TestFullDisk(t *testing.T) {
 	before := masterkey.New()
 	for _, plain := range []bool{false, true} {
@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for range 3 { // remains of one attempt would leave too little room for the next
+		for range 3 { // if an attempt left something behind, the next would have too little room
 			_, err := l.Put(ctx, staged, bytes.NewReader(big), Expectation{int64(len(big)), sum(big)})
 			if !errors.Is(err, ErrFull) {
 				t.Fatalf("plain %v: %v", plain, err)
@@ -60,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatalf("plain %v: %d files are left, %v", plain, len(left), err)
 			}
 		}
-		// No byte is free: calls that need no room still work.
+		// No byte is free now. Calls that need no room must still succeed.
 		if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
@@ -93,8 +93,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// On a disk that became read-only after a failure, changes fail with
-// ErrUnavailable, and reads go on.
+// TestReadOnlyDisk checks a disk that became read-only after a failure. Changes must fail with
+// ErrUnavailable, and reads must succeed.
 func TestReadOnlyDisk(t *testing.T) {
 	disk := smallDisk(t, 4<<20)
 	l := newLocal(t, disk, LocalOptions{})

@@ -19,18 +19,16 @@ var (
 	errClosed = fmt.Errorf("blob: %w", fs.ErrClosed)
 )
 
-// An encrypted file begins with its envelope: two slots of one disk sector
-// each. A slot holds the key of the file's stream. The key is random and unique
-// to this file. It is sealed with XChaCha20-Poly1305 under a key derived from
-// the master key. The file's name is the associated data, so a file that was
-// moved to the place of another one does not open.
+// An encrypted file begins with an envelope: two slots of one disk sector each. A slot contains the
+// key of the file's stream. This key is random and unique to the file. It is encrypted by
+// XChaCha20-Poly1305 under a key derived from the master key. The name of the file is the
+// associated data, so a file in the place of another file cannot be opened.
 //
-// One slot is in use, the other is free. To seal the file under another master
-// key, or for another name, the free slot is written and synced. Then the other
-// slot is cleared. So the cost does not depend on the size of the file, and at
-// every moment one slot opens. A power failure during a write to one sector
-// leaves its neighbours intact. SQLite relies on the same property
-// (https://www.sqlite.org/psow.html).
+// One slot is in use, and the other slot is free. To encrypt the key again, under another master
+// key or for another name, the free slot is written and synced. Then the old slot is cleared. The
+// cost does not depend on the size of the file, and a valid slot exists at any time. A power
+// failure during a write to one sector does not damage its neighbours. SQLite relies on the same
+// property (https://www.sqlite.org/psow.html).
 const (
 	slotSize     = 512
 	envelopeSize = 2 * slotSize
@@ -38,26 +36,26 @@ const (
 	slotMagic  = "kartei01"
 	keyIDSize  = 8
 	slotHead   = len(slotMagic) + keyIDSize + chacha20poly1305.NonceSizeX
-	slotSecret = slotSize - slotHead - chacha20poly1305.Overhead // plain size
+	slotSecret = slotSize - slotHead - chacha20poly1305.Overhead // size of the plain content
 )
 
-// slotContent is the content of a slot.
+// slotContent is the decrypted content of a slot.
 type slotContent struct {
 	key    [32]byte // of the stream
 	sha256 string   // of the plain bytes; empty if unknown
 }
 
-// newSlotContent generates the key of a new file.
+// newSlotContent returns the content for a new file, with a random key.
 func newSlotContent() *slotContent {
 	e := new(slotContent)
 	rand.Read(e.key[:])
 	return e
 }
 
-// keyID identifies a key and reveals nothing about it.
+// keyID identifies a key without revealing anything about it.
 type keyID [keyIDSize]byte
 
-// keys seal and open slots: the first one seals, and each may open.
+// keys encrypt and decrypt slots. The first key encrypts, and all keys decrypt.
 type keys []slotKey
 
 type slotKey struct {
@@ -77,7 +75,7 @@ func newKeys(ring masterkey.Ring) (keys, error) {
 	return all, nil
 }
 
-// seal returns a slot for a name under the current key.
+// seal returns a slot with this content for a name, encrypted under the current key.
 func (k keys) seal(e *slotContent, name string) []byte {
 	slot := make([]byte, slotHead, slotSize)
 	copy(slot, slotMagic)
@@ -94,9 +92,8 @@ func (k keys) seal(e *slotContent, name string) []byte {
 	return k[0].aead.Seal(slot, nonce, secret, []byte(slotMagic+name))
 }
 
-// open returns the content of a slot of the file with this name. It fails with
-// ErrDamaged if the slot was sealed for another name, and with ErrUnknownKey if
-// the key is not known.
+// open decrypts a slot of the file with this name. It returns ErrDamaged if the slot was encrypted
+// for another name, and ErrUnknownKey if its key is unknown.
 func (k keys) open(slot []byte, name string) (*slotContent, error) {
 	if !bytes.HasPrefix(slot, []byte(slotMagic)) {
 		return nil, ErrDamaged
@@ -120,23 +117,22 @@ func (k keys) open(slot []byte, name string) (*slotContent, error) {
 	return nil, ErrUnknownKey
 }
 
-// openEnvelope returns the content of the envelope of the file with this name,
-// and the slot in use.
+// openEnvelope returns the content of the envelope of the file with this name, and the index of the
+// slot in use. The errors are as for open.
 func (k keys) openEnvelope(envelope []byte, name string) (e *slotContent, slot int, err error) {
 	for i := range 2 {
 		found, failed := k.open(envelope[i*slotSize:(i+1)*slotSize], name)
 		if failed == nil {
 			return found, i, nil
 		}
-		if err == nil || errors.Is(failed, ErrUnknownKey) { // the more precise error
+		if err == nil || errors.Is(failed, ErrUnknownKey) { // ErrUnknownKey says more than ErrDamaged
 			err = failed
 		}
 	}
 	return nil, 0, err
 }
 
-// current reports whether all used slots of the envelope are sealed under the
-// current key.
+// current reports whether all slots in use are encrypted under the current key.
 func (k keys) current(envelope []byte) bool {
 	for i := range 2 {
 		slot := envelope[i*slotSize : (i+1)*slotSize]
@@ -147,5 +143,5 @@ func (k keys) current(envelope []byte) bool {
 	return true
 }
 
-// free reports whether a slot is empty.
+// free reports whether a slot has only zeros.
 func free(slot []byte) bool { return len(bytes.Trim(slot, "\x00")) == 0 }

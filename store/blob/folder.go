@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Holds reports whether the folder of a Local holds bytes of any name. It needs
-// no key and stops at the first file. It fails if the folder cannot be read, or
-// if no Local created it.
+// Holds reports whether the folder of a Local contains stored bytes. It needs no key and stops at
+// the first file. It returns an error if the folder cannot be read, or if no Local created it.
 func Holds(dir string) (bool, error) {
 	for _, kind := range []string{"files", "uploads"} {
 		found, err := holds(filepath.Join(dir, kind), 1)
@@ -19,13 +18,13 @@ func Holds(dir string) (bool, error) {
 			return found, err
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, unfinished)); err != nil { // each Local creates it first
+	if _, err := os.Stat(filepath.Join(dir, unfinished)); err != nil { // each Local creates this folder first
 		return false, fmt.Errorf("blob: %s is not a folder of files of Kartei: %w", dir, err)
 	}
 	return false, nil
 }
 
-// holds looks for any entry at the given depth below a folder.
+// holds reports whether a folder has any entry at this depth below it.
 func holds(dir string, below int) (bool, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Holds accepts a folder with any name. A folder that is unreadable, or not a
-// Local's, is not reported as empty.
+// TestHolds checks that Holds works for a folder with any name. It must return an error for a
+// folder that is not of a Local.
 func TestHolds(t *testing.T) {
 	for _, name := range []string{"files", "backup [2026]", "a*b?", `\x`, "[z"} {
 		dir := filepath.Join(t.TempDir(), name)

@@ -18,35 +18,35 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Local keeps bytes in a folder. The path of a file is its name, with
-// sealedSuffix if it is encrypted. Names have no dot, so the two cannot be
-// confused.
+// Local is a Store in a folder. The path of a file is its name. If the file is encrypted,
+// sealedSuffix follows. Names have no dot, so an encrypted file cannot be mistaken for another
+// name.
 type Local struct {
 	root    *os.Root
 	keys    keys
-	tokens  [][]byte // keys of the tokens, the current one first
+	tokens  [][]byte // keys that sign tokens, the current key first
 	encrypt bool
 	baseURL string
 }
 
-// LocalOptions configure a Local.
+// LocalOptions are the settings of a Local.
 type LocalOptions struct {
 	Keys masterkey.Ring
-	// Plain leaves new files unencrypted. Encrypted files remain readable.
+	// Plain says that new files are not encrypted. Encrypted files remain readable.
 	Plain bool
-	// BaseURL is the address of the instance, without a path: clients send to
+	// BaseURL is the URL of the instance without a path. Clients send files to
 	// <BaseURL>/uploads/<token>.
 	BaseURL string
 }
 
 const (
 	sealedSuffix = ".sealed"
-	// unfinished is the folder of files that are being written. It lies inside
-	// the store's folder, so that a finished file can be renamed into place.
+	// unfinished is the folder of files that are being written. It is inside the store's folder, so
+	// that a finished file can be moved by a rename.
 	unfinished = "unfinished"
 )
 
-// NewLocal opens the folder dir, and creates it if it does not exist.
+// NewLocal opens the folder dir as a store. It creates the folder if it does not exist.
 func NewLocal(dir string, o LocalOptions) (*Local, error) {
 	keys, err := newKeys(o.Keys)
 	if err != nil {
@@ -69,11 +69,11 @@ func NewLocal(dir string, o LocalOptions) (*Local, error) {
 	return l, nil
 }
 
-// Close closes the folder; readers stay open.
+// Close closes the folder. Readers stay open.
 func (l *Local) Close() error { return l.root.Close() }
 
-// Put writes to a temporary file, and renames it once everything is on the
-// disk.
+// Put implements Store. It writes to a temporary file, and renames the file when all bytes are on
+// the disk.
 func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expectation) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
@@ -83,7 +83,7 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expectat
 	if l.encrypt {
 		target += sealedSuffix
 	}
-	var info fs.FileInfo // read before the rename, since a named file may be kept or deleted at once
+	var info fs.FileInfo // read before the rename, because another call may then keep or delete the file
 	err := l.write(target, func(f *os.File) (err error) {
 		if err = l.fill(f, name, m); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expectat
 	return Info{name, m.size, m.sum(), info.ModTime()}, nil
 }
 
-// fill writes the bytes of m to a new file.
+// fill writes the bytes of m to a new file, encrypted if the settings say so.
 func (l *Local) fill(f *os.File, name string, m *measuringReader) error {
 	if !l.encrypt {
 		buffer := buffers.Get().(*[segmentSize]byte)
@@ -123,8 +123,8 @@ func (l *Local) fill(f *os.File, name string, m *measuringReader) error {
 	return err
 }
 
-// write lets fill write a temporary file and renames it to target. On any error
-// it removes the file.
+// write creates a temporary file, calls fill for it and renames the file to target. On any error it
+// removes the file.
 func (l *Local) write(target string, fill func(*os.File) error) (err error) {
 	temporary := path.Join(unfinished, strings.ToLower(rand.Text()))
 	f, err := l.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -146,7 +146,7 @@ func (l *Local) write(target string, fill func(*os.File) error) (err error) {
 	return l.rename(temporary, target)
 }
 
-// rename durably gives a file its name.
+// rename renames a file. It returns when the rename is safe from a crash of the machine.
 func (l *Local) rename(from, to string) error {
 	if err := l.mkdir(path.Dir(to)); err != nil {
 		return err
@@ -157,7 +157,8 @@ func (l *Local) rename(from, to string) error {
 	return l.sync(path.Dir(to))
 }
 
-// mkdir durably creates a folder and its parents.
+// mkdir creates a folder and its parents. It returns when they are safe from a crash of the
+// machine.
 func (l *Local) mkdir(dir string) error {
 	if dir == "." {
 		return nil
@@ -177,7 +178,7 @@ func (l *Local) mkdir(dir string) error {
 	return l.sync(path.Dir(dir))
 }
 
-// sync syncs a folder: new, renamed and removed entries survive a crash of the
+// sync syncs a folder, so that new, renamed and removed entries are safe from a crash of the
 // machine.
 func (l *Local) sync(dir string) error {
 	f, err := l.root.Open(dir)
@@ -187,7 +188,7 @@ func (l *Local) sync(dir string) error {
 	return classify(errors.Join(f.Sync(), f.Close()))
 }
 
-// remove durably removes a file. It does nothing if there is none.
+// remove removes a file, also after a crash of the machine. It does nothing if there is none.
 func (l *Local) remove(file string) error {
 	err := l.root.Remove(file)
 	switch {
@@ -199,8 +200,7 @@ func (l *Local) remove(file string) error {
 	return l.sync(path.Dir(file))
 }
 
-// otherForm returns the path of the plain file for an encrypted one, and the
-// reverse.
+// otherForm returns the path of the plain file for the path of an encrypted file, and vice versa.
 func (l *Local) otherForm(file string) string {
 	if name, ok := strings.CutSuffix(file, sealedSuffix); ok {
 		return name
@@ -208,7 +208,7 @@ func (l *Local) otherForm(file string) string {
 	return file + sealedSuffix
 }
 
-// open opens the file of a name.
+// open opens the file of a name. It returns ErrNotExist if there is none.
 func (l *Local) open(name string, flag int) (f *os.File, encrypted bool, err error) {
 	if err := checkName(name); err != nil {
 		return nil, false, err
@@ -225,8 +225,8 @@ func (l *Local) open(name string, flag int) (f *os.File, encrypted bool, err err
 	return nil, false, cmp.Or(l.gone(), fmt.Errorf("%w: %s", ErrNotExist, name))
 }
 
-// gone fails if the whole folder is gone, so that no single file is reported as
-// lost.
+// gone returns ErrUnavailable if the whole folder is missing. Otherwise each file would be reported
+// as missing.
 func (l *Local) gone() error {
 	if _, err := l.root.Stat(unfinished); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -234,7 +234,7 @@ func (l *Local) gone() error {
 	return nil
 }
 
-// Stat returns the size, and the hash if the file is encrypted.
+// Stat implements Store. It returns the hash only of an encrypted file.
 func (l *Local) Stat(_ context.Context, name string) (Info, error) {
 	f, encrypted, err := l.open(name, os.O_RDONLY)
 	if err != nil {
@@ -265,8 +265,8 @@ func (l *Local) head(f *os.File, name string) (*slotContent, []byte, layout, err
 	return readHead(f, info.Size(), name, l.keys)
 }
 
-// readHead reads the part before the segments from an encrypted file of stored
-// bytes: its key, the head of its stream and the layout.
+// readHead reads the part of an encrypted file before its segments. stored is the size of the file.
+// It returns the content of the envelope, the header of the stream and the layout.
 func readHead(f io.ReaderAt, stored int64, name string, k keys) (*slotContent, []byte, layout, error) {
 	found, ok := layoutOf(stored)
 	if !ok {
@@ -283,8 +283,8 @@ func readHead(f io.ReaderAt, stored int64, name string, k keys) (*slotContent, [
 	return e, head[streamStart:], found, nil
 }
 
-// Open opens the bytes. For an encrypted file it reads the last segment at
-// once.
+// Open implements Store. It decrypts the last segment of an encrypted file, to detect that the file
+// was truncated.
 func (l *Local) Open(_ context.Context, name string) (Reader, error) {
 	f, encrypted, err := l.open(name, os.O_RDONLY)
 	if err != nil {
@@ -310,7 +310,8 @@ func (l *Local) unseal(f *os.File, name string) (Reader, error) {
 	return unseal(e, head, layout, file{f, f})
 }
 
-// unseal reads the segments of a file whose head was read.
+// unseal returns a Reader of the segments of an encrypted file. The other parameters are the
+// results of readHead.
 func unseal(e *slotContent, head []byte, l layout, f source) (Reader, error) {
 	s, err := openStream(e.key[:], head)
 	if err != nil {
@@ -319,7 +320,7 @@ func unseal(e *slotContent, head []byte, l layout, f source) (Reader, error) {
 	return newPlainReader(s, l, f)
 }
 
-// plainFile is a file that is not encrypted.
+// plainFile is the Reader of a file that is not encrypted.
 type plainFile struct {
 	*os.File
 	size int64
@@ -333,11 +334,11 @@ func newPlainFile(f *os.File) (*plainFile, error) {
 	return &plainFile{f, info.Size()}, nil
 }
 
-// Size returns the size at the time of Open; files never grow.
+// Size returns the size at the time of Open. Files never grow.
 func (f *plainFile) Size() int64 { return f.size }
 
-// Keep renames the file. An encrypted one is sealed for its new name first, so
-// that it stays readable under its present name after a crash at any point.
+// Keep implements Store. It renames the file. Before this, it encrypts the key of an encrypted file
+// for the new name too. So the file is readable after a crash at any time.
 func (l *Local) Keep(_ context.Context, from, to string) error {
 	if err := errors.Join(checkName(from), checkName(to)); err != nil {
 		return err
@@ -346,7 +347,7 @@ func (l *Local) Keep(_ context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if there { // kept bytes never change, so bytes that were sent again are dropped
+	if there { // the bytes of a document never change, so bytes that were sent again are dropped
 		return l.Delete(context.Background(), from)
 	}
 	encrypted, err := l.reseal(from, from, to)
@@ -359,8 +360,8 @@ func (l *Local) Keep(_ context.Context, from, to string) error {
 	if err != nil && !errors.Is(err, ErrNotExist) {
 		return classify(err)
 	}
-	// This also covers a concurrent rename, and bytes that were put again after
-	// they were sealed for the new name.
+	// Another call may have renamed the file at the same time. Or the client sent the bytes again
+	// after the key was encrypted for the new name.
 	there, failed := l.settle(from, to)
 	if there || failed != nil {
 		err = failed
@@ -368,7 +369,7 @@ func (l *Local) Keep(_ context.Context, from, to string) error {
 	return err
 }
 
-// move renames a staged file to its name.
+// move renames the file of an upload session to the name of a document.
 func (l *Local) move(from, to string, encrypted bool) error {
 	if encrypted {
 		from, to = from+sealedSuffix, to+sealedSuffix
@@ -379,8 +380,8 @@ func (l *Local) move(from, to string, encrypted bool) error {
 	return l.sync(path.Dir(from))
 }
 
-// settle makes sure that a kept file opens under its name, and reports whether
-// it exists.
+// settle makes the file of a document readable under its name `to`, and reports whether the file
+// exists. from is the name in the upload session.
 func (l *Local) settle(from, to string) (there bool, err error) {
 	_, err = l.reseal(to, from, to)
 	if errors.Is(err, ErrNotExist) {
@@ -389,8 +390,8 @@ func (l *Local) settle(from, to string) (there bool, err error) {
 	return err == nil, err
 }
 
-// reseal makes the encrypted file of a name open for the name `to` too, if it
-// opens for `from`.
+// reseal makes the encrypted file of a name also readable under the name `to`, if it is readable
+// under `from`.
 func (l *Local) reseal(name, from, to string) (encrypted bool, err error) {
 	f, encrypted, err := l.open(name, os.O_RDWR)
 	if err != nil || !encrypted {
@@ -410,7 +411,7 @@ func (l *Local) reseal(name, from, to string) (encrypted bool, err error) {
 	return true, errors.Join(err, f.Close())
 }
 
-// change runs do on the envelope of a file under a lock.
+// change calls do with the envelope of a file while it holds a lock on the file.
 func (l *Local) change(f *os.File, do func(envelope []byte) error) error {
 	if err := lockFile(f); err != nil {
 		return classify(err)
@@ -422,7 +423,7 @@ func (l *Local) change(f *os.File, do func(envelope []byte) error) error {
 	return do(envelope)
 }
 
-// writeSlot writes one slot of an envelope and waits until the disk has it.
+// writeSlot writes one slot of an envelope and waits until the disk has stored it.
 func writeSlot(f *os.File, slot int, b []byte) error {
 	_, err := f.WriteAt(b, int64(slot*slotSize))
 	if err != nil {
@@ -439,18 +440,18 @@ func closeFile(f *os.File) error {
 	return f.Close()
 }
 
-// Delete removes the file.
+// Delete implements Store.
 func (l *Local) Delete(_ context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	// The order matters, see encryptOne.
+	// The plain file must be removed first: see encryptOne.
 	return errors.Join(l.remove(name), l.remove(name+sealedSuffix))
 }
 
-// Rotate seals the key of an encrypted file anew, in place. Kept plain files
-// are rewritten. Staged plain files are left alone, because they are removed
-// soon.
+// Rotate implements Store. It encrypts only the key of an encrypted file again, in place. It
+// rewrites a plain file of a document. It leaves a plain file of an upload session as it is,
+// because such files are removed soon.
 func (l *Local) Rotate(ctx context.Context, name string) (changed bool, err error) {
 	f, encrypted, err := l.open(name, os.O_RDWR)
 	if errors.Is(err, ErrNotExist) {
@@ -473,8 +474,8 @@ func (l *Local) Rotate(ctx context.Context, name string) (changed bool, err erro
 	return true, l.encryptOne(ctx, f, name)
 }
 
-// rotateKey seals the key of a file under the current master key, and clears
-// every slot under another key.
+// rotateKey encrypts the key of a file under the current master key, and clears the slot under
+// another key.
 func (l *Local) rotateKey(f *os.File, name string) (changed bool, err error) {
 	err = l.change(f, func(envelope []byte) error {
 		if l.keys.current(envelope) {
@@ -493,7 +494,7 @@ func (l *Local) rotateKey(f *os.File, name string) (changed bool, err error) {
 	return changed, err
 }
 
-// isStill reports whether a name still belongs to an open file.
+// isStill reports whether the open file is still the encrypted file of a name.
 func (l *Local) isStill(f *os.File, name string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -503,9 +504,8 @@ func (l *Local) isStill(f *os.File, name string) bool {
 	return err == nil && os.SameFile(mine, other)
 }
 
-// encryptOne writes an encrypted copy of a plain file and then removes the
-// plain one. If that one is gone, it was deleted meanwhile, so the copy is
-// removed too.
+// encryptOne replaces a plain file by an encrypted copy. If the plain file is gone once the copy is
+// written, another call has deleted it meanwhile. encryptOne then removes the copy too.
 func (l *Local) encryptOne(ctx context.Context, f *os.File, name string) error {
 	m := newMeasuringReader(ctx, f, Expectation{Size: AnySize})
 	if err := l.write(name+sealedSuffix, func(to *os.File) error { return l.fill(to, name, m) }); err != nil {
@@ -518,7 +518,7 @@ func (l *Local) encryptOne(ctx context.Context, f *os.File, name string) error {
 	return errors.Join(classify(err), l.sync(path.Dir(name)))
 }
 
-// List walks the folders.
+// List implements Store. It walks the folders.
 func (l *Local) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		for _, top := range []string{"uploads", "files"} {
@@ -532,11 +532,11 @@ func (l *Local) List(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 	}
 }
 
-// errEnough ends a walk whose caller stopped.
+// errEnough ends a walk when its caller has stopped.
 var errEnough = errors.New("blob: enough")
 
-// list yields the files of a folder and its subfolders. It reads the folder in
-// pages, because it may have millions of entries.
+// list yields the files in a folder and its subfolders. It reads the folder in pages, because it
+// may have millions of entries.
 func (l *Local) list(ctx context.Context, dir, prefix string, yield func(Info, error) bool) error {
 	if n := min(len(dir)+1, len(prefix)); (dir + "/")[:n] != prefix[:n] {
 		return nil
@@ -568,7 +568,7 @@ func (l *Local) list(ctx context.Context, dir, prefix string, yield func(Info, e
 	}
 }
 
-// listed yields one entry of a folder.
+// listed yields the file of one entry of a folder. For a subfolder it yields all its files.
 func (l *Local) listed(
 	ctx context.Context, file string, entry fs.DirEntry, prefix string, yield func(Info, error) bool,
 ) error {
@@ -577,11 +577,11 @@ func (l *Local) listed(
 	}
 	name := strings.TrimSuffix(file, sealedSuffix)
 	if !names.MatchString(name) || !strings.HasPrefix(name, prefix) {
-		return nil // a foreign file
+		return nil // not a file of the store
 	}
 	info, err := entry.Info()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // gone meanwhile
+		return nil // removed meanwhile
 	}
 	if err != nil {
 		return classify(err)
@@ -597,7 +597,7 @@ func (l *Local) listed(
 	return nil
 }
 
-// Sweep removes files that were never finished.
+// Sweep implements Store. It removes unfinished files.
 func (l *Local) Sweep(ctx context.Context, since time.Time) (removed int, err error) {
 	f, err := l.root.Open(unfinished)
 	if err != nil {
@@ -611,7 +611,7 @@ func (l *Local) Sweep(ctx context.Context, since time.Time) (removed int, err er
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || info.ModTime().After(since) {
-			continue // gone meanwhile, or being written
+			continue // removed meanwhile, or still being written
 		}
 		if err := errors.Join(ctx.Err(), l.remove(path.Join(unfinished, entry.Name()))); err != nil {
 			return removed, err
@@ -621,7 +621,8 @@ func (l *Local) Sweep(ctx context.Context, since time.Time) (removed int, err er
 	return removed, nil
 }
 
-// classify wraps the disk errors that callers distinguish.
+// classify wraps errors of the disk with ErrFull or ErrUnavailable. It returns other errors
+// unchanged.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, ErrFull), errors.Is(err, ErrUnavailable): // classified already

@@ -15,7 +15,7 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// files returns the paths and contents of everything below a folder.
+// files returns the contents of all files below a folder by their relative paths.
 func files(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	found := map[string][]byte{}
@@ -57,7 +57,7 @@ func TestLocalOnDisk(t *testing.T) {
 		}
 		return nil
 	})
-	// The same bytes are encrypted differently each time.
+	// Encrypting the same bytes again returns other bytes.
 	put(t, newLocal(t, encrypted, LocalOptions{}), staged, b)
 	if bytes.Equal(files(t, encrypted)[staged+sealedSuffix][2*slotSize:], found[staged+sealedSuffix][2*slotSize:]) {
 		t.Error("two files of one content are alike")
@@ -114,14 +114,14 @@ func TestSwitchingEncryption(t *testing.T) {
 		t.Error(err)
 	}
 	isAbsent(t, encrypted, gone)
-	// A name has one file, the one of the last Put.
+	// A name has only one file, with the bytes of the last Put.
 	put(t, plain, old[0], b[:5])
 	if got := list(t, encrypted, ""); len(got) != 3 || !bytes.Equal(get(t, encrypted, old[0]), b[:5]) {
 		t.Error("there is", got)
 	}
 }
 
-// A change of the master key works for files in every state that a crash can
+// TestRotate checks that the master key can be changed for files in every state that a crash can
 // leave.
 func TestRotate(t *testing.T) {
 	dir, b := t.TempDir(), content(200_000)
@@ -160,8 +160,8 @@ func TestRotate(t *testing.T) {
 		}
 	}
 
-	// A crash between the two writes leaves two keys. A crash that tears the
-	// first write leaves the old slot intact. The next run completes both.
+	// A crash between the two writes leaves two keys. A crash during the first write leaves the old
+	// slot intact. The next Rotate completes the change in both cases.
 	path := filepath.Join(dir, kept+sealedSuffix)
 	sound := files(t, dir)[kept+sealedSuffix]
 	for what, envelope := range map[string][]byte{
@@ -187,7 +187,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// A repeated Keep completes one that a crash interrupted.
+// TestKeepAfterCrash checks that a repeated Keep completes a Keep that a crash has interrupted.
 func TestKeepAfterCrash(t *testing.T) {
 	b := content(100_000)
 	for what, crash := range map[string]func(*testing.T, *Local){
@@ -225,7 +225,7 @@ func TestKeepAfterCrash(t *testing.T) {
 	}
 }
 
-// Put succeeds even if the file is deleted right after its rename.
+// TestPutWhileDeleted checks that Put succeeds even if the file is deleted right after its rename.
 func TestPutWhileDeleted(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		s := newLocal(t, t.TempDir(), LocalOptions{Plain: plain})
@@ -279,8 +279,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// Failed calls leave nothing in the folder itself, not only in the listing of
-// the store.
+// TestFailedCallsLeaveNothing checks that a failed Put leaves no file in the folder itself.
 func TestFailedCallsLeaveNothing(t *testing.T) {
 	for _, o := range []LocalOptions{{}, {Plain: true}} {
 		dir := t.TempDir()
@@ -352,9 +351,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// tampered returns the changes that an attacker with write access can make to
-// an encrypted file of several segments. Each must be detected, and no wrong
-// byte may be returned.
+// tampered returns the changes that an attacker with write access can make to an encrypted file of
+// several segments. A reader must detect each change and return no wrong byte.
 func tampered(b []byte) map[string][]byte {
 	edge := func(i int) int { return min(i*segmentSize, len(b)) }
 	segments := (len(b) + segmentSize - 1) / segmentSize
@@ -383,7 +381,7 @@ func tampered(b []byte) map[string][]byte {
 		changed[at] ^= 1
 		cases[fmt.Sprintf("bit in byte %d", at)] = changed
 	}
-	for at := range slotSize { // the slot in use
+	for at := range slotSize { // only the slot in use
 		flip(at)
 	}
 	for at := envelopeSize; at < envelopeSize+streamHead; at++ {
@@ -417,7 +415,8 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// isFoundOut reads kept in every way.
+// isFoundOut checks that reading the changed file kept returns an error or right bytes. b has the
+// right bytes, and what describes the change.
 func isFoundOut(t *testing.T, l *Local, what string, b []byte) {
 	t.Helper()
 	if _, err := Read(ctx, l, kept); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrUnknownKey) {
@@ -439,7 +438,7 @@ func isFoundOut(t *testing.T, l *Local, what string, b []byte) {
 	}
 }
 
-// Exchanged files are detected.
+// TestSwapping checks that exchanged files and mixed files are detected.
 func TestSwapping(t *testing.T) {
 	dir := t.TempDir()
 	l := newLocal(t, dir, LocalOptions{})
@@ -463,7 +462,7 @@ func TestSwapping(t *testing.T) {
 			t.Errorf("%s in place of %s, and rotated: %v", other, kept, err)
 		}
 	}
-	// The segments of one file with the key of another.
+	// Each of these files has the segments of one file after the key of another file.
 	first, second := "files/7/doc_1", "files/7/doc_2"
 	put(t, l, first, b)
 	put(t, l, second, b)

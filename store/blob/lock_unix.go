@@ -8,6 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks a file against other processes and other handles, and waits
-// for the lock. Closing the file releases it.
+// lockFile waits for an exclusive lock on a file, which excludes other processes and other handles.
+// Closing the file releases the lock.
 func lockFile(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX) }

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// markFile holds the mark of a folder or a bucket. It has the same name in
-	// both, so that it is copied along with the files.
+	// markFile is the file with the mark of a folder or bucket. It has the same name in both, so a
+	// copy of the files includes the mark.
 	markFile = "folder-id"
-	// markLength is the length of rand.Text.
+	// markLength is the length of a mark in bytes, which rand.Text returns.
 	markLength = 26
-	// markPatience is the time that another process may take between creating
-	// the mark and writing it. After that it is considered killed.
+	// markPatience is the maximum time between the creation of the file and the writing of the mark
+	// by another process. After this time, that process is considered killed.
 	markPatience = 3 * time.Second
 )
 
-// newMark returns the content of a new mark.
+// newMark returns the content of the file with a new mark.
 func newMark() string { return strings.ToLower(rand.Text())[:markLength] + "\n" }
 
-// Mark reads the file of the mark, and creates it unless another process does.
+// Mark implements Store. It reads the file with the mark, and creates the file if there is none.
 func (l *Local) Mark(ctx context.Context, make bool) (string, error) {
 	flags := os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	for until := time.Now().Add(markPatience); ; {
@@ -39,7 +39,7 @@ func (l *Local) Mark(ctx context.Context, make bool) (string, error) {
 		switch {
 		case err == nil && len(b) >= markLength:
 			return string(b[:markLength]), nil
-		case err == nil && time.Now().Before(until): // another process is writing it
+		case err == nil && time.Now().Before(until): // another process is writing the mark
 			select {
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -60,7 +60,7 @@ func (l *Local) Mark(ctx context.Context, make bool) (string, error) {
 	}
 }
 
-// mark writes a new mark.
+// mark writes a new mark to the file, which is opened with flags.
 func (l *Local) mark(flags int) error {
 	f, err := l.root.OpenFile(markFile, flags, 0o600)
 	if err != nil {
@@ -73,8 +73,8 @@ func (l *Local) mark(flags int) error {
 	return errors.Join(err, f.Close(), l.sync("."))
 }
 
-// Mark reads the object of the mark, and creates it unless another process
-// does.
+// Mark implements Store. It reads the object with the mark, and creates the object if there is
+// none.
 func (s *S3) Mark(ctx context.Context, make bool) (string, error) {
 	for range attempts {
 		mark, err := s.mark(ctx)
@@ -91,7 +91,7 @@ func (s *S3) Mark(ctx context.Context, make bool) (string, error) {
 	return "", fmt.Errorf("%w: the bucket does not return an object that was stored", ErrUnavailable)
 }
 
-// mark reads the mark, and fails with ErrNotExist if there is none.
+// mark returns the mark in the bucket. It returns ErrNotExist if there is none.
 func (s *S3) mark(ctx context.Context) (string, error) {
 	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+markFile, minio.GetObjectOptions{})
 	if err != nil {
@@ -108,25 +108,24 @@ func (s *S3) mark(ctx context.Context) (string, error) {
 	return string(b), nil
 }
 
-// makeMark writes a new mark unless there is one.
+// makeMark stores a new mark, unless the bucket has one.
 func (s *S3) makeMark(ctx context.Context) error {
 	mark, options := newMark(), minio.PutObjectOptions{ContentType: "text/plain", DisableMultipart: true}
 	options.SetMatchETagExcept("*")
 	_, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader(mark), int64(len(mark)), options)
 	switch minio.ToErrorResponse(err).StatusCode {
-	case http.StatusPreconditionFailed, http.StatusConflict: // another process was first, or is writing
+	case http.StatusPreconditionFailed, http.StatusConflict: // another process has stored a mark, or is storing it
 		return nil
 	}
 	return s.explain(ctx, err, markFile)
 }
 
-// probed is the number of bytes that Ping writes: more than the remains of a
-// full disk hold.
+// probed is the number of bytes that Ping writes. A full disk has less room left.
 const probed = 64 << 10
 
-// Ping fails if the folder is gone or not writable, and with ErrFull if its
-// disk is full. It also fails if another folder has taken its place, because
-// files stored in the old one would be lost.
+// Ping implements Store. It returns an error if the folder is missing or not writable, and ErrFull
+// if the disk is full. It also returns an error if another folder is now at the same path, because
+// new files would be stored in the old folder.
 func (l *Local) Ping(context.Context) error {
 	there, err := os.Stat(l.root.Name())
 	if err == nil {
@@ -141,7 +140,7 @@ func (l *Local) Ping(context.Context) error {
 	return cmp.Or(l.gone(), l.probe())
 }
 
-// probe writes a temporary file. It needs no sync: a full or read-only disk
+// probe writes and removes a temporary file. It needs no sync, because a full or read-only disk
 // fails earlier.
 func (l *Local) probe() error {
 	name := path.Join(unfinished, strings.ToLower(rand.Text()))

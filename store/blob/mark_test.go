@@ -14,8 +14,8 @@ import (
 	"kartei/test/s3test"
 )
 
-// If many callers mark a folder or a bucket at the same time, all get the same
-// mark. It never changes, and no other store has it.
+// TestMark checks that all callers get the same mark if they mark a folder or bucket at the same
+// time. The mark must not change, and other stores must have other marks.
 func TestMark(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T) (open func() Store){
 		"folder": func(t *testing.T) func() Store {
@@ -60,8 +60,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// A mark of a folder that was created and never written is written anew. A
-// caller without make waits for it.
+// TestMarkBegun checks that an empty mark file is written again. A caller without make must wait
+// for this.
 func TestMarkBegun(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, markFile), nil, 0o600); err != nil { // as if the process was killed here
@@ -85,7 +85,8 @@ func TestMarkBegun(t *testing.T) {
 	}
 }
 
-// An invalid mark in a bucket is an error. An object is never half written.
+// TestMarkDamaged checks that an invalid mark in a bucket is an error, because a bucket never
+// stores half of an object.
 func TestMarkDamaged(t *testing.T) {
 	s := newBucket(t, Never)
 	if _, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader("ab"), 2,

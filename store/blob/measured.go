@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// measuringReader counts and hashes the bytes it reads. It ends with an error if
-// they differ from want, or if the context has ended.
+// measuringReader counts and hashes the bytes that it reads. It returns an error if they differ
+// from want, or if the context has ended.
 type measuringReader struct {
 	ctx  context.Context
 	from io.Reader
@@ -45,7 +45,7 @@ func (m *measuringReader) Read(p []byte) (int, error) {
 	return n, m.err
 }
 
-// end returns io.EOF if the bytes are as expected.
+// end returns io.EOF if all bytes are as expected, and otherwise an error.
 func (m *measuringReader) end() error {
 	switch {
 	case m.want.Size != AnySize && m.size < m.want.Size:

@@ -12,45 +12,43 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Options configure a store.
+// Options are the settings of a Store.
 type Options struct {
 	Keys masterkey.Ring
-	// Encryption applies to new bytes; encrypted bytes remain readable.
+	// Encryption says when new bytes are encrypted. Encrypted bytes always remain readable.
 	Encryption Encryption
-	// BaseURL is the address of the instance, without a path.
+	// BaseURL is the URL of the instance without a path.
 	BaseURL string
-	// MaxSize is the size of the largest file that will be stored, in bytes; 0
-	// if unknown.
+	// MaxSize is the maximum size of a file in bytes. It is 0 if unknown.
 	MaxSize int64
-	// Now returns the time; nil means the clock of the machine.
+	// Now returns the current time. If it is nil, the clock of the system is used.
 	Now func() time.Time
 }
 
-// Encryption says when new bytes are encrypted before they are stored.
+// Encryption is a setting that says when Kartei encrypts new bytes before it stores them.
 type Encryption string
 
-// The three modes.
+// The values of Encryption.
 const (
-	Auto   Encryption = "auto" // in folders only; a bucket has its own encryption
+	Auto   Encryption = "auto" // only in folders, because a bucket has its own encryption
 	Always Encryption = "on"
 	Never  Encryption = "off"
 )
 
-// Location is the place of a store: a folder or a bucket.
+// Location is the place of a store: a folder (Dir) or a bucket (all other fields).
 type Location struct {
 	Dir string
 
 	Bucket    string
-	Prefix    string // empty, or ending in a slash
-	Host      string // with the port, unless it is the default
-	Insecure  bool   // http
-	PathStyle bool   // the bucket is in the path, not in the host name
+	Prefix    string // prefix of all keys; empty, or ends in a slash
+	Host      string // with the port, unless it is the default port
+	Insecure  bool   // use http and not https
+	PathStyle bool   // the bucket is in the path and not in the host name
 	Region    string
 }
 
-// ParseLocation parses file:PATH or
-// s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&path-style=true. Its errors do
-// not repeat the text, which may contain a password.
+// ParseLocation parses file:PATH or s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&path-style=true.
+// Its errors do not contain the text, which may contain a password.
 func ParseLocation(text string) (Location, error) {
 	if dir, ok := strings.CutPrefix(text, "file:"); ok && dir != "" && !strings.ContainsRune(dir, 0) {
 		return Location{Dir: dir}, nil
@@ -103,7 +101,7 @@ func bucketLocation(u *url.URL) (Location, error) {
 	return l, nil
 }
 
-// Open opens the store at a location. With an error the store is nil.
+// Open returns the store at a location. If it returns an error, the store is nil.
 func Open(_ context.Context, location string, o Options) (Store, error) {
 	l, err := ParseLocation(location)
 	if err != nil {
@@ -115,8 +113,8 @@ func Open(_ context.Context, location string, o Options) (Store, error) {
 	return orNone(NewLocal(l.Dir, LocalOptions{Keys: o.Keys, Plain: o.Encryption == Never, BaseURL: o.BaseURL}))
 }
 
-// orNone returns a store, or none with an error: a nil pointer in an interface
-// is not nil.
+// orNone returns s, or nil with an error. Without this function, the interface would contain a nil
+// pointer and not be nil.
 func orNone[S Store](s S, err error) (Store, error) {
 	if err != nil {
 		return nil, err

@@ -9,28 +9,28 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// remote reads an object. Each request asks for a range and reads it to its
-// end, so that connections can be reused. Sequential reads get larger and
-// larger ranges. If a range breaks off, remote requests the rest: the client of
-// the bucket retries requests, but not the bodies of responses.
+// remote reads an object of a bucket. Each request reads a range to its end, so that the connection
+// can be used again. For sequential reads, the ranges become larger and larger. If the response of
+// a range breaks off, remote requests the rest. The client library does not: it repeats only
+// requests that get no response.
 type remote struct {
 	s    *S3
 	ctx  context.Context
 	o    object
 	name string
 
-	// The fields below belong to next.
-	body  io.ReadCloser // of the range that is being read, or nil
-	at    int64         // the next byte of it
+	// Only next uses the fields below.
+	body  io.ReadCloser // of the current range, or nil
+	at    int64         // offset of the next byte in body
 	end   int64         // the end of the range, exclusive
-	ahead int64         // size of the last range
+	ahead int64         // size of the current range
 }
 
 func (s *S3) remote(ctx context.Context, o object, name string) *remote {
 	return &remote{s: s, ctx: ctx, o: o, name: name}
 }
 
-// request requests a range of the object that is not empty.
+// request returns the body of a range of the object. The range must not be empty.
 func (r *remote) request(from, end int64) (io.ReadCloser, error) {
 	var options minio.GetObjectOptions
 	if err := errors.Join(options.SetMatchETag(r.o.ETag), options.SetRange(from, end-1)); err != nil {
@@ -46,7 +46,7 @@ func (r *remote) request(from, end int64) (io.ReadCloser, error) {
 	return body, nil
 }
 
-// ReadAt requests exactly this part.
+// ReadAt implements io.ReaderAt. It requests exactly this part.
 func (r *remote) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset < 0 {
 		return 0, errOffset
@@ -72,7 +72,8 @@ func (r *remote) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// next continues the current range if the offset fits.
+// next reads the bytes at an offset. It continues with the current range if this range has them
+// next.
 func (r *remote) next(p []byte, offset int64) (n int, err error) {
 	if offset != r.at && r.body != nil {
 		r.drop()
@@ -113,13 +114,13 @@ func (r *remote) drop() {
 	}
 }
 
-// Close ends the current range.
+// Close closes the current response.
 func (r *remote) Close() error {
 	r.drop()
 	return nil
 }
 
-// plainObject reads an object that is not encrypted.
+// plainObject is the Reader of an object that is not encrypted.
 type plainObject struct {
 	*remote
 	offset int64
@@ -153,7 +154,7 @@ func (o *plainObject) Seek(offset int64, whence int) (int64, error) {
 	return at, nil
 }
 
-// Close ends the current range.
+// Close closes the current response.
 func (o *plainObject) Close() error {
 	o.closed = true
 	return o.remote.Close()

@@ -21,10 +21,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// S3 keeps bytes in a bucket. The key of an object is its name, below the
-// location's prefix. Clients send directly to the bucket, so staged bytes are
-// never encrypted by Kartei. Kept bytes may be encrypted and then have
-// sealedSuffix.
+// S3 is a Store in a bucket. The key of an object is its name after the location's prefix. Clients
+// send files directly to the bucket, so Kartei does not encrypt the bytes of upload sessions. The
+// bytes of documents may be encrypted. The key of an encrypted object ends with sealedSuffix.
 type S3 struct {
 	core      minio.Core
 	transport *http.Transport
@@ -36,23 +35,22 @@ type S3 struct {
 }
 
 const (
-	// patience is the time without any progress after which a call ends with
-	// ErrUnavailable: no response, and no byte sent or received.
+	// patience is the time without any sent or received byte after which a call ends with
+	// ErrUnavailable.
 	patience = 30 * time.Second
-	// attempts bounds the tries of a failed request, and of an interrupted part
-	// of an object.
+	// attempts is the maximum number of attempts of a request, and of reading an interrupted range.
 	attempts = 3
 	// window is the maximum size of one request when an object is read in
 	// sequence. An upload of unknown size uses it as its part size.
 	window = 16 << 20
-	// maxObject is the limit of a bucket for one request to store or copy
+	// maxObject is the maximum size that a bucket accepts in one request to store or copy an object
 	// (Amazon S3 API reference, PutObject and CopyObject).
 	maxObject = 5 << 30
 )
 
-// NewS3 returns a store in a bucket, without calling it. Credentials come from
-// the usual places of the AWS tools: the environment, ~/.aws/credentials, the
-// role of the machine.
+// NewS3 returns a Store in a bucket. It makes no request. Credentials come from the usual places of
+// the AWS tools: the environment, ~/.aws/credentials or the role of the machine. It returns an
+// error if o.MaxSize is above the limit of a bucket.
 func NewS3(l Location, o Options) (*S3, error) { return newS3(l, o, patience, attempts) }
 
 func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, error) {
@@ -79,7 +77,7 @@ func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, er
 		MaxIdleConnsPerHost: 32,
 		IdleConnTimeout:     time.Minute,
 		ForceAttemptHTTP2:   true,
-		DisableCompression:  true, // the size of an unpacked body is unknown
+		DisableCompression:  true, // the length of a decompressed body is unknown
 	}
 	lookup := minio.BucketLookupAuto
 	if l.PathStyle {
@@ -100,7 +98,7 @@ func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, er
 	}, nil
 }
 
-// impatient is a connection that fails after a time without progress.
+// impatient is a connection whose reads and writes fail after a time without progress.
 type impatient struct {
 	net.Conn
 	patience time.Duration
@@ -113,7 +111,7 @@ func (c *impatient) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write also extends the deadline of the pending read for the response.
+// Write writes p. It also extends the deadline of the read that waits for the response.
 func (c *impatient) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err
@@ -121,19 +119,20 @@ func (c *impatient) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close closes idle connections.
+// Close closes the idle connections.
 func (s *S3) Close() error {
 	s.transport.CloseIdleConnections()
 	return nil
 }
 
-// key returns the key of the object of a name.
+// key returns the key of the plain object of a name.
 func (s *S3) key(name string) string { return s.prefix + name }
 
-// isKept reports whether only the server writes the bytes of a name.
+// isKept reports whether a name is for the bytes of a document. Clients can only write the bytes of
+// upload sessions.
 func isKept(name string) bool { return strings.HasPrefix(name, Kept) }
 
-// forms returns the possible keys of a name, the likeliest first.
+// forms returns the possible keys of a name, the most likely first.
 func (s *S3) forms(name string) []string {
 	switch plain := s.key(name); {
 	case !isKept(name):
@@ -145,9 +144,9 @@ func (s *S3) forms(name string) []string {
 	}
 }
 
-// Target returns a presigned PUT: the bucket refuses bytes that differ from the
-// declared ones. Content-Length is signed too. It is not among the headers,
-// because every client sends it by itself.
+// Target implements Store. It returns a presigned PUT request, so the bucket refuses bytes that
+// differ from the declaration. The signature includes Content-Length. The header is not in the
+// result, because clients send it anyway.
 func (s *S3) Target(ctx context.Context, u Upload) (Target, error) {
 	if err := checkName(u.Name); err != nil {
 		return Target{}, err
@@ -177,8 +176,8 @@ func (s *S3) Target(ctx context.Context, u Upload) (Target, error) {
 
 const checksumHeader = "X-Amz-Checksum-Sha256"
 
-// Put sends the bytes in one request. The last byte leaves only after all bytes
-// were verified, so the bucket never stores wrong ones.
+// Put implements Store. It sends the bytes in one request. It sends the last byte after all bytes
+// were verified, so the bucket stores no wrong bytes.
 func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expectation) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
@@ -193,8 +192,7 @@ func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expectation
 	return Info{name, m.size, m.sum(), s.now()}, nil
 }
 
-// put stores the bytes of m. If match is not empty, it only replaces the object
-// with this ETag.
+// put stores the bytes of m. If match is not empty, it only replaces an object with this ETag.
 func (s *S3) put(ctx context.Context, name string, m *measuringReader, match string, want Expectation) error {
 	key, options := s.forms(name)[0], minio.PutObjectOptions{ContentType: "application/octet-stream"}
 	if match != "" {
@@ -219,13 +217,13 @@ func (s *S3) put(ctx context.Context, name string, m *measuringReader, match str
 		}
 		options.UserMetadata = map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}
 	}
-	if size == 0 { // a reader of length 0 is never read, so excess bytes would go unnoticed
+	if size == 0 { // a body of length 0 is not read, so too many bytes would not be noticed
 		if _, err := io.Copy(io.Discard, m); err != nil {
 			return err
 		}
 	}
 	options.DisableMultipart = size != AnySize
-	options.PartSize = window // for an unknown size; a part is held in memory
+	options.PartSize = window // applies if the size is unknown; the memory holds one part
 	_, err := s.core.Client.PutObject(ctx, s.bucket, key, struct{ io.Reader }{body}, size, options)
 	if m.err != nil && m.err != io.EOF {
 		return m.err
@@ -233,14 +231,13 @@ func (s *S3) put(ctx context.Context, name string, m *measuringReader, match str
 	if err != nil {
 		return s.explain(ctx, err, name)
 	}
-	if m.err == nil { // the size of the sealed bytes follows from those that were read
+	if m.err == nil { // the size of the encrypted bytes follows from the bytes that were read
 		err = errors.New("blob: the bucket stored a part of a file as a whole one")
 	}
 	return s.explain(ctx, err, name)
 }
 
-// holdbackReader holds the last byte back until its source has ended without an
-// error.
+// holdbackReader returns the last byte only after its source has ended without an error.
 type holdbackReader struct{ from *bufio.Reader }
 
 func (h *holdbackReader) Read(p []byte) (int, error) {
@@ -258,8 +255,8 @@ func (h *holdbackReader) Read(p []byte) (int, error) {
 	return h.from.Read(p[:min(n, len(p))])
 }
 
-// removeOtherForm removes the object of a name under the other value of the
-// setting Encryption.
+// removeOtherForm removes the object of a name that was stored with the other value of the setting
+// Encryption.
 func (s *S3) removeOtherForm(ctx context.Context, name string) error {
 	if !isKept(name) {
 		return nil
@@ -275,13 +272,13 @@ func (s *S3) remove(ctx context.Context, key, name string) error {
 	return err
 }
 
-// object describes an object of the bucket.
+// object describes an object in the bucket.
 type object struct {
 	minio.ObjectInfo
 	sealed bool
 }
 
-// look finds the object of a name.
+// look returns the object of a name. It returns ErrNotExist if there is none.
 func (s *S3) look(ctx context.Context, name string) (object, error) {
 	if err := checkName(name); err != nil {
 		return object{}, err
@@ -295,8 +292,8 @@ func (s *S3) look(ctx context.Context, name string) (object, error) {
 			return object{}, err
 		}
 	}
-	// The response to HEAD has no body, so it looks the same if the whole
-	// bucket is gone.
+	// The response to HEAD has no body, so it is the same if the bucket itself is missing. The
+	// response to GET says which is missing.
 	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
 	if err != nil {
 		return object{}, s.explain(ctx, err, name)
@@ -306,7 +303,7 @@ func (s *S3) look(ctx context.Context, name string) (object, error) {
 	return object{}, s.explain(ctx, err, name)
 }
 
-// info describes an object. For an encrypted one it reads the head.
+// info returns the Info of an object. It reads the head of an encrypted object.
 func (s *S3) info(ctx context.Context, o object, name string) (Info, error) {
 	found := Info{Name: name, Size: o.Size, Modified: o.LastModified}
 	if !o.sealed {
@@ -323,7 +320,7 @@ func (s *S3) info(ctx context.Context, o object, name string) (Info, error) {
 	return found, nil
 }
 
-// Stat asks the bucket. For encrypted bytes it also reads the head.
+// Stat implements Store. For an encrypted object it also reads the head.
 func (s *S3) Stat(ctx context.Context, name string) (Info, error) {
 	o, err := s.look(ctx, name)
 	if err != nil {
@@ -332,8 +329,8 @@ func (s *S3) Stat(ctx context.Context, name string) (Info, error) {
 	return s.info(ctx, o, name)
 }
 
-// Open reads the present version of the object: if it is replaced, reading ends
-// with ErrUnavailable.
+// Open implements Store. The Reader reads the current version of the object. If the object is
+// replaced later, reading returns ErrUnavailable.
 func (s *S3) Open(ctx context.Context, name string) (Reader, error) {
 	o, err := s.look(ctx, name)
 	if err != nil {
@@ -354,8 +351,8 @@ func (s *S3) open(ctx context.Context, o object, name string) (Reader, error) {
 	return unseal(e, head, layout, r)
 }
 
-// Keep copies the object inside the bucket, or reads and encrypts it if the
-// setting demands so. Then it removes the staged one.
+// Keep implements Store. It copies the object within the bucket. If the settings demand encryption,
+// it reads and encrypts the object instead. Then it removes the object of the upload session.
 func (s *S3) Keep(ctx context.Context, from, to string) error {
 	if err := errors.Join(checkName(from), checkName(to)); err != nil {
 		return err
@@ -364,7 +361,7 @@ func (s *S3) Keep(ctx context.Context, from, to string) error {
 	if errors.Is(err, ErrNotExist) {
 		err = s.copy(ctx, from, to)
 	}
-	if errors.Is(err, ErrNotExist) { // another process may have kept it
+	if errors.Is(err, ErrNotExist) { // another process may have kept the bytes
 		_, err = s.look(ctx, to)
 	}
 	if err != nil {
@@ -373,7 +370,8 @@ func (s *S3) Keep(ctx context.Context, from, to string) error {
 	return s.remove(ctx, s.key(from), from)
 }
 
-// copy copies staged bytes. It starts over if they are replaced meanwhile.
+// copy copies the bytes of an upload session to the name of a document. It starts again if the
+// bytes are replaced meanwhile.
 func (s *S3) copy(ctx context.Context, from, to string) error {
 	for attempt := 1; ; attempt++ {
 		o, err := s.look(ctx, from)
@@ -411,21 +409,21 @@ func (s *S3) copySealed(ctx context.Context, o object, from, to string) error {
 	return err
 }
 
-// Delete removes the objects of a name.
+// Delete implements Store.
 func (s *S3) Delete(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	// The plain object goes first. If encryptOne finds it gone after it has
-	// written the sealed one, encryptOne removes that too. So no deleted object
-	// returns, even if Delete is interrupted.
+	// The plain object must be removed first. If encryptOne finds no plain object after it has
+	// stored the encrypted object, it removes the encrypted object. So a deleted object does not
+	// return, even if Delete is interrupted.
 	if err := s.remove(ctx, s.key(name), name); err != nil || !isKept(name) {
 		return err
 	}
 	return s.remove(ctx, s.key(name)+sealedSuffix, name)
 }
 
-// List asks the bucket for a thousand objects at a time.
+// List implements Store. It requests a thousand objects at a time.
 func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -439,7 +437,7 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 			}
 			plain, sealed := strings.CutSuffix(strings.TrimPrefix(o.Key, s.prefix), sealedSuffix)
 			if checkName(plain) != nil {
-				continue // a foreign object
+				continue // not an object of the store
 			}
 			if sealed {
 				l, _ := layoutOf(o.Size) // 0 for a damaged object
@@ -455,7 +453,7 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	}
 }
 
-// Ping checks that the bucket exists and that the credentials may use it.
+// Ping implements Store. It checks that the bucket exists and that the credentials allow access.
 func (s *S3) Ping(ctx context.Context) error {
 	there, err := s.core.BucketExists(ctx, s.bucket)
 	if err == nil && !there {
@@ -467,7 +465,7 @@ func (s *S3) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Sweep aborts multipart uploads that began before since and never ended.
+// Sweep implements Store. It aborts multipart uploads that began before since and have not ended.
 func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing
@@ -477,7 +475,7 @@ func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error
 		}
 		plain, _ := strings.CutSuffix(strings.TrimPrefix(u.Key, s.prefix), sealedSuffix)
 		if checkName(plain) != nil || u.Initiated.After(since) {
-			continue // a foreign object, as in List, or still being sent
+			continue // not an object of the store, or still being sent
 		}
 		if err := s.core.AbortMultipartUpload(ctx, s.bucket, u.Key, u.UploadID); err != nil {
 			return removed, s.explain(ctx, err, u.Key)
@@ -487,9 +485,8 @@ func (s *S3) Sweep(ctx context.Context, since time.Time) (removed int, err error
 	return removed, ctx.Err()
 }
 
-// Rotate rewrites an encrypted object with another envelope, because a bucket
-// cannot change a part of an object. The content passes through this process
-// still encrypted.
+// Rotate implements Store. It replaces an encrypted object by an object with another envelope,
+// because a bucket cannot change a part of an object. The content is not decrypted.
 func (s *S3) Rotate(ctx context.Context, name string) (changed bool, err error) {
 	o, err := s.look(ctx, name)
 	switch {
@@ -502,7 +499,7 @@ func (s *S3) Rotate(ctx context.Context, name string) (changed bool, err error) 
 	case s.encrypt && isKept(name):
 		changed, err = true, s.encryptOne(ctx, o, name)
 	}
-	if errors.Is(err, errReplaced) || errors.Is(err, ErrNotExist) { // deleted meanwhile
+	if errors.Is(err, errReplaced) || errors.Is(err, ErrNotExist) { // deleted or replaced meanwhile
 		return false, nil
 	}
 	return changed, err
@@ -532,7 +529,7 @@ func (s *S3) rotateKey(ctx context.Context, o object, name string) (changed bool
 	return true, s.explain(ctx, err, name)
 }
 
-// onward reads an object sequentially from an offset.
+// onward is a sequential io.Reader of an object from an offset on.
 type onward struct {
 	from *remote
 	at   int64
@@ -561,12 +558,12 @@ func (s *S3) encryptOne(ctx context.Context, o object, name string) error {
 	return s.remove(ctx, s.key(name), name)
 }
 
-// errReplaced means that the object is another one than the call found first.
+// errReplaced means that the object was replaced since the call has found it.
 var errReplaced = fmt.Errorf("%w: the bytes were replaced meanwhile", ErrUnavailable)
 
-// explain maps the bucket's errors to those that callers distinguish. All
-// others are ErrUnavailable, also a missing bucket and refused credentials,
-// because the client cannot fix them.
+// explain wraps the errors of the bucket with the errors that callers distinguish. A missing bucket
+// and refused credentials become ErrUnavailable, because the caller cannot solve these problems.
+// All unknown errors become ErrUnavailable too.
 func (s *S3) explain(ctx context.Context, err error, name string) error {
 	if err == nil {
 		return nil

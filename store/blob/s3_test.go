@@ -57,7 +57,8 @@ func openBucket(t *testing.T, location string, o Options) *S3 {
 	return s.(*S3)
 }
 
-// send sends bytes to a target as a client does.
+// send sends bytes to a target as a client does. It returns the status and the body of the
+// response.
 func send(t *testing.T, target Target, b []byte, change func(*http.Request)) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(target.Method, target.URL, bytes.NewReader(b))
@@ -83,7 +84,7 @@ func send(t *testing.T, target Target, b []byte, change func(*http.Request)) (in
 	return answer.StatusCode, string(text)
 }
 
-// A presigned address accepts the declared bytes and no other request.
+// TestPresigned checks that the URL of a target accepts the declared bytes and no other request.
 func TestPresigned(t *testing.T) {
 	b := content(70_000)
 	other := bytes.Clone(b)
@@ -128,7 +129,7 @@ func TestPresigned(t *testing.T) {
 		}
 		isAbsent(t, s, staged)
 	}
-	for _, target := range []Target{unhashed, target, target} { // repeatedly until the bytes are kept
+	for _, target := range []Target{unhashed, target, target} { // may be repeated until the bytes are kept
 		if status, text := send(t, target, b, nil); status != 200 {
 			t.Fatalf("as declared: %d %s", status, text)
 		}
@@ -148,7 +149,7 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
-// Kept bytes are encrypted in the bucket itself.
+// TestKeepEncrypts checks that Keep encrypts the bytes in the bucket.
 func TestKeepEncrypts(t *testing.T) {
 	s := newBucket(t, Always)
 	b := bytes.Repeat([]byte("Sehr geehrte Frau Morgenstern, "), 10_000)
@@ -200,7 +201,8 @@ func TestRotateBucket(t *testing.T) {
 	}
 }
 
-// Rotate does not bring back an object that is deleted meanwhile.
+// TestRotateDoesNotBringBack checks that Rotate does not store an object again that was deleted
+// meanwhile.
 func TestRotateDoesNotBringBack(t *testing.T) {
 	before := masterkey.New()
 	old := newBucket(t, Always)
@@ -223,8 +225,8 @@ func TestRotateDoesNotBringBack(t *testing.T) {
 	isAbsent(t, s, kept)
 }
 
-// An object that is encrypted between the two requests of its deletion stays
-// deleted.
+// TestRotateWhileDeleted checks that an object stays deleted if it is encrypted between the two
+// requests of Delete.
 func TestRotateWhileDeleted(t *testing.T) {
 	plain := newBucket(t, Never)
 	put(t, plain, kept, content(100_000))
@@ -256,11 +258,11 @@ func forward(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	}
 	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(behind)
-		p.Out.Host = p.In.Host // the host is part of the signature
+		p.Out.Host = p.In.Host // the signature includes the host
 	}}).ServeHTTP(w, r)
 }
 
-// Sweep removes Kartei's own unfinished uploads from a bucket, and leaves the
+// TestSweepBucket checks that Sweep removes Kartei's own unfinished uploads from a bucket, and no
 // uploads of other programs.
 func TestSweepBucket(t *testing.T) {
 	for what, prefix := range map[string]string{"with a prefix": "kartei/", "without": ""} {
@@ -315,7 +317,7 @@ func TestReplacedWhileRead(t *testing.T) {
 	}
 }
 
-// everything calls every method that calls the bucket.
+// everything calls all methods that make requests to the bucket, and returns their errors.
 func everything(s *S3) map[string]error {
 	_, stated := s.Stat(ctx, kept)
 	_, opened := s.Open(ctx, kept)
@@ -332,8 +334,8 @@ func everything(s *S3) map[string]error {
 	return errs
 }
 
-// A missing bucket, refused credentials, and a server that is down, failing or
-// silent are each ErrUnavailable. None of them reports missing bytes.
+// TestBucketFails checks that all methods return ErrUnavailable for a bucket that is missing or
+// fails, and for refused credentials. No method may report missing bytes.
 func TestBucketFails(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
@@ -370,7 +372,7 @@ func TestBucketFails(t *testing.T) {
 	}
 }
 
-// A failed request to the bucket is repeated.
+// TestBucketIsAskedAgain checks that a failed request to the bucket is repeated.
 func TestBucketIsAskedAgain(t *testing.T) {
 	var asked atomic.Int32
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -388,7 +390,7 @@ func TestBucketIsAskedAgain(t *testing.T) {
 	}
 }
 
-// serve starts a fake bucket.
+// serve starts a server with this handler and returns its URL. The server ends with the test.
 func serve(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -439,7 +441,7 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// The validity of an address follows the clock of the instance.
+// TestPresignedByTheClock checks that the lifetime of a target follows the clock of the instance.
 func TestPresignedByTheClock(t *testing.T) {
 	now := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := openBucket(t, "s3://office?endpoint=http://127.0.0.1:1", Options{Now: func() time.Time { return now }})
@@ -454,7 +456,7 @@ func TestPresignedByTheClock(t *testing.T) {
 	}
 }
 
-// A bucket accepts 5 GiB in one request, and the overhead of encryption counts.
+// TestLargestInABucket checks the limit of 5 GiB for one request, with the overhead of encryption.
 func TestLargestInABucket(t *testing.T) {
 	l := Location{Bucket: "office", Host: "127.0.0.1:1"}
 	sealable := int64(sort.Search(maxObject, func(size int) bool { return storedSize(int64(size)) > maxObject })) - 1

@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // net/http logs the server's errors about interrupted requests
+	log.SetOutput(io.Discard) // net/http logs errors about interrupted requests
 	status := m.Run()
 	s3test.Stop()
 	if status == 0 {
@@ -39,13 +39,13 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// stores lists all kinds of store; each must pass the whole suite.
+// stores has all kinds of stores. Each must pass all tests that use each.
 var stores = map[string]func(*testing.T) Store{
 	"LocalPlain":     func(t *testing.T) Store { return newLocal(t, t.TempDir(), LocalOptions{Plain: true}) },
 	"LocalEncrypted": func(t *testing.T) Store { return newLocal(t, t.TempDir(), LocalOptions{}) },
 }
 
-// key is the master key of all tests that do not rotate it.
+// key is the master key of all tests that do not change the key.
 var key = masterkey.New()
 
 func newLocal(t testing.TB, dir string, o LocalOptions) *Local {
@@ -64,7 +64,7 @@ func newLocal(t testing.TB, dir string, o LocalOptions) *Local {
 	return l
 }
 
-// each runs a test on every kind of store.
+// each runs a test for each kind of store.
 func each(t *testing.T, test func(*testing.T, Store)) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -78,8 +78,8 @@ const (
 
 var ctx = context.Background()
 
-// content returns bytes that differ by position. They follow from the size alone, because
-// tests ask for them a second time to compare.
+// content returns size bytes that differ by position. The same size returns the same bytes, so
+// tests can compare them.
 func content(size int) []byte {
 	b := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{1, byte(size)})
@@ -115,7 +115,7 @@ func get(t *testing.T, s Store, name string) []byte {
 	return b
 }
 
-// list returns the sorted names below a prefix.
+// list returns the sorted names that begin with prefix.
 func list(t *testing.T, s Store, prefix string) []string {
 	t.Helper()
 	found := []string{}
@@ -139,7 +139,7 @@ func isAbsent(t *testing.T, s Store, name string) {
 	}
 }
 
-// sizes are those at which an off-by-one error could show.
+// sizes are the sizes at which an off-by-one error could occur.
 var sizes = []int{
 	0, 1, 4095, firstPlain - 1, firstPlain, firstPlain + 1,
 	segmentSize - 1, segmentSize, segmentSize + 1,
@@ -221,8 +221,8 @@ func TestNamesAreNoPaths(t *testing.T) {
 
 var errBroken = errors.New("the line broke")
 
-// Bytes that differ from the declaration change nothing, under a new and an
-// existing name.
+// TestPutRefuses checks that bytes that differ from the declaration are not stored. They must not
+// replace existing bytes.
 func TestPutRefuses(t *testing.T) {
 	b := content(200_000)
 	other := bytes.Clone(b)
@@ -312,7 +312,7 @@ func TestPutEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// call is an empty reader that calls the function when read.
+// call is an empty reader that calls the function when it is read.
 type call func()
 
 func (c call) Read([]byte) (int, error) { c(); return 0, io.EOF }
@@ -335,14 +335,14 @@ func TestPutInSmallPieces(t *testing.T) {
 	})
 }
 
-// If two contents are put under one name at the same time, every read returns
-// one of them, whole.
+// TestPutTogether checks that each read returns one of two contents completely, while both are put
+// under the same name.
 func TestPutTogether(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		contents := [][]byte{content(70_000), content(150_000)}
 		if _, bucket := s.(*S3); bucket {
-			// The gateway of the tests looks up the length and the ETag of an object before it
-			// opens the file (versitygw 1.8.0). So it may name the former object's.
+			// The bucket server of the tests looks up the length and the ETag of an object before
+			// it opens the file (versitygw 1.8.0). So both may be of the object before.
 			contents[1] = content(70_000)
 			slices.Reverse(contents[1])
 		}
@@ -365,7 +365,7 @@ func TestPutTogether(t *testing.T) {
 			}
 			read, err := io.ReadAll(r)
 			r.Close()
-			if errors.Is(err, errReplaced) { // a bucket keeps no old version for readers
+			if errors.Is(err, errReplaced) { // a bucket does not keep the old object for readers
 				continue
 			}
 			if err != nil || !bytes.Equal(read, contents[0]) && !bytes.Equal(read, contents[1]) {
@@ -380,7 +380,7 @@ func TestKeep(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		b := content(100_000)
 		put(t, s, staged, b)
-		for i := range 3 { // the second and third time there is nothing left to do
+		for i := range 3 { // the second and third Keep have nothing to do
 			if err := s.Keep(ctx, staged, kept); err != nil {
 				t.Fatal(i, err)
 			}
@@ -393,7 +393,7 @@ func TestKeep(t *testing.T) {
 			info.SHA256 != "" && info.SHA256 != sum(b) {
 			t.Errorf("%+v, %v", info, err)
 		}
-		// Bytes that are sent again do not replace kept bytes.
+		// Bytes that are sent again do not replace the bytes of the document.
 		put(t, s, staged, content(3))
 		if err := s.Keep(ctx, staged, kept); err != nil {
 			t.Fatal(err)
@@ -489,7 +489,8 @@ func TestOpenReadersOutliveDeletion(t *testing.T) {
 	}
 }
 
-// Reads and seeks at random offsets return the same bytes as a plain slice.
+// TestReadAnywhere checks that reads and seeks at random offsets return the same bytes as a
+// bytes.Reader.
 func TestReadAnywhere(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		readers := map[int]Reader{}
@@ -522,7 +523,7 @@ func TestReadAnywhere(t *testing.T) {
 				case 0:
 					n, err := r.ReadAt(p, offset)
 					m, expected := model.ReadAt(q, offset)
-					if len(p) == 0 { // for which io.ReaderAt leaves io.EOF open
+					if len(p) == 0 { // io.ReaderAt does not say whether this returns io.EOF
 						expected = err
 					}
 					if n != m || !bytes.Equal(p[:n], q[:m]) || (err == nil) != (expected == nil) ||

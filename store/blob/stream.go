@@ -14,64 +14,62 @@ import (
 )
 
 // The bytes of a file are encrypted with AES-GCM-HKDF as defined by Google's Tink
-// (https://developers.google.com/tink/streaming-aead/aes_gcm_hkdf_streaming). It
-// is an instance of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár: Online
-// Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance, CRYPTO 2015).
-// Tink's variant is analysed in Hoang, Shen: Security of Streaming Encryption in
-// Google's Tink Library, CCS 2020. A test compares this code with Tink's own.
+// (https://developers.google.com/tink/streaming-aead/aes_gcm_hkdf_streaming). It is an instance of
+// STREAM (Hoang, Reyhanitabar, Rogaway, Vizár: Online Authenticated-Encryption and its Nonce-Reuse
+// Misuse-Resistance, CRYPTO 2015). Tink's variant is analysed in Hoang, Shen: Security of Streaming
+// Encryption in Google's Tink Library, CCS 2020. A test compares this code with Tink's own.
 //
-// The plain bytes are cut into segments. Each segment is sealed with AES-256-GCM
-// under the nonce
+// The plain bytes are split into segments. Each segment is encrypted with AES-256-GCM under the
+// nonce
 //
 //	prefix of the file (7 bytes) | number of the segment (4) | 1 for the last, else 0
 //
-// A segment that was changed, exchanged, repeated, omitted or added does not
-// open, and neither does a file that was cut. Reading a part opens only the
-// segments that it touches.
+// A segment that was changed, exchanged, repeated, omitted or added cannot be decrypted. The same
+// holds for a truncated file. To read a part, only the segments of this part are decrypted.
 const (
-	// segmentSize is the size of a sealed segment. A reader or writer holds one
-	// in memory, and reading a single byte reads one.
+	// segmentSize is the size of an encrypted segment in bytes. A reader or writer has one segment
+	// in memory. Reading a single byte reads a whole segment.
 	segmentSize = 64 << 10
 	tagSize     = 16
 	prefixSize  = 7
 	saltSize    = 32
-	// streamHead is the length of the header before the first segment: its own
-	// length, the salt, the prefix.
+	// streamHead is the length of the stream's header before the first segment: one byte for the
+	// length, the salt and the prefix.
 	streamHead = 1 + saltSize + prefixSize
-	// streamStart is the offset of the stream in a file, behind the envelope.
-	// The first segment is shorter by both, so that all others begin at
-	// multiples of segmentSize.
+	// streamStart is the offset of the stream in a file, after the envelope. The first segment is
+	// shorter by the envelope and the header, so all other segments begin at multiples of
+	// segmentSize.
 	streamStart  = envelopeSize
-	firstSegment = segmentSize - streamStart - streamHead // sealed size
+	firstSegment = segmentSize - streamStart - streamHead // encrypted size
 	firstPlain   = firstSegment - tagSize
 	restPlain    = segmentSize - tagSize
 
 	maxSegments = math.MaxUint32
 )
 
-// purpose is the associated data of every stream.
+// purpose is the associated data of all streams.
 const purpose = "kartei blob"
 
-// stream holds the key and the nonce prefix of one file.
+// stream has the key and the nonce prefix of one file.
 type stream struct {
 	aead   cipher.AEAD
 	prefix [prefixSize]byte
 }
 
-// newStream generates the header of a stream, with a key that seals nothing
-// else.
+// newStream returns a stream with a random salt and prefix, and its header. The key of the stream
+// is unique because of the salt.
 func newStream(key []byte) (*stream, []byte) {
 	head := make([]byte, streamHead)
 	head[0] = streamHead
 	rand.Read(head[1:])
 	s, err := openStream(key, head)
 	if err != nil {
-		panic(err) // the header above is valid
+		panic(err) // impossible, because the header above is valid
 	}
 	return s, head
 }
 
-// openStream opens a stream by its header.
+// openStream returns the stream with this header. It returns ErrDamaged if the header is invalid.
 func openStream(key, head []byte) (*stream, error) {
 	if len(head) != streamHead || head[0] != streamHead {
 		return nil, fmt.Errorf("%w: the header of the stream is not valid", ErrDamaged)
@@ -99,14 +97,14 @@ func (s *stream) nonce(segment int64, last bool) []byte {
 	return nonce
 }
 
-// layout describes the segments of a file.
+// layout has the size and the number of segments of a file.
 type layout struct {
 	size     int64 // of the plain bytes
 	segments int64 // at least 1
 }
 
-// layoutOf returns the layout of a file of stored bytes, including envelope and
-// header. It returns false if no file has this size.
+// layoutOf returns the layout of an encrypted file by its stored size, with envelope and header. It
+// returns false if no file can have this size.
 func layoutOf(stored int64) (layout, bool) {
 	segments := (stored + segmentSize - 1) / segmentSize
 	l := layout{stored - streamStart - streamHead - segments*tagSize, segments}
@@ -120,7 +118,7 @@ func layoutOf(stored int64) (layout, bool) {
 	return l, true
 }
 
-// storedSize is the inverse: the size of a file with that many plain bytes.
+// storedSize returns the stored size of an encrypted file with this number of plain bytes.
 func storedSize(size int64) int64 {
 	segments := int64(1)
 	if size > firstPlain {
@@ -137,7 +135,7 @@ func (l layout) plain(segment int64) (start, end int64) {
 	return start, min(firstPlain+segment*restPlain, l.size)
 }
 
-// segment returns the segment of a plain byte.
+// segment returns the number of the segment with the plain byte at an offset.
 func (l layout) segment(offset int64) int64 {
 	if offset < firstPlain {
 		return 0
@@ -145,23 +143,23 @@ func (l layout) segment(offset int64) int64 {
 	return 1 + (offset-firstPlain)/restPlain
 }
 
-// buffers hold one sealed segment each.
+// buffers has buffers for one segment each.
 var buffers = sync.Pool{New: func() any { return new([segmentSize]byte) }}
 
-// sealer reads plain bytes and returns the header of the stream and the sealed
-// segments. It reads one byte ahead to recognize the last segment.
+// sealer reads plain bytes and returns the header of the stream and the encrypted segments. It
+// reads one byte ahead to recognize the last segment.
 type sealer struct {
 	stream *stream
 	from   io.Reader
 	plain  *[segmentSize]byte
-	have   int // bytes in plain that were read ahead: 0 or 1
+	have   int // number of bytes in plain that were read ahead: 0 or 1
 	out    []byte
 	sealed *[segmentSize]byte
 	next   int64 // number of the next segment
 	err    error
 }
 
-// newSealer returns a sealer. The caller must close it to release its buffers.
+// newSealer returns a sealer. The caller must call close, which releases the buffers.
 func newSealer(s *stream, head []byte, from io.Reader) *sealer {
 	return &sealer{
 		stream: s, from: from, out: head,
@@ -191,7 +189,7 @@ func (s *sealer) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo saves io.Copy a buffer.
+// WriteTo implements io.WriterTo, so io.Copy needs no buffer.
 func (s *sealer) WriteTo(w io.Writer) (total int64, err error) {
 	for {
 		n, err := w.Write(s.out)
@@ -210,7 +208,7 @@ func (s *sealer) WriteTo(w io.Writer) (total int64, err error) {
 	return total, s.err
 }
 
-// fill seals the next segment, and sets err with or after the last one.
+// fill encrypts the next segment to out. It sets err with or after the last segment.
 func (s *sealer) fill() {
 	if s.err != nil {
 		return
@@ -241,16 +239,16 @@ func (s *sealer) fill() {
 	}
 }
 
-// source provides the stored bytes of a reader.
+// source reads the stored bytes for a plainReader.
 type source interface {
 	io.ReaderAt
 	io.Closer
-	// next is like ReadAt, but not for concurrent use, and fast for sequential
-	// parts.
+	// next does the same as ReadAt. It is faster for sequential reads, but not safe for concurrent
+	// use.
 	next(p []byte, offset int64) (int, error)
 }
 
-// file is a source whose next is ReadAt.
+// file is a source whose next calls ReadAt.
 type file struct {
 	io.ReaderAt
 	io.Closer
@@ -258,22 +256,21 @@ type file struct {
 
 func (f file) next(p []byte, offset int64) (int, error) { return f.ReadAt(p, offset) }
 
-// plainReader reads the plain bytes of a stream.
+// plainReader is the Reader of an encrypted file.
 type plainReader struct {
 	stream *stream
 	layout layout
 	from   source
 
-	// The fields below belong to Read and Seek, which are not for concurrent
-	// use.
+	// Only Read and Seek use the fields below. They are not safe for concurrent use.
 	at      int64
-	buffer  *[segmentSize]byte // of the segment read last
+	buffer  *[segmentSize]byte // of the segment that was read last
 	current int64              // its number
-	text    []byte             // its plain bytes, nil before the first
+	text    []byte             // its plain bytes; nil before the first segment
 }
 
-// newPlainReader opens the last segment first, so that a file that was cut is
-// detected before any byte is returned.
+// newPlainReader returns a plainReader. It decrypts the last segment first, to detect a truncated
+// file before any byte is returned.
 func newPlainReader(s *stream, l layout, from source) (*plainReader, error) {
 	o := &plainReader{stream: s, layout: l, from: from, buffer: buffers.Get().(*[segmentSize]byte)}
 	last := buffers.Get().(*[segmentSize]byte)
@@ -285,7 +282,7 @@ func newPlainReader(s *stream, l layout, from source) (*plainReader, error) {
 	return o, nil
 }
 
-// load opens a segment into the buffer, unless it is loaded already.
+// load decrypts a segment into text, unless text has this segment already.
 func (o *plainReader) load(segment int64) (err error) {
 	if o.text != nil && o.current == segment {
 		return nil
@@ -295,7 +292,7 @@ func (o *plainReader) load(segment int64) (err error) {
 	return err
 }
 
-// open reads and opens a segment in place. The returned text is never nil.
+// open reads and decrypts a segment in place. The result is not nil unless there is an error.
 func (o *plainReader) open(
 	read func([]byte, int64) (int, error), into *[segmentSize]byte, segment int64,
 ) ([]byte, error) {
@@ -338,7 +335,7 @@ func (o *plainReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadAt opens the segments that the part touches.
+// ReadAt implements io.ReaderAt. It decrypts only the segments of this part.
 func (o *plainReader) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset < 0 {
 		return 0, errOffset
@@ -370,7 +367,7 @@ func (o *plainReader) Seek(offset int64, whence int) (int64, error) {
 	return at, nil
 }
 
-// Close closes the source.
+// Close releases the buffer and closes the source.
 func (o *plainReader) Close() error {
 	if o.buffer == nil {
 		return nil
@@ -390,7 +387,7 @@ func giveBack(b *[segmentSize]byte) {
 	buffers.Put(b)
 }
 
-// seek implements io.Seeker for bytes of a fixed size.
+// seek implements io.Seeker for content of a fixed size. at is the current offset.
 func seek(at, size, offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekStart:

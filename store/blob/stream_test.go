@@ -13,7 +13,7 @@ import (
 	"kartei/test/seed"
 )
 
-// tink is the construction in its authors' implementation.
+// tink returns the same stream encryption in the implementation of its authors.
 func tink(t *testing.T, key []byte) *subtle.AESGCMHKDF {
 	t.Helper()
 	c, err := subtle.NewAESGCMHKDF(key, "SHA256", 32, segmentSize, streamStart)
@@ -68,10 +68,10 @@ func TestWeOpenWhatTinkSeals(t *testing.T) {
 	}
 }
 
-// inMemory is a source in memory.
+// inMemory returns a source with the bytes b.
 func inMemory(b []byte) source { return file{bytes.NewReader(b), io.NopCloser(nil)} }
 
-// openBytes opens a file whose stream has the given key.
+// openBytes returns a Reader of an encrypted file whose stream has this key.
 func openBytes(file, key []byte) (Reader, error) {
 	l, ok := layoutOf(int64(len(file)))
 	if !ok {
@@ -104,8 +104,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// FuzzHostileFile opens hostile files: as a whole, and behind a valid envelope.
-// Only bytes that were sealed may be returned.
+// FuzzHostileFile opens hostile files, also after a valid envelope. The Reader may only return
+// bytes that were encrypted with the key.
 func FuzzHostileFile(f *testing.F) {
 	keys, err := newKeys(masterkey.Ring{Current: key})
 	if err != nil {
@@ -122,7 +122,7 @@ func FuzzHostileFile(f *testing.F) {
 	envelope := append(keys.seal(e, kept), make([]byte, slotSize)...)
 	f.Add(append(bytes.Clone(envelope), body...))
 	for what, changed := range tampered(append(bytes.Clone(envelope), body...)) {
-		if len(what)%4 == 0 { // a selection is enough for the corpus
+		if len(what)%4 == 0 { // a part of the cases is enough for the corpus
 			f.Add(changed)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Errors of tokens.
+// The errors of Verify.
 var (
 	// ErrToken means that this instance did not issue the token.
 	ErrToken = errors.New("blob: not a token of this instance")
@@ -20,9 +20,9 @@ var (
 	ErrExpired = errors.New("blob: the token has expired")
 )
 
-// tokenClaims is the content of a token. The token is the HMAC-SHA256 of the
-// content followed by the content, in base64url. Outside the database it is the
-// only record of a session: its holder may send these bytes until it expires.
+// tokenClaims is the content of an upload token. A token is the HMAC-SHA256 of the content,
+// followed by the content, in base64url. A client with a token may send the described file until
+// the token expires, without a look-up in the database.
 type tokenClaims struct {
 	Name        string `json:"n"`
 	Size        int64  `json:"s"`
@@ -31,11 +31,12 @@ type tokenClaims struct {
 	Expires     int64  `json:"e"` // Unix seconds
 }
 
-// maxToken bounds the length of a token: names have at most 128 bytes, types
-// 255.
+// maxToken is the maximum length of a token in bytes. It is enough for a name of 128 bytes and a
+// content type of 255.
 const maxToken = 1024
 
-// Target returns a signed address of this instance.
+// Target implements Store. It returns a request to this instance, whose URL contains a signed
+// token.
 func (l *Local) Target(_ context.Context, u Upload) (Target, error) {
 	if err := checkName(u.Name); err != nil {
 		return Target{}, err
@@ -52,10 +53,10 @@ func (l *Local) Target(_ context.Context, u Upload) (Target, error) {
 	return Target{http.MethodPut, l.baseURL + "/uploads/" + token, headers}, nil
 }
 
-// Verify returns the grant of a token at the time now. It fails with ErrToken
-// if the token was forged or changed, and with ErrExpired after its time.
+// Verify returns the upload that a token permits at the time now. It returns ErrToken for a forged
+// or changed token, and ErrExpired for an expired token.
 func (l *Local) Verify(token string, now time.Time) (Upload, error) {
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 would skip line ends
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // the decoder would skip line breaks
 		return Upload{}, ErrToken
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)

@@ -9,18 +9,18 @@ import (
 	"kartei/store/db"
 )
 
-// Count is the number of jobs of a kind in a state.
+// Count is the number of jobs of one kind in one state.
 type Count struct {
 	Kind  string `json:"kind"`
 	State string `json:"state"`
 	Count int64  `json:"count"`
-	// Oldest is when the first of them was due (waiting), claimed (running) or
-	// given up (failed). For a waiting job it may be in the future.
+	// Oldest is the earliest time at which one of the jobs was due (waiting), claimed (running) or
+	// given up (failed). For waiting jobs it may be in the future.
 	Oldest clock.Micros `json:"oldest"`
-	// Created is when the first of them was enqueued.
+	// Created is the earliest time at which one of the jobs was enqueued.
 	Created clock.Micros `json:"-"`
-	// Error is the error of the last attempt of one of them, empty if none
-	// failed. It shows a job that fails repeatedly before the job is given up.
+	// Error is the error of the last attempt of one of the jobs. It is empty if no attempt failed.
+	// It shows failing jobs before they are given up.
 	Error string `json:"error"`
 }
 
@@ -35,7 +35,7 @@ type FailedJob struct {
 	FailedAt     clock.Micros `json:"failedAt"`
 }
 
-// Counts counts the jobs of all organizations.
+// Counts returns the numbers of jobs of all organizations, by kind and state.
 func Counts(ctx context.Context, tx db.Tx) ([]Count, error) {
 	counts, err := db.List(ctx, tx, func(row db.Row) (c Count, err error) {
 		err = row.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created, &c.Error)
@@ -44,7 +44,7 @@ func Counts(ctx context.Context, tx db.Tx) ([]Count, error) {
 	return append([]Count{}, counts...), err
 }
 
-// FailedJobs returns jobs that were given up, latest first.
+// FailedJobs returns at most limit jobs that were given up, the latest first.
 func FailedJobs(ctx context.Context, tx db.Tx, limit int) ([]FailedJob, error) {
 	list, err := db.List(ctx, tx, func(row db.Row) (f FailedJob, err error) {
 		err = row.Scan(&f.Organization, &f.ID, &f.Kind, &f.Attempts, &f.Error, &f.CreatedAt, &f.FailedAt)
@@ -53,9 +53,9 @@ func FailedJobs(ctx context.Context, tx db.Tx, limit int) ([]FailedJob, error) {
 	return append([]FailedJob{}, list...), err
 }
 
-// Retry makes a failed job run again with all its attempts, and returns its
-// organization. It fails with fault.NotFound if there is no such job, and with
-// db.ErrDuplicate if another job uses its key.
+// Retry makes a failed job run again with all its attempts, and returns its organization. It
+// returns fault.NotFound if there is no such job. It returns db.ErrDuplicate if another job with
+// the same key waits or runs.
 func Retry(ctx context.Context, tx db.Tx, now clock.Micros, id string) (organization int64, err error) {
 	err = tx.QueryRow(ctx, findFailed, id).Scan(&organization)
 	if errors.Is(err, db.ErrNoRows) {

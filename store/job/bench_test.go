@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// BenchmarkDrain measures the time for one of a thousand waiting jobs that do
-// nothing, of one organization and of a hundred.
+// BenchmarkDrain measures the time for one of a thousand waiting jobs that do nothing. The jobs
+// belong to one organization, or to a hundred.
 func BenchmarkDrain(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) db.DB{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
 		for _, organizations := range []int{1, 100} {

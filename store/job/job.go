@@ -1,4 +1,4 @@
-// Package job owns the queue of background work: enqueued with a change, leased, retried, given up visibly.
+// Package job owns the queue of background jobs: enqueued with a change, claimed with a lease, retried, given up.
 package job
 
 import (
@@ -14,44 +14,46 @@ import (
 	"kartei/store/db"
 )
 
-// Topic is the topic that wakes runners.
+// Topic is the notification topic that wakes runners.
 const Topic = "jobs"
 
-// maxPayload bounds a payload, in bytes of JSON. Larger data belongs in a table
-// of its own or in storage.
+// maxPayload is the maximum size of a payload in bytes of JSON. Larger data belongs in a table or
+// in the blob store.
 const maxPayload = 64 << 10
 
-// never is the due time if nothing is due.
+// never is the due time of an organization without waiting jobs.
 const never clock.Micros = 1<<63 - 1
 
-// Spec describes a job.
+// Spec describes a job to enqueue.
 type Spec struct {
-	// Kind names a Handler.
+	// Kind is the kind of the Handler that runs the job.
 	Kind string
-	// Key makes the job unique. While a job of the same organization, kind and
-	// key waits or runs, another is dropped. An empty key is never unique.
+	// Key makes the job unique, unless it is empty. The job is dropped if another job of the same
+	// organization, kind and key waits or runs.
 	Key string
-	// Payload becomes JSON of at most 64 KiB for the handler. It refers to
-	// records by id and holds no personal data and no secrets. Failed jobs keep
-	// it for weeks, whatever is erased meanwhile.
+	// Payload is encoded as JSON of at most 64 KiB for the handler. It should refer to records by
+	// id, and contain no personal data or secrets. Failed jobs keep their payload for weeks, even
+	// if records are erased meanwhile.
 	Payload any
-	// Due is when the job may begin. Zero, or a time in the past, means at
+	// Due is the earliest time at which the job may run. Zero, or a time in the past, means at
 	// once.
 	Due clock.Micros
-	// Soon applies if a job with the same key already waits. That job then
-	// becomes due no later than this one. If its last attempt failed, Rest is
-	// the least time between the beginnings of that attempt and the next. At
-	// most Attempts of its attempts count from then on.
+	// Soon, Rest and Attempts apply if a job with the same key already waits. With Soon, the
+	// waiting job becomes due no later than this job. If the last attempt of the waiting job
+	// failed, Rest is the minimum time from the beginning of that attempt to the next. The attempts
+	// of the waiting job so far count as at most Attempts.
 	Soon     bool
 	Rest     time.Duration
 	Attempts int
 }
 
-// Enqueue adds a job in the transaction of the change that asks for it. The
-// runners of this process wake after the commit. It only queues statements, so
-// it costs no round trip. It locks the organization's turn until the commit, so
-// it must be called before db.Tx.Tick to prevent deadlocks. If ctx carries a span,
-// the job continues its trace.
+// Enqueue adds a job in the transaction of the change that needs it. The runners of this process
+// wake after the commit. Enqueue only queues statements, so it needs no round trip. If ctx has a
+// span, the job continues its trace.
+//
+// Enqueue locks the organization's turn (its row in job_turns) until the commit. To prevent
+// deadlocks, it must be called before db.Tx.Tick. It returns an error if the payload is too large
+// or cannot be encoded.
 func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, s Spec) error {
 	payload, err := json.Marshal(s.Payload)
 	if err != nil {
@@ -71,96 +73,92 @@ func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros
 	return nil
 }
 
-// Handler runs the jobs of one kind, on any replica. Since processes die, a job
-// may run more than once. Its effects must be harmless to repeat, or happen in
-// Job.Finish.
+// Handler runs the jobs of one kind, in any process. A job may run more than once, because
+// processes can die. So its effects must be safe to repeat, or be committed by Job.Finish.
 type Handler struct {
-	// Kind names the handler in the database and in metrics. It must never
-	// change, since jobs wait under it.
+	// Kind is the name of the kind in the database and in metrics. It must not change, because jobs
+	// with this kind wait in the database.
 	Kind string
-	// Attempts is the number of attempts before a job is given up; zero means
-	// no bound. An attempt that was given back does not count. An attempt that
-	// ended with its process counts.
+	// Attempts is the maximum number of attempts before a job is given up. Zero means no limit. An
+	// attempt counts even if its process dies. It does not count if the job is given back.
 	Attempts int
-	// Lease is the time after the death of a process until another claims its
-	// job; zero means 1 minute. While Run runs, the lease is renewed after each
-	// third of that time.
+	// Lease is the time after the death of a process until another process claims its job. Zero
+	// means 1 minute. While Run runs, the lease is renewed after each third of this time.
 	Lease time.Duration
-	// Limit bounds one attempt; zero means 1 hour. After that its context ends
-	// and its lease is not renewed.
+	// Limit is the maximum time of one attempt. Zero means 1 hour. After this time, the context
+	// ends and the lease is not renewed.
 	Limit time.Duration
-	// Backoff, if not nil, returns the pause after a failed attempt. The first
-	// attempt is 1. Nil means a pause that begins with some seconds and grows.
+	// Backoff returns the pause after a failed attempt. The number of the first attempt is 1. If
+	// Backoff is nil, the pause begins with at most 2 seconds and grows.
 	Backoff func(attempt int) time.Duration
-	// Secret says that payloads hold sealed data. The payload of a job that is
-	// given up becomes {}.
+	// Secret says that payloads contain encrypted secrets. The payload of a job that is given up is
+	// then replaced by {}.
 	Secret bool
-	// Every makes the job run periodically without being enqueued. There is one
-	// in the whole instance, of organization 0. It first runs when the runner
-	// starts, and then Every after each end.
+	// Every makes the job periodic. The whole instance has one such job, of organization 0, and no
+	// call of Enqueue is needed. It first runs when the runner starts, and then Every after each
+	// end. Zero means that the job is not periodic.
 	Every time.Duration
-	// Run runs a job. If it returns nil without Job.Finish, the job is
-	// finished. If it fails, the job is retried after the backoff, unless the
-	// error is Permanent or Later. Its context ends if another process claims
-	// the job. It also ends if this process stops, which gives the job back.
+	// Run runs a job. If it returns nil, the job is finished. If it returns an error, the job is
+	// retried after the backoff, unless the error is Permanent or Later. The context ends if
+	// another process claims the job. It also ends if this process stops, and the job is then given
+	// back.
 	Run func(ctx context.Context, j *Job) error
-	// PutBack, if not nil, runs in the transaction that puts a failed job back
-	// into the queue, after it was put back. If it fails, the job is claimed
-	// again when its lease ends.
+	// PutBack runs in the transaction that puts a failed job back into the queue, after that. It
+	// may be nil. If it returns an error, the transaction is undone, and the job is claimed again
+	// when its lease ends.
 	PutBack func(ctx context.Context, tx db.Tx, j *Job) error
-	// GaveUp, if not nil, runs in the transaction that marks a job as failed.
-	// It is retried until it succeeds, and may run more than once.
+	// GaveUp runs in the transaction that marks a job as failed. It may be nil. It is called again
+	// until it succeeds, and its transaction may run more than once.
 	GaveUp func(ctx context.Context, tx db.Tx, j *Job, cause error) error
-	// GivenUp, if not nil, is called after that transaction.
+	// GivenUp is called after this transaction, unless it is nil.
 	GivenUp func(j *Job)
 }
 
-// ErrLost is returned, wrapped, if another process has claimed the job because
-// this one counted as dead. Nothing was changed.
+// ErrLost is wrapped by errors of a job that another process has claimed, because this process
+// seemed to be dead. The call has changed nothing.
 var ErrLost = errors.New("job: another process has taken over the job")
 
-// ErrTooLong is the cause that ends the context of an attempt at its Handler's
-// Limit.
+// ErrTooLong is the cause with which the context of an attempt ends at Handler.Limit.
 var ErrTooLong = errors.New("job: the attempt took too long")
 
-// ErrDied is the cause for GaveUp if the last attempt ended with its process
-// and no error is known.
+// ErrDied is the cause for GaveUp if the process of the last attempt died and no error is known.
 var ErrDied = errors.New("job: the process ended during each attempt")
 
-// Job is a job that a runner has claimed.
+// Job is a job that a Runner has claimed.
 type Job struct {
 	Organization int64
 	// ID begins with job_.
 	ID, Kind, Key string
 	// Payload is JSON.
 	Payload []byte
-	// Attempt counts the attempts; the first is 1.
+	// Attempt is the number of this attempt. The first is 1.
 	Attempt int
-	// CreatedAt is when the job was enqueued.
+	// CreatedAt is the time at which the job was enqueued.
 	CreatedAt clock.Micros
 
 	db    db.DB
 	clock clock.Clock
 	lease time.Duration
-	// until is the end of the first lease.
+	// until is the time at which the first lease of this claim ends.
 	until clock.Micros
-	// claim is the fencing token of this claim.
+	// claim is the number of this claim. It is the fencing token of statements on the job.
 	claim int64
-	// trace is the trace of the change that enqueued the job, usually empty.
+	// trace is the traceparent of the change that enqueued the job. It is empty if the change was
+	// not traced.
 	trace string
-	// err is the error of the last attempt.
+	// err is the error of the last attempt, or empty.
 	err   string
 	ended bool
-	// first is what First set.
+	// first is the function of First, or nil.
 	first func(tx db.Tx)
 }
 
-// First sets what transactions that end or renew the job do before they lock the
-// organization's turn. It is for rows that other transactions lock before they
-// enqueue a job. f only queues statements.
+// First sets a function for the transactions that end the job or renew its lease. They call f
+// before they lock the organization's row in job_turns. f locks rows that other transactions lock
+// before they enqueue a job, which prevents deadlocks. It may only queue statements.
 func (j *Job) First(f func(tx db.Tx)) { j.first = f }
 
-// Decode decodes the payload.
+// Decode decodes the payload into v. The error is Permanent.
 func (j *Job) Decode(v any) error {
 	if err := json.Unmarshal(j.Payload, v); err != nil {
 		return Permanent(fmt.Errorf("job: payload of %s: %w", j.Kind, err))
@@ -168,24 +166,25 @@ func (j *Job) Decode(v any) error {
 	return nil
 }
 
-// Finish commits the effects of f and the end of the job in one transaction. It
-// fails with ErrLost, without effects, if another process has claimed the job.
-// f may run more than once, and may be nil.
+// Finish commits the effects of f and the end of the job in one transaction. It returns ErrLost,
+// without effects, if another process has claimed the job. f may be called more than once, and may
+// be nil.
 func (j *Job) Finish(ctx context.Context, f func(tx db.Tx) error) error {
 	err := j.fenced(ctx, never, f, deleteJob)
 	j.ended = j.ended || err == nil
 	return err
 }
 
-// Update commits the effects of f while the job goes on, and renews its lease.
-// It fails with ErrLost like Finish.
+// Update commits the effects of f while the job continues, and renews its lease. It returns
+// ErrLost, without effects, if another process has claimed the job.
 func (j *Job) Update(ctx context.Context, f func(tx db.Tx) error) error {
 	until := clock.Now(j.clock).Add(j.lease)
 	return j.fenced(ctx, until, f, renewJob, until)
 }
 
-// fenced runs a statement on the job and f in one transaction, if the claim is
-// still valid. The organization's turn comes no later than due.
+// fenced runs a statement on the job and then f in one transaction. It returns ErrLost if the claim
+// is no longer valid. If the due time of the organization in job_turns is later than due, it is set
+// to due.
 func (j *Job) fenced(
 	ctx context.Context, due clock.Micros, f func(tx db.Tx) error, statement string, args ...any,
 ) error {
@@ -208,7 +207,7 @@ func (j *Job) fenced(
 	})
 }
 
-// permanent and later are errors of Run that decide what happens to the job.
+// permanent and later are the errors of Permanent and Later.
 type (
 	permanent struct{ error }
 	later     struct{ after time.Duration }
@@ -217,8 +216,8 @@ type (
 func (p permanent) Unwrap() error { return p.error }
 func (l later) Error() string     { return "job: again in " + l.after.String() }
 
-// Permanent wraps an error that every further attempt would repeat. The job is
-// given up at once. Permanent(nil) is nil.
+// Permanent wraps an error that would occur in each further attempt. The job is given up at once.
+// Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err != nil {
 		return permanent{err}
@@ -226,6 +225,6 @@ func Permanent(err error) error {
 	return nil
 }
 
-// Later returns an error that makes the job run again after a time, without
-// counting the attempt. It is for a job whose precondition does not hold yet.
+// Later returns an error for Handler.Run that makes the job run again after this time. The attempt
+// does not count. It is for a job whose precondition is not yet met.
 func Later(after time.Duration) error { return later{after} }

@@ -29,17 +29,17 @@ var (
 	start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 )
 
-// fixture is a database with a clock and the runners that use it.
+// fixture is a database with a fake clock, on which the runners of a test work.
 type fixture struct {
 	testing.TB
 	db    db.DB
 	clock *clock.Fake
 	ends  chan end
-	// begun counts the calls of handlers, ended the observed ends.
+	// begun is the number of calls of handlers. ended is the number of observed ends.
 	begun, ended atomic.Int64
 }
 
-// end is the end of a claim as a runner reports it.
+// end is the end of a claim as Options.Observe gets it.
 type end struct{ kind, outcome string }
 
 func open(t testing.TB, d db.DB) *fixture {
@@ -53,7 +53,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// add enqueues a job in a transaction of its own.
+// add enqueues a job in its own transaction.
 func (y *fixture) add(organization int64, s job.Spec) {
 	y.Helper()
 	must(y, y.db.WriteIn(ctx, organization, func(tx db.Tx) error {
@@ -72,7 +72,7 @@ func (y *fixture) options() job.Options {
 	}
 }
 
-// run runs a runner until stop is called, or the test ends.
+// run starts a runner. The runner ends when stop is called, or with the test.
 func (y *fixture) run(d db.DB, o job.Options, handlers ...job.Handler) (stop func()) {
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -100,8 +100,8 @@ func (y *fixture) want(kind, outcome string) {
 	}
 }
 
-// until returns the next end. If nothing runs, nothing is due and every end was
-// reported, it moves the clock to the next due time.
+// until returns the next end. It moves the clock to the next due time if no handler runs, no job is
+// due and all ends were observed.
 func (y *fixture) until() end {
 	y.Helper()
 	for {
@@ -118,14 +118,14 @@ func (y *fixture) until() end {
 	}
 }
 
-// number returns the single number that a query returns.
+// number returns the only number in the result of a query.
 func (y *fixture) number(query string, args ...any) (n int64) {
 	y.Helper()
 	must(y, y.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&n) }))
 	return n
 }
 
-// left returns the states of all jobs of an organization, in order.
+// left returns the states of all jobs of an organization, in the order of their creation.
 func (y *fixture) left(organization int64) string {
 	y.Helper()
 	var states []string
@@ -156,8 +156,8 @@ func (y *fixture) expect(organization int64, want string) {
 	}
 }
 
-// A job runs with its payload right after the commit of its transaction, and
-// never without that commit. Nothing of it is left.
+// TestRunsAfterItsCommit checks that a job runs with its payload right after the commit of its
+// transaction. It must not run without the commit, and no row may be left after its end.
 func TestRunsAfterItsCommit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -172,7 +172,7 @@ func TestRunsAfterItsCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		y.add(7, job.Spec{Kind: "a", Key: "k", Payload: map[string]string{"id": "con_1"}})
-		j := <-ran // the clock stands still, so nothing was polled
+		j := <-ran // the clock has not moved, so the runner did not poll
 		var in struct{ ID string }
 		must(t, j.Decode(&in))
 		if j.Organization != 7 || j.Kind != "a" || j.Key != "k" || j.Attempt != 1 || in.ID != "con_1" ||
@@ -211,7 +211,7 @@ func TestUnique(t *testing.T) {
 		})
 		y.add(3, job.Spec{Kind: "c", Key: "k"})
 		<-running
-		y.add(3, job.Spec{Kind: "c", Key: "k"}) // dropped, because one runs
+		y.add(3, job.Spec{Kind: "c", Key: "k"}) // dropped, because a job with this key runs
 		y.expect(3, "running1")
 		fail <- errors.New("no")
 		for e := range y.ends {
@@ -226,8 +226,8 @@ func TestUnique(t *testing.T) {
 	})
 }
 
-// A job is retried after growing pauses and then given up, with GaveUp in the
-// same transaction. It stays until it is retried.
+// TestGivenUp checks that a job is retried after growing pauses and then given up, with GaveUp in
+// the same transaction. The failed job must stay until Retry.
 func TestGivenUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -284,8 +284,8 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// If GaveUp fails, the job is not given up. GaveUp is called again, without
-// another attempt.
+// TestGaveUpFails checks that a job is not given up if GaveUp fails. GaveUp must be called again
+// without another attempt.
 func TestGaveUpFails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -368,8 +368,7 @@ func TestPermanentLaterAndPanic(t *testing.T) {
 	})
 }
 
-// A job with a later due time does not run before, and no timer for it is
-// missed.
+// TestSchedule checks that a job does not run before its due time, and that it runs at this time.
 func TestSchedule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -379,7 +378,7 @@ func TestSchedule(t *testing.T) {
 		})
 		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(10 * time.Hour))})
 		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(time.Hour))})
-		y.add(2, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(-time.Hour))}) // like a job without Due
+		y.add(2, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(-time.Hour))}) // same as a job without Due
 		if first := <-at; first != 0 {
 			t.Errorf("after %v", first)
 		}
@@ -393,8 +392,8 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// A periodic handler runs once for all runners, and again after each end, even
-// a failed one.
+// TestEvery checks that a periodic job runs once for all runners, and again after each end, even
+// after a failure.
 func TestEvery(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -428,8 +427,8 @@ func TestEvery(t *testing.T) {
 	})
 }
 
-// An organization with very many jobs delays others only by those that run.
-// That holds even if it may use all workers. It never exceeds its share.
+// TestFair checks that an organization with very many jobs delays others only by its running jobs.
+// This must also hold if it may use all workers. It must not use more than its share.
 func TestFair(t *testing.T) {
 	for _, share := range []int{3, 4} {
 		t.Run(fmt.Sprint(share, " of 4"), func(t *testing.T) {
@@ -438,8 +437,8 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// fair lets one job end at a time and waits for the next one to begin. Handlers
-// are therefore called in the order of the claims.
+// fair ends one job at a time and waits until the next begins. So handlers are called in the order
+// of the claims.
 func fair(y *fixture, share int) {
 	must(y, y.db.Write(ctx, func(tx db.Tx) error {
 		for range 1000 {
@@ -473,7 +472,7 @@ func fair(y *fixture, share int) {
 	y.run(y.db, o, h)
 	release := sync.OnceFunc(func() { close(goOn) })
 	defer release()
-	for range share { // its first jobs run
+	for range share { // the first jobs of organization 1
 		<-begun
 	}
 	y.add(2, job.Spec{Kind: "a"})
@@ -499,7 +498,8 @@ func fair(y *fixture, share int) {
 	}
 }
 
-// again opens a database as another replica would. SQLite has only one.
+// again opens the database as another replica. For SQLite it returns d, because SQLite has no
+// replicas.
 func again(t testing.TB, d db.DB) db.DB {
 	if other := dbtest.Again(t, d); other != nil {
 		return other
@@ -507,7 +507,7 @@ func again(t testing.TB, d db.DB) db.DB {
 	return d
 }
 
-// Several runners on one database run each job once.
+// TestRunnersShare checks that two runners on one database run each job once.
 func TestRunnersShare(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -545,8 +545,8 @@ func TestRunnersShare(t *testing.T) {
 	})
 }
 
-// A replica dies during a job. Another claims it after the lease, and the dead
-// one can change nothing if it wakes.
+// TestLost checks that another replica claims the job of a dead replica after the lease. If the
+// dead replica continues, it must not change anything.
 func TestLost(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -602,7 +602,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// dyingDB is a database that its process can no longer reach.
+// dyingDB is a database that returns ErrUnavailable after stop is set.
 type dyingDB struct {
 	db.DB
 	stop atomic.Bool
@@ -622,7 +622,7 @@ func (d *dyingDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	return d.DB.Read(ctx, f)
 }
 
-// A job that kills every process that runs it is given up too.
+// TestGivenUpAfterDeaths checks that a job is given up if its process has died in each attempt.
 func TestGivenUpAfterDeaths(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -643,7 +643,7 @@ func TestGivenUpAfterDeaths(t *testing.T) {
 	})
 }
 
-// The lease of a long job is renewed until the limit of the attempt.
+// TestLeaseIsRenewed checks that the lease of a long job is renewed until Handler.Limit.
 func TestLeaseIsRenewed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -675,7 +675,8 @@ func TestLeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// A stopping runner gives back its running jobs and leaves nothing behind.
+// TestStop checks that a runner that stops gives back its running jobs, and leaves no goroutine
+// behind.
 func TestStop(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		defer leaktest.None(t, goleak.IgnoreCurrent())
@@ -694,12 +695,12 @@ func TestStop(t *testing.T) {
 		stop = y.run(d, y.options(), job.Handler{
 			Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return nil },
 		})
-		y.want("a", job.Finished) // at once
+		y.want("a", job.Finished) // right after the start
 		stop()
 	})
 }
 
-// A kind that this release does not know is left for a release that does.
+// TestUnknownKind checks that a job of an unknown kind waits for a release that knows the kind.
 func TestUnknownKind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -754,7 +755,7 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// watchedDB counts the polls of a runner.
+// watchedDB counts the transactions of a runner.
 type watchedDB struct {
 	db.DB
 	reads, writes atomic.Int64
@@ -770,7 +771,7 @@ func (w *watchedDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	return w.DB.Write(ctx, f)
 }
 
-// An idle runner polls once in Poll and writes nothing.
+// TestIdle checks that an idle runner reads once in each interval Poll, and writes nothing.
 func TestIdle(t *testing.T) {
 	y := open(t, dbtest.SQLite(t))
 	w := &watchedDB{DB: y.db}
@@ -786,8 +787,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A job that waits for its next attempt runs at once if it is enqueued again
-// with Soon, with all its attempts. Otherwise it waits for its backoff.
+// TestSoon checks that a waiting job runs at once, with all its attempts, if it is enqueued again
+// with Soon. Without Soon it waits for its backoff.
 func TestSoon(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -822,8 +823,8 @@ func TestSoon(t *testing.T) {
 	})
 }
 
-// With Rest a job whose attempts fail is brought forward by a bound. Attempts keeps
-// it at the longer pauses, and gives it further attempts.
+// TestSoonWithRest checks that Rest limits how early a failing job runs again. With Attempts, the
+// job must keep the longer pauses and get more attempts.
 func TestSoonWithRest(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -844,7 +845,7 @@ func TestSoonWithRest(t *testing.T) {
 		}
 		y.add(1, soon)
 		y.want("a", job.Again)
-		due(time.Minute) // earlier than after the rest
+		due(time.Minute) // earlier than with Rest
 		y.clock.Advance(time.Minute)
 		y.want("a", job.Again)
 		y.clock.Advance(4 * time.Minute)
@@ -852,7 +853,7 @@ func TestSoonWithRest(t *testing.T) {
 		y.clock.Advance(6 * time.Minute)
 		y.want("a", job.Again)
 		y.clock.Advance(20 * time.Minute)
-		y.add(1, soon) // the rest is over
+		y.add(1, soon) // Rest has passed
 		y.want("a", job.Again)
 		for _, want := range []int{1, 2, 3, 3} {
 			if got := <-attempts; got != want {
@@ -862,8 +863,8 @@ func TestSoonWithRest(t *testing.T) {
 	})
 }
 
-// PutBack sees the job in the queue again and can bring it forward. If it fails,
-// nothing of the attempt's end is stored.
+// TestPutBack checks that PutBack can make the failed job due earlier. If PutBack fails, the end of
+// the attempt must not be stored.
 func TestPutBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -892,8 +893,8 @@ func TestPutBack(t *testing.T) {
 	})
 }
 
-// The payload of a secret job is cleared when the job is given up, and only
-// then.
+// TestSecretPayload checks that the payload of a job with secrets is cleared when the job is given
+// up. Other payloads stay.
 func TestSecretPayload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
@@ -909,7 +910,7 @@ func TestSecretPayload(t *testing.T) {
 	})
 }
 
-// read runs f in a read transaction.
+// read returns the result of f in a read transaction.
 func read[T any](d db.DB, f func(db.Tx) (T, error)) (v T, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		v, err = f(tx)
@@ -918,7 +919,7 @@ func read[T any](d db.DB, f func(db.Tx) (T, error)) (v T, err error) {
 	return v, err
 }
 
-// retry retries a failed job.
+// retry calls job.Retry in its own transaction.
 func (y *fixture) retry(d db.DB, name string) error {
 	return d.Write(ctx, func(tx db.Tx) error {
 		_, err := job.Retry(ctx, tx, clock.Now(y.clock), name)
@@ -926,7 +927,7 @@ func (y *fixture) retry(d db.DB, name string) error {
 	})
 }
 
-// slowCommit is a database whose commits take 40 ms.
+// slowCommit is a database whose commits take 40 ms of its clock.
 type slowCommit struct {
 	db.DB
 	clock *clock.Fake

@@ -28,8 +28,7 @@ type row struct {
 	due, started    clock.Micros
 }
 
-// soon is Spec.Soon: if an attempt still counts, the next one follows it after a
-// rest.
+// soon changes a waiting job as Enqueue does with Spec.Soon.
 func (r *row) soon(due clock.Micros, s Spec) {
 	if r.attempt > 0 {
 		due = max(due, r.started.Add(s.Rest))
@@ -37,16 +36,16 @@ func (r *row) soon(due clock.Micros, s Spec) {
 	r.due, r.attempt = min(r.due, due), min(r.attempt, s.Attempts)
 }
 
-// plain is a simple queue in memory, together with the runners that it is
-// compared with. A job's payload identifies it.
+// plain is a simple model of the queue in memory, with the runners to compare. The payload of a job
+// is its name in the model.
 type plain struct {
 	*rapid.T
 	db      db.DB
 	clock   *clock.Fake
 	runners []*Runner
-	base    int64 // the first organization of this check
+	base    int64 // first organization of this check
 	rows    map[string]*row
-	// held are the claimed jobs that have not ended, including lost ones.
+	// held has the claimed jobs, including jobs that another runner has claimed since.
 	held []*Job
 	next int
 }
@@ -63,7 +62,7 @@ var (
 	modelStart = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 )
 
-// must fails the check on an error.
+// must fails the check if there is an error.
 func (p *plain) must(err error) {
 	p.Helper()
 	if err != nil {
@@ -73,7 +72,7 @@ func (p *plain) must(err error) {
 
 func (p *plain) now() clock.Micros { return clock.Now(p.clock) }
 
-// Enqueue adds a job, unless its key is in use.
+// Enqueue enqueues a job, and adds it to the model unless its key is in use.
 func (p *plain) Enqueue(*rapid.T) {
 	organization := p.base + rapid.Int64Range(0, organizations-1).Draw(p.T, "organization")
 	key := rapid.SampledFrom([]string{"", "", "k", "l"}).Draw(p.T, "key")
@@ -99,12 +98,12 @@ func (p *plain) Enqueue(*rapid.T) {
 	p.rows[name] = &row{organization: organization, key: key, state: "waiting", due: max(due, p.now())}
 }
 
-// Advance moves the clock.
+// Advance moves the clock by some seconds.
 func (p *plain) Advance(*rapid.T) {
 	p.clock.Advance(time.Duration(rapid.IntRange(1, 90).Draw(p.T, "seconds")) * time.Second)
 }
 
-// Claim claims due jobs, earliest first.
+// Claim claims jobs, and checks that they are the due jobs with the earliest due times.
 func (p *plain) Claim(*rapid.T) {
 	organization := p.base + rapid.Int64Range(0, organizations-1).Draw(p.T, "organization")
 	limit := rapid.IntRange(1, 3).Draw(p.T, "most")
@@ -143,15 +142,15 @@ func (p *plain) name(j *Job) (name string) {
 	return name
 }
 
-// end makes a holder of a claim, perhaps an old one, use it. That has an effect
-// only if nobody has claimed the job since.
+// end calls does for a random claim, which may be old. It checks that does has an effect only if
+// the job was not claimed again since.
 func (p *plain) end(does func(r *Runner, h *Handler, j *Job) error, then func(r *row, j *Job)) {
 	if len(p.held) == 0 {
 		p.Skip("nobody holds a job")
 	}
 	j := new(Job)
 	*j = *rapid.SampledFrom(p.held).Draw(p.T, "job")
-	j.ended = false // a claim may be used twice, as by a process that was thought dead
+	j.ended = false // a process that seemed dead may use its claim again
 	r := p.rows[p.name(j)]
 	mine := r != nil && r.state == "running" && r.claim == j.claim
 	h := &Handler{Kind: modelKind, Attempts: modelAttempts,
@@ -172,13 +171,13 @@ func (p *plain) end(does func(r *Runner, h *Handler, j *Job) error, then func(r 
 	}
 }
 
-// Finish ends a job.
+// Finish finishes a job.
 func (p *plain) Finish(*rapid.T) {
 	p.end(func(_ *Runner, _ *Handler, j *Job) error { return j.Finish(context.Background(), nil) },
 		func(_ *row, j *Job) { delete(p.rows, p.name(j)) })
 }
 
-// Update stores something and renews the lease.
+// Update renews the lease of a job.
 func (p *plain) Update(*rapid.T) {
 	p.end(func(_ *Runner, _ *Handler, j *Job) error {
 		j.lease = modelLease
@@ -186,7 +185,7 @@ func (p *plain) Update(*rapid.T) {
 	}, func(r *row, _ *Job) { r.due = p.now().Add(modelLease) })
 }
 
-// Fail ends an attempt with an error. The job is retried or given up.
+// Fail ends an attempt with an error, so the job is retried or given up.
 func (p *plain) Fail(*rapid.T) {
 	p.end(func(r *Runner, h *Handler, j *Job) error {
 		_, err := r.settle(context.Background(), h, j, errModel, false, slog.New(slog.DiscardHandler))
@@ -199,7 +198,7 @@ func (p *plain) Fail(*rapid.T) {
 	})
 }
 
-// Later gives a job back.
+// Later ends an attempt with the error Later.
 func (p *plain) Later(*rapid.T) {
 	p.end(func(r *Runner, h *Handler, j *Job) error {
 		_, err := r.settle(context.Background(), h, j, Later(time.Minute), false, slog.New(slog.DiscardHandler))
@@ -210,7 +209,7 @@ func (p *plain) Later(*rapid.T) {
 	})
 }
 
-// Check compares all stored jobs.
+// Check compares all stored jobs with the model.
 func (p *plain) Check(*rapid.T) {
 	stored := map[string]row{}
 	turns := map[int64]clock.Micros{}
@@ -256,8 +255,8 @@ func (p *plain) Check(*rapid.T) {
 	}
 }
 
-// The queue behaves like a simple one over random histories. A process that
-// claimed a job may be slow or dead for any time.
+// TestModel checks that the queue behaves as a simple model, over random sequences of calls. A
+// process with a claim may be slow or dead for any time.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		others := []db.DB{d, d}
@@ -276,7 +275,7 @@ func TestModel(t *testing.T) {
 				"": p.Check, "enqueue": p.Enqueue, "advance": p.Advance, "claim": p.Claim, "claim more": p.Claim,
 				"finish": p.Finish, "update": p.Update, "fail": p.Fail, "later": p.Later,
 			})
-			// Later checks must not see the rest.
+			// The next check must not find the jobs of this check.
 			if err := d.Write(context.Background(), func(tx db.Tx) error {
 				tx.Queue(`delete from jobs where organization >= $1`, p.base)
 				return nil

@@ -8,27 +8,28 @@ import (
 )
 
 const (
-	// longestRun is the longest time of one run at a Pace.
+	// longestRun is the time after which a run ends.
 	longestRun = 5 * time.Minute
-	// longestPause bounds a pause, in case the clock is set meanwhile.
+	// longestPause is the maximum length of a pause. It is a limit for the case that the clock is
+	// set forward.
 	longestPause = 5 * time.Second
 )
 
-// Pace is the pace of a run that works in many short transactions. It pauses after each
-// of them, to leave time to others. Such a run ends after some minutes and returns
-// Later, so that other jobs have a turn.
+// Pace controls a run of a long job that works in many short transactions. The run pauses after
+// each transaction, so that others can use the database. After some minutes, the run ends with
+// Later, so that other jobs can run.
 type Pace struct {
 	clock  clock.Clock
 	pauses int
 	end    clock.Micros
 }
 
-// NewPace begins a run. Its pauses last so many times as long as the work before them.
+// NewPace begins a run. A pause takes pauses times as long as the work before it.
 func NewPace(c clock.Clock, pauses int) Pace {
 	return Pace{c, pauses, clock.Now(c).Add(longestRun)}
 }
 
-// Pause pauses after work that began at a time.
+// Pause waits after work that began at the time begun. It returns an error if ctx ends.
 func (p Pace) Pause(ctx context.Context, begun clock.Micros) error {
 	pause := min(time.Duration(p.pauses)*clock.Now(p.clock).Sub(begun), longestPause)
 	if pause <= 0 {
@@ -42,11 +43,11 @@ func (p Pace) Pause(ctx context.Context, begun clock.Micros) error {
 	}
 }
 
-// Over reports whether the run was long enough.
+// Over reports whether the run has lasted long enough and should end.
 func (p Pace) Over() bool { return clock.Now(p.clock) >= p.end }
 
-// Rest is Pause, and then ends a run that was long enough. Everything that the next run
-// must know is stored by then.
+// Rest waits like Pause. If the run should end, it then returns Later. Before the call, the caller
+// must have stored everything that the next run needs.
 func (p Pace) Rest(ctx context.Context, begun clock.Micros) error {
 	over := p.Over()
 	if err := p.Pause(ctx, begun); err != nil || !over {

@@ -9,26 +9,28 @@ import (
 	"kartei/store/db"
 )
 
-// Portion chooses how many records one transaction of a long job changes. It holds the
-// organization's change clock, and on SQLite the only writer, so others wait for it. A
-// transaction then takes about four milliseconds, on a slow machine too.
+// Portion chooses the number of records that one transaction of a long job changes. Such a
+// transaction locks the organization's change clock (its row in clocks), and on SQLite the whole
+// database. Other writers wait for the transaction. So Portion chooses a number for which the
+// transaction takes about four milliseconds, also on a slow machine.
 type Portion struct {
-	// Most is the highest number, Least the lowest one: zero means 5. On SQLite many
-	// transactions share a commit, so the time of one includes the time of others. Least
-	// bounds how far this lowers the number.
+	// Most and Least are the maximum and the minimum number of records. Zero for Least means 5. On
+	// SQLite many transactions share a commit, so the measured time includes the time of others.
+	// Least limits how far this lowers the number.
 	Most, Least int
 	next        int
 }
 
 const (
-	// portionGoal is how long a transaction should hold up others. A change of somebody
-	// else takes some four milliseconds on SQLite and should take at most twice as long.
+	// portionGoal is the time that a transaction should take. A change of another caller takes
+	// about four milliseconds on SQLite, and should take at most twice as long because of the wait.
 	portionGoal = 4 * time.Millisecond
-	// portionLeast is the default of Least: each transaction has a price of its own.
+	// portionLeast is the default of Least. Smaller transactions cost too much, because each has a
+	// fixed cost.
 	portionLeast = 5
 )
 
-// Next returns the number for the next transaction.
+// Next returns the number of records for the next transaction.
 func (p *Portion) Next() int {
 	if p.next == 0 {
 		p.next = min(2*p.least(), p.Most)
@@ -36,20 +38,20 @@ func (p *Portion) Next() int {
 	return p.next
 }
 
-// Update is Update of the job for so many records, and chooses the next number by the
-// time that it took.
+// Update calls j.Update for a transaction with this number of records. It chooses the next number
+// by the time that the transaction took.
 func (p *Portion) Update(ctx context.Context, j *Job, records int, f func(tx db.Tx) error) error {
 	return p.measure(ctx, j.clock, records, f, j.Update)
 }
 
-// Write is Write of the database for so many records, and chooses the next number as
+// Write calls d.Write for a transaction with this number of records. It chooses the next number as
 // Update does.
 func (p *Portion) Write(ctx context.Context, d db.DB, c clock.Clock, records int, f func(tx db.Tx) error) error {
 	return p.measure(ctx, c, records, f, d.Write)
 }
 
-// measure takes the time of a transaction with its commit. The time in which it waited for
-// others before does not count, and one without records says nothing.
+// measure measures the time of a transaction from the first call of f to the end of the commit. The
+// wait before f does not count. A transaction without records is ignored.
 func (p *Portion) measure(
 	ctx context.Context, c clock.Clock, records int, f func(tx db.Tx) error,
 	run func(context.Context, func(tx db.Tx) error) error,
@@ -68,7 +70,8 @@ func (p *Portion) measure(
 	return err
 }
 
-// took tells how long a transaction with so many records took.
+// took chooses the next number, after a transaction with this number of records has taken the time
+// d.
 func (p *Portion) took(records int, d time.Duration) {
 	fits := 2 * records
 	if d > 0 {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestPortion lets transactions come near the goal, from both sides and within the bounds.
+// TestPortion checks that the time of transactions approaches portionGoal from both sides, within
+// Least and Most.
 func TestPortion(t *testing.T) {
 	for _, c := range []struct {
 		each time.Duration

@@ -21,78 +21,78 @@ import (
 )
 
 const (
-	// Poll is the interval in which an idle runner looks for work without a
-	// notification, for example jobs of a dead replica. Its own process wakes
-	// it for new jobs, and on PostgreSQL so do busy replicas.
+	// Poll is the interval in which an idle runner looks for jobs without a notification, for
+	// example for jobs of a dead replica. Enqueue wakes the runners of its own process for a new
+	// job. On PostgreSQL, replicas with too much work wake the runners of other replicas.
 	Poll = 30 * time.Second
-	// tellEvery is the interval in which a replica with too much work wakes the
-	// others.
+	// tellEvery is the minimum time between two notifications of a replica with too much work to
+	// the others.
 	tellEvery = time.Second
-	// afterFailure is the pause after a failed poll.
+	// afterFailure is the pause after the database could not be read.
 	afterFailure = 5 * time.Second
-	// grace bounds the time for jobs to end when the process stops.
+	// grace is the maximum time for which Run waits for running jobs when the process stops.
 	grace = 10 * time.Second
 	// defaultLease is the default of Handler.Lease.
 	defaultLease = time.Minute
 	// defaultLimit is the default of Handler.Limit.
 	defaultLimit = time.Hour
-	// unknown is the pause of a job whose kind this release does not know. A
-	// replica of a newer release may have a handler.
+	// unknown is the pause of a job whose kind this release does not know. A replica with a newer
+	// release may know the kind.
 	unknown = time.Minute
-	// backoff bounds the pause before the second attempt. The bound doubles
-	// with each further attempt, up to longest. The pause is a random part of
-	// it, so that jobs that failed together do not return together.
+	// backoff is the maximum pause before the second attempt. The maximum doubles with each
+	// attempt, up to longest. The pause is a random part of the maximum. So jobs that failed at the
+	// same time do not run again at the same time.
 	backoff = 2 * time.Second
 	longest = 15 * time.Minute
-	// maxError bounds the stored error of a job, in bytes.
+	// maxError is the maximum length in bytes of the stored error of a job.
 	maxError = 500
 )
 
-// The outcomes of a claim.
+// The outcomes of a claim, for Options.Observe.
 const (
 	Finished = "finished"
-	Again    = "again"  // failed, to be retried
-	Waits    = "later"  // the handler said Later
+	Again    = "again"  // failed, and will be retried
+	Waits    = "later"  // the handler returned Later, or the kind is unknown
 	Failed   = "failed" // given up
-	Lost     = "lost"   // another process claimed it
+	Lost     = "lost"   // another process has claimed the job
 	Returned = "returned"
 )
 
-// Options configure a Runner. The zero value is valid.
+// Options are the settings of a Runner. The zero value is valid.
 type Options struct {
-	// Workers is the number of jobs that run at once; zero means 8.
-	// PerOrganization bounds the jobs of one organization; zero means fewer
-	// than half of Workers, but at least 1.
+	// Workers is the maximum number of running jobs. Zero means 8. PerOrganization is the maximum
+	// for one organization. Zero means fewer than half of Workers, but at least 1.
 	Workers, PerOrganization int
 	Logger                   *slog.Logger
-	// Observe receives the end of each claim.
+	// Observe is called at the end of each claim, unless it is nil.
 	Observe func(kind, outcome string, took time.Duration)
-	// Tracer, if set, records a span for each claim of a periodic job, or of a
-	// job that a traced call enqueued.
+	// Tracer records a span for each claim of a periodic job, and of a job that a traced call has
+	// enqueued. It may be nil.
 	Tracer *trace.Tracer
-	// Rand returns a random number in [0,n).
+	// Rand returns a random number in [0,n). If it is nil, math/rand/v2 is used.
 	Rand func(n int64) int64
 }
 
-// Runner claims jobs and runs them. Any number of runners may share a database.
+// Runner claims jobs and runs them. Any number of runners may use the same database.
 type Runner struct {
 	db       db.DB
 	clock    clock.Clock
 	handlers map[string]*Handler
 	opts     Options
 	log      *slog.Logger
-	// lease is the lease of a claim until the job's handler is known.
+	// lease is the lease of a new claim. The lease of the handler applies once the handler is
+	// known.
 	lease time.Duration
 	wake  chan struct{}
-	told  time.Time // when other replicas were last woken
+	told  time.Time // time at which other replicas were last notified
 
 	mu      sync.Mutex
-	running map[int64]int // by organization
+	running map[int64]int // number of running jobs by organization
 	count   int
 	ground  sync.WaitGroup
 }
 
-// NewRunner returns a runner with handlers, each of a different kind.
+// NewRunner returns a Runner with these handlers. It panics if two handlers have the same kind.
 func NewRunner(d db.DB, c clock.Clock, handlers []Handler, o Options) *Runner {
 	o.Workers = cmp.Or(o.Workers, 8)
 	o.PerOrganization = cmp.Or(o.PerOrganization, max(1, (o.Workers-1)/2)) // an organization and its sandbox count as two
@@ -120,16 +120,16 @@ func NewRunner(d db.DB, c clock.Clock, handlers []Handler, o Options) *Runner {
 	return r
 }
 
-// Wake makes the runner look for work now.
+// Wake makes the runner look for due jobs now.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // a wake-up is already pending
+	default: // another wake-up is pending
 	}
 }
 
-// Run runs jobs until ctx ends. Running jobs are then given back, and other
-// processes claim them at once. Run waits for them for a bounded time.
+// Run runs jobs until ctx ends. Then it gives back the running jobs, and other processes can claim
+// them at once. It waits for the handlers for a limited time.
 func (r *Runner) Run(ctx context.Context) {
 	r.ground.Go(func() { r.db.Listen(ctx, Topic, func(string) { r.Wake() }) })
 	scheduled := false
@@ -158,8 +158,8 @@ func (r *Runner) Run(ctx context.Context) {
 	r.end()
 }
 
-// at returns a channel that receives at a time. It also receives if that time
-// passes between reading the clock and waiting.
+// at returns a channel that receives at the time t, or at once if t has passed. It checks the clock
+// again, because t may pass while the timer is created.
 func (r *Runner) at(t clock.Micros) <-chan time.Time {
 	c := r.clock.After(t.Sub(clock.Now(r.clock)))
 	if clock.Now(r.clock) >= t {
@@ -168,7 +168,7 @@ func (r *Runner) at(t clock.Micros) <-chan time.Time {
 	return c
 }
 
-// end waits for running jobs.
+// end waits until the running jobs have ended, at most for grace.
 func (r *Runner) end() {
 	ended := make(chan struct{})
 	go func() {
@@ -197,14 +197,14 @@ func (r *Runner) schedule(ctx context.Context) error {
 	})
 }
 
-// turn is the position of an organization in the queue.
+// turn is the time at which the first job of an organization is due.
 type turn struct {
 	organization int64
 	due          clock.Micros
 }
 
-// look claims jobs for free workers, one turn after the other. The result next is the time of the
-// next look. If the queue has changed, next is now.
+// look claims due jobs for free workers, one organization after the other. The result next is the
+// time for the next look. If look has claimed jobs, next is now.
 func (r *Runner) look(ctx context.Context) (next clock.Micros, err error) {
 	now := clock.Now(r.clock)
 	idle := now.Add(Poll)
@@ -245,7 +245,7 @@ func (r *Runner) look(ctx context.Context) (next clock.Micros, err error) {
 	return idle, nil
 }
 
-// free returns the number of free workers, and of organizations at their bound.
+// free returns the number of free workers, and the number of organizations whose limit is reached.
 func (r *Runner) free() (free, capped int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,14 +257,14 @@ func (r *Runner) free() (free, capped int) {
 	return r.opts.Workers - r.count, capped
 }
 
-// room returns how many more jobs of an organization may run here.
+// room returns how many more jobs of an organization may run in this process.
 func (r *Runner) room(organization int64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.opts.PerOrganization - r.running[organization]
 }
 
-// share wakes the other replicas if this one has too much work.
+// share notifies the other replicas that this replica has too much work.
 func (r *Runner) share(ctx context.Context) error {
 	now := r.clock.Now()
 	if r.db.Dialect().Name == "sqlite" || now.Sub(r.told) < tellEvery {
@@ -277,7 +277,7 @@ func (r *Runner) share(ctx context.Context) error {
 	})
 }
 
-// turns returns the first turns.
+// turns returns the organizations with the earliest due jobs, at most limit.
 func (r *Runner) turns(ctx context.Context, limit int) (turns []turn, err error) {
 	err = r.db.Read(ctx, func(tx db.Tx) (err error) {
 		turns, err = db.List(ctx, tx, func(row db.Row) (t turn, err error) {
@@ -289,8 +289,9 @@ func (r *Runner) turns(ctx context.Context, limit int) (turns []turn, err error)
 	return turns, err
 }
 
-// claim claims jobs of one organization. Its turn then moves behind the others,
-// or to the due time of its next job.
+// claim claims at most limit due jobs of one organization. It then sets the organization's due time
+// in job_turns to the due time of its next job, and at least to now. So other organizations come
+// first.
 func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros, limit int) (jobs []*Job, err error) {
 	err = r.db.Write(ctx, func(tx db.Tx) error {
 		jobs = jobs[:0]
@@ -321,7 +322,7 @@ func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros
 	return jobs, err
 }
 
-// start runs a job in a goroutine.
+// start runs a claimed job in a goroutine.
 func (r *Runner) start(ctx context.Context, j *Job) {
 	r.mu.Lock()
 	r.running[j.Organization]++
@@ -361,7 +362,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 		return
 	}
 	var err error
-	if h.Attempts > 0 && j.Attempt > h.Attempts { // the last attempt ended with its process, or in GaveUp
+	if h.Attempts > 0 && j.Attempt > h.Attempts { // the process died in the last attempt, or GaveUp failed
 		err = permanent{ErrDied}
 		if j.err != "" {
 			err = permanent{errors.New(j.err)}
@@ -370,7 +371,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 		err = r.attempt(ctx, h, j, log)
 	}
 	outcome, failure := r.settle(settled, h, j, err, ctx.Err() != nil, log)
-	if failure != nil && !errors.Is(failure, ErrLost) { // the lease ends and the job is claimed again
+	if failure != nil && !errors.Is(failure, ErrLost) { // otherwise the lease ends and the job is claimed again
 		log.Error("the end of a job could not be stored", "error", failure)
 	}
 	r.opts.Observe(j.Kind, outcome, r.clock.Now().Sub(began))
@@ -380,7 +381,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 	}
 }
 
-// span begins the span of a claim.
+// span begins the span of a claim. It returns nil if the claim is not traced.
 func (r *Runner) span(j *Job, h *Handler) *trace.Span {
 	if r.opts.Tracer == nil || h == nil {
 		return nil
@@ -396,7 +397,7 @@ func (r *Runner) span(j *Job, h *Handler) *trace.Span {
 	return span
 }
 
-// attempt calls the handler and renews the lease meanwhile.
+// attempt calls the handler. Meanwhile it renews the lease.
 func (r *Runner) attempt(ctx context.Context, h *Handler, j *Job, log *slog.Logger) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var beside sync.WaitGroup
@@ -412,7 +413,7 @@ func (r *Runner) attempt(ctx context.Context, h *Handler, j *Job, log *slog.Logg
 	return err
 }
 
-// call calls the handler and turns a panic into an error.
+// call calls the handler and returns a panic as an error.
 func call(ctx context.Context, h *Handler, j *Job, log *slog.Logger) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -423,9 +424,8 @@ func call(ctx context.Context, h *Handler, j *Job, log *slog.Logger) (err error)
 	return h.Run(ctx, j)
 }
 
-// renew renews the lease after each third of it until ctx ends. It ends the
-// attempt at the limit, or if the lease is lost. A lease that could not be
-// renewed in time counts as lost.
+// renew renews the lease until ctx ends, each time after a third of it. It calls end when limit has
+// passed or the lease is lost. A lease that could not be renewed in time counts as lost.
 func (r *Runner) renew(ctx context.Context, j *Job, lease, limit time.Duration, end context.CancelCauseFunc) {
 	until := j.until
 	beat, late := until.Add(-lease*2/3), r.clock.After(limit)
@@ -456,7 +456,8 @@ func (r *Runner) renew(ctx context.Context, j *Job, lease, limit time.Duration, 
 	}
 }
 
-// settle stores the outcome of a claim.
+// settle stores the outcome of a claim. err is the error of the attempt. stopping says that the
+// process stops. failure is the error of storing the outcome.
 func (r *Runner) settle(
 	ctx context.Context, h *Handler, j *Job, err error, stopping bool, log *slog.Logger,
 ) (outcome string, failure error) {
@@ -497,8 +498,8 @@ func (r *Runner) settle(
 	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), f)
 }
 
-// levelOf returns the level of an error. It is the debug level if the database is away,
-// because db.Writes reports that.
+// levelOf returns the level for logging an error. If the database is not available, it is debug,
+// because db.Writes logs that.
 func levelOf(err error, level slog.Level) slog.Level {
 	if errors.Is(err, db.ErrUnavailable) {
 		return slog.LevelDebug
@@ -521,7 +522,7 @@ func (r *Runner) pause(h *Handler, attempt int) time.Duration {
 	return time.Duration(r.opts.Rand(int64(limit)))
 }
 
-// back gives a job back without counting the attempt.
+// back puts a job back into the queue. The attempt does not count.
 func (r *Runner) back(ctx context.Context, j *Job, after time.Duration, reason string) error {
 	return r.put(ctx, j, "waiting", j.Attempt-1, after, reason, nil)
 }
@@ -543,7 +544,7 @@ func (r *Runner) giveUp(ctx context.Context, h *Handler, j *Job, cause error) er
 	return r.put(ctx, j, "failed", j.Attempt, 0, reason(cause), f)
 }
 
-// put ends the claim of a job that stays in the queue.
+// put ends a claim. The job stays in the queue with this state, and is due after a time.
 func (r *Runner) put(
 	ctx context.Context, j *Job, state string, attempt int, after time.Duration, reason string, f func(db.Tx) error,
 ) error {
@@ -555,9 +556,9 @@ func (r *Runner) put(
 	return j.fenced(ctx, comes, f, putBack, state, attempt, due, reason)
 }
 
-// reason returns an error in the form that is stored. It is bounded, without
-// text that looks like a secret or an address. Since it may quote a file, it
-// has no bytes that a database refuses or a terminal obeys.
+// reason returns the text of an error for storing. The text has at most maxError bytes, and no
+// secrets or email addresses. It may quote a file, so control characters and invalid UTF-8 are
+// removed.
 func reason(err error) string {
 	text := telemetry.Clean(err.Error())
 	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")

@@ -1,4 +1,4 @@
-// Package replay owns stored answers for an Idempotency-Key: sealed, kept for a day, erased with their record.
+// Package replay owns the stored responses for an Idempotency-Key, encrypted for a day and erased with their record.
 package replay
 
 import (
@@ -12,19 +12,18 @@ import (
 	"kartei/store/db"
 )
 
-// Lifetime is the retention of an answer (open points, 'Preconditions and
+// Lifetime is the time for which an answer is stored (open points, 'Preconditions and
 // idempotency').
 const Lifetime = 24 * time.Hour
 
-// SecretLifetime is how long the session that got a secret sees it again. It covers a lost
-// answer, and somebody who goes back in the browser.
+// SecretLifetime is the time for which a session can get an answer with a secret again. It is
+// enough for a lost response and for the back button of a browser.
 const SecretLifetime = 10 * time.Minute
 
-// Purpose is the purpose of the derived keys that seal answers.
+// Purpose is the purpose from which the keys that encrypt answers are derived.
 const Purpose = "answers"
 
-// Key identifies a call. Keys of different principals and organizations are
-// independent.
+// Key identifies a call. The same name of another principal or organization is another key.
 type Key struct {
 	Organization int64
 	Principal    string
@@ -32,27 +31,27 @@ type Key struct {
 	Name string
 }
 
-// String returns an identifier of the key within the instance.
+// String returns a text that is unique for the key within the instance.
 func (k Key) String() string { return fmt.Sprintf("%d|%s|%s", k.Organization, k.Principal, k.Name) }
 
-// Answer is the response to a call.
+// Answer is a stored response to a call.
 type Answer struct {
-	// Fingerprint is equal for calls with equal content.
+	// Fingerprint identifies the content of the call. It is equal for calls with equal content.
 	Fingerprint string
-	// Record is the id of the record that the answer contains or names.
+	// Record is the id of the record in the response, or of the record to which the response
+	// refers.
 	Record string
-	// Erased is true if this record was deleted since; the fields below are
-	// empty then.
+	// Erased says that this record was deleted since. ETag, Location and Body are then empty.
 	Erased bool
 	Status int
-	// ETag is without quotes.
+	// ETag has no quotes.
 	ETag, Location string
 	Body           []byte
 }
 
 const (
-	// store replaces an expired answer that was not removed yet. It divides by
-	// zero if there is a younger one.
+	// store replaces an answer that has expired but was not yet removed. If there is a younger
+	// answer, it fails with a division by zero.
 	store = `insert into idempotency (organization, principal, key, created_at, fingerprint, record, erased, status, etag, location, body)
 		values ($1, $2, $3, $4, $5, $6, false, $7, $8, $9, $10)
 		on conflict (organization, principal, key) do update set
@@ -79,23 +78,27 @@ const (
 		where organization = $1 and (principal, key) in (select principal, key ` + blankable + `$3)`
 )
 
-// Secrets is the retention of answers with secrets: their rows stay, so that a form that is
-// sent again makes nothing twice.
+// Secrets are the statements of the retention rule for answers with secrets. Due finds an expired
+// answer. Erase removes the content of expired answers and keeps their rows, so that a repeated
+// form does not create an object twice.
 var Secrets = struct{ Due, Erase string }{"select 1 " + blankable + "1", blankDue}
 
-// Restrict lets only a session see the answer again that Store just stored.
+// Restrict restricts the answer that Store has just stored. Only the session holder may get it
+// again.
 func Restrict(tx db.Tx, k Key, holder string) {
 	tx.Queue(restrict, k.Organization, k.Principal, k.Name, holder)
 }
 
-// Restriction returns who sees an answer with a secret again, and since when it is stored.
+// Restriction returns the session that may get an answer with a secret again, and the time at which
+// the answer was stored. It returns db.ErrNoRows if there is no answer.
 func Restriction(ctx context.Context, tx db.Tx, k Key) (holder string, stored clock.Micros, err error) {
 	err = tx.QueryRow(ctx, restriction, k.Organization, k.Principal, k.Name).Scan(&holder, &stored)
 	return holder, stored, err
 }
 
-// EraseSecrets erases the answers with secrets about a record of an organization, in which the
-// record works. They may belong to its sandbox, or to the live organization.
+// EraseSecrets erases the answers with secrets about a record. organization is the organization in
+// which the record is used. The answers may belong to this organization, to its sandbox, or to the
+// organization of the sandbox.
 func EraseSecrets(ctx context.Context, tx db.Tx, organization int64, record string) error {
 	numbers, err := db.Values[int64](ctx, tx, places, organization)
 	for _, number := range numbers {
@@ -104,22 +107,22 @@ func EraseSecrets(ctx context.Context, tx db.Tx, organization int64, record stri
 	return err
 }
 
-// sealedMark begins an encrypted body; JSON never begins so. Rows of a release
-// that sealed only secrets may lack it for a day.
+// sealedMark is the prefix of an encrypted body. JSON does not begin so. Rows of an earlier
+// release, which encrypted only secrets, may lack it for a day.
 const sealedMark = "sealed:"
 
-// Vault seals answers under the master key, each bound to its row.
+// Vault encrypts answers under the master key. Each encrypted answer is bound to its row.
 type Vault struct{ masterkey.Vault }
 
-// Store stores an answer in the transaction of the change, after Find found
-// none. It fails the commit if there is one all the same.
+// Store stores an answer in the transaction of the change. Find must have returned db.ErrNoRows
+// before. If there is an answer nevertheless, the commit fails.
 func (v Vault) Store(tx db.Tx, k Key, now clock.Micros, a *Answer) {
 	tx.Queue(store, k.Organization, k.Principal, k.Name, now, a.Fingerprint, a.Record, a.Status, a.ETag, a.Location,
 		sealedMark+v.Seal(a.Body, k.String()), now.Add(-Lifetime))
 }
 
-// Find returns the answer to an earlier call with that key, or db.ErrNoRows. A
-// speculative transaction assumes that there is none, and Store checks that.
+// Find returns the answer to an earlier call with this key. It returns db.ErrNoRows if there is
+// none. A speculative transaction assumes that there is none, and Store checks this assumption.
 func (v Vault) Find(ctx context.Context, tx db.Tx, k Key, now clock.Micros) (a Answer, err error) {
 	var body string
 	err = tx.AssumeNone(ctx, find, k.Organization, k.Principal, k.Name, now.Add(-Lifetime)).
@@ -131,8 +134,8 @@ func (v Vault) Find(ctx context.Context, tx db.Tx, k Key, now clock.Micros) (a A
 	return a, err
 }
 
-// open returns the plain body. current reports whether it is stored in the form
-// of this release and under the current master key.
+// open returns the decrypted body. current says that it is stored in the form of this release and
+// under the current master key.
 func (v Vault) open(stored string, k Key) (body []byte, current bool, err error) {
 	sealed, is := strings.CutPrefix(stored, sealedMark)
 	if !is {
@@ -141,24 +144,23 @@ func (v Vault) open(stored string, k Key) (body []byte, current bool, err error)
 	return v.Open(sealed, k.String())
 }
 
-// Erase erases all answers that contain or name a record, in the transaction of
-// its deletion. A tombstone remains, so that the calls do not run again. Erase
-// must follow the statement that deletes the record, so that it sees an answer
-// that was stored while that statement waited.
+// Erase erases all answers with a record, in the transaction that deletes the record. Their rows
+// remain, so that the calls do not run again. Erase must follow the statement that deletes the
+// record. It then also erases an answer that was stored while this statement waited.
 func Erase(tx db.Tx, organization int64, record string) { tx.Queue(erase, organization, record) }
 
-// Name makes the answers that name one record follow the fate of another one
-// that was made from it.
+// Name replaces the id record by the id made in answers. The record made was created from the other
+// record. The answers are then erased together with made.
 func Name(tx db.Tx, organization int64, record, made string) {
 	tx.Queue(name, organization, record, made)
 }
 
-// resealPiece is the number of answers that are read at once.
+// resealPiece is the maximum number of answers that are read at once.
 const resealPiece = 500
 
-// Reseal seals all answers under the current master key, and returns the number
-// of those it changed. An answer that no key opens stays until it expires.
-// Reseal may be interrupted at any time.
+// Reseal encrypts all answers under the current master key, and returns the number of changed
+// answers. It leaves an answer that no key decrypts, until the answer expires. Reseal may be
+// interrupted at any time.
 func (v Vault) Reseal(ctx context.Context, d db.DB) (changed int, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
@@ -176,13 +178,14 @@ func (v Vault) Reseal(ctx context.Context, d db.DB) (changed int, err error) {
 	return changed, err
 }
 
-// answerRow is a row that may need resealing.
+// answerRow is a row that may need a new encryption.
 type answerRow struct {
 	Key
 	body string
 }
 
-// resealPage seals the page of answers behind a key.
+// resealPage encrypts the answers of one page, after a key. It returns the last key of the page,
+// and whether more answers may follow.
 func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int, last Key, more bool, err error) {
 	rows, err := next(ctx, d, after)
 	if err != nil || len(rows) == 0 {
@@ -206,7 +209,7 @@ func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int,
 	return changed, rows[len(rows)-1].Key, len(rows) == resealPiece, nil
 }
 
-// next reads the page of answers behind a key.
+// next returns one page of answers, after a key.
 func next(ctx context.Context, d db.DB, after Key) (list []answerRow, err error) {
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
 		list, err = db.List(ctx, tx, func(row db.Row) (answerRow, error) {

@@ -14,9 +14,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// After a change of the master key, stored answers are sealed under the new key
-// and replayed unchanged. Plain answers of an earlier release are sealed too.
-// Erased answers stay erased.
+// TestReseal checks that Reseal encrypts stored answers under the new master key without changing
+// them. It must also encrypt plain answers of an earlier release. Erased answers must stay erased.
 func TestReseal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		old, fresh := masterkey.New(), masterkey.New()

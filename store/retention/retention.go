@@ -1,4 +1,4 @@
-// Package retention owns the deletion of old rows: rules for tables, and jobs that apply them in pieces.
+// Package retention owns the deletion of old rows: rules for tables, and the jobs that apply them.
 package retention
 
 import (
@@ -19,18 +19,18 @@ type Rule struct {
 	// Name is the name of the table, for logs and documentation.
 	Name string
 	Age  time.Duration
-	// Due finds a row of organization $1 older than $2, by an index. If it
-	// finds none, nothing is written.
+	// Due is a query that finds a row of organization $1 older than $2, by an index. Delete only
+	// runs if there is such a row.
 	Due string
-	// Delete removes at most $3 such rows, oldest first.
+	// Delete is a statement that deletes at most $3 such rows, the oldest first.
 	Delete string
-	// Nobody is true if organization 0 has rows too.
+	// Nobody says that organization 0 has rows too.
 	Nobody bool
 }
 
-// Keep returns the rule of a table. time is the column with the time of a row.
-// key has the columns of the primary key without the organization. A row is
-// deleted only if it meets all conditions.
+// Keep returns the rule of a table. time is the column with the time of a row. key has the columns
+// of the primary key without the organization. only has conditions, all of which an old row must
+// meet to be deleted.
 func Keep(table string, age time.Duration, time, key string, only ...string) Rule {
 	conditions := strings.Join(append([]string{"organization = $1"}, only...), " and ")
 	due := fmt.Sprintf("from %s where %s and %s < $2 order by %s limit ", table, conditions, time, time)
@@ -42,44 +42,43 @@ func Keep(table string, age time.Duration, time, key string, only ...string) Rul
 	}
 }
 
-// OrNobodys returns the rule for a table in which organization 0 has rows too.
+// OrNobodys returns the rule with Nobody set.
 func (r Rule) OrNobodys() Rule {
 	r.Nobody = true
 	return r
 }
 
-// nobody is the number of the organization to which the rows of no
-// organization belong, for example of calls without a valid credential.
+// nobody is the organization number of rows that belong to no organization, for example of calls
+// without a valid credential.
 const nobody int64 = 0
 
 const (
-	// Interval is the interval of the search for old rows.
+	// Interval is the time between two searches for old rows.
 	Interval = time.Hour
-	// Piece bounds the rows of one transaction. On SQLite, others therefore
-	// wait for the single writer only some milliseconds.
+	// Piece is the maximum number of rows that one transaction deletes. With it, others wait only
+	// some milliseconds for the only writer of SQLite.
 	Piece = 500
-	// Pause is the time between two pieces, which leaves the writer to others.
-	// It allows 10,000 rows a second, far more than a busy instance writes.
+	// Pause is the time between two pieces, in which others can write. It allows 10,000 deleted
+	// rows per second, which is far more than a busy instance writes.
 	Pause = 50 * time.Millisecond
 )
 
-// Keeper applies rules to all organizations by jobs. One job of the instance
-// looks for organizations with old rows in each Interval, and enqueues a job
-// for each. Only one of several replicas therefore deletes, and an organization
-// with many rows does not delay the others.
+// Keeper applies rules to all organizations by jobs. In each Interval, one job of the instance
+// looks for organizations with old rows, and enqueues a job for each. So only one replica deletes
+// the rows of an organization. An organization with many rows does not delay others.
 type Keeper struct {
 	db    db.DB
 	clock clock.Clock
 	rules []Rule
 }
 
-// New returns a keeper of rules.
+// New returns a Keeper that applies these rules.
 func New(d db.DB, c clock.Clock, rules []Rule) *Keeper { return &Keeper{d, c, rules} }
 
-// tidy is the kind of job for one organization.
+// tidy is the kind of the job that deletes the old rows of one organization.
 const tidy = "retention.tidy"
 
-// Handlers returns the handlers of the keeper's jobs.
+// Handlers returns the handlers of the Keeper's jobs.
 func (k *Keeper) Handlers() []job.Handler {
 	return []job.Handler{
 		{Kind: "retention.look", Every: Interval, Run: func(ctx context.Context, _ *job.Job) error { return k.look(ctx) }},
@@ -87,10 +86,9 @@ func (k *Keeper) Handlers() []job.Handler {
 	}
 }
 
-// look enqueues a job for each organization with old rows. A failure for one
-// does not stop the others. The jobs are spread over the first half of the
-// interval. With very many organizations, other work thus does not wait behind
-// all of them.
+// look enqueues a job for each organization with old rows. An error for one organization does not
+// stop the others. The jobs become due over the first half of Interval. So other jobs do not wait
+// for all of them if there are very many organizations.
 func (k *Keeper) look(ctx context.Context) error {
 	numbers, err := k.organizations(ctx)
 	if err != nil {
@@ -128,8 +126,8 @@ func (k *Keeper) due(ctx context.Context, organization int64, now clock.Micros) 
 	return due, err
 }
 
-// Tidy applies every rule to an organization until no old row is left. A
-// failure of one rule does not stop the others.
+// Tidy applies all rules to an organization until it has no old rows. An error of one rule does not
+// stop the others.
 func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
 	now := clock.Now(k.clock)
 	var errs []error
@@ -151,8 +149,8 @@ func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
 	return errors.Join(errs...)
 }
 
-// apply deletes the rows older than before in pieces. The next job deletes rows
-// that become too old meanwhile.
+// apply deletes the rows that are older than before, in pieces. Rows that become too old meanwhile
+// are left to the next job.
 func (k *Keeper) apply(
 	ctx context.Context, rule Rule, organization int64, before clock.Micros,
 ) (deleted int64, err error) {

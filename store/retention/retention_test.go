@@ -26,7 +26,7 @@ var (
 	start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 )
 
-// hasty is a clock whose waits end at once.
+// hasty is a clock on which all waits end at once.
 type hasty struct{ *clock.Fake }
 
 func (h hasty) After(d time.Duration) <-chan time.Time {
@@ -35,8 +35,8 @@ func (h hasty) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// tables say how to add a row to each table with a rule. The row has the time
-// $3, and $2 distinguishes the n-th row of its organization.
+// tables has a statement for each table with a rule. It adds a row with the time $3. $2 is the id
+// of the row, unique within its organization. age and nobody are the expected values of the rule.
 var tables = map[string]struct {
 	insert string
 	age    time.Duration
@@ -117,7 +117,7 @@ func write(t *testing.T, d db.DB, f func(db.Tx) error) {
 	}
 }
 
-// fill adds n rows, a microsecond apart, beginning at first.
+// fill adds n rows to a table. Their times begin at first and are a microsecond apart.
 func fill(t *testing.T, d db.DB, table string, organization int64, first clock.Micros, n int) {
 	t.Helper()
 	write(t, d, func(tx db.Tx) error {
@@ -139,7 +139,7 @@ func count(t *testing.T, d db.DB, table string, organization int64) (n int) {
 	return n
 }
 
-// Rows beyond the limit are deleted and others stay, in several pieces and
+// TestRules checks that only rows beyond the age of their rule are deleted, in several pieces and
 // organizations.
 func TestRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -149,7 +149,7 @@ func TestRules(t *testing.T) {
 				t.Fatalf("the rule %q has no row in tables of this test", r.Name)
 			}
 		}
-		write(t, d, func(tx db.Tx) error { // the grant of all tokens is of an organization that nobody tidies
+		write(t, d, func(tx db.Tx) error { // all tokens have a grant of organization 3, which this test does not tidy
 			tx.Queue(`insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, created_at, last_used_at)
 				values ('cli_a', 'registered', 'cli_a', '', '[]', 'none', 1, 1)`)
 			tx.Queue(`insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
@@ -161,11 +161,11 @@ func TestRules(t *testing.T) {
 			limit := clock.FromTime(start.Add(-table.age))
 			fill(t, d, name, 1, limit-before, before+after) // the row at the limit stays
 			fill(t, d, name, 2, limit, 3)
-			if name != "sessions" && name != "oauth_grants" { // each refers to an organization
+			if name != "sessions" && name != "oauth_grants" { // both refer to an organization
 				fill(t, d, name, 0, limit-4, 4)
 			}
 		}
-		write(t, d, func(tx db.Tx) error { // running operations stay at any age
+		write(t, d, func(tx db.Tx) error { // running operations and waiting jobs stay at any age
 			tx.Queue(tables["operations"].insert, 2, "opr_goes_on", 0)
 			return job.Enqueue(ctx, tx, 2, 1, job.Spec{Kind: "a"})
 		})
@@ -192,7 +192,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// watchedDB counts the transactions of a runner, and can refuse writes.
+// watchedDB counts transactions and the rows that a statement changes. It can refuse writes.
 type watchedDB struct {
 	db.DB
 	reads, writes int
@@ -224,8 +224,8 @@ func (t watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, 
 	return n, err
 }
 
-// No transaction deletes more than a piece, and nothing is written if no row is
-// old.
+// TestPieces checks that no transaction deletes more than Piece rows, and that nothing is written
+// without old rows.
 func TestPieces(t *testing.T) {
 	d := &watchedDB{DB: dbtest.SQLite(t)}
 	seed(t, d.DB, 2)
@@ -235,13 +235,14 @@ func TestPieces(t *testing.T) {
 		if err := k.Tidy(ctx, 1); err != nil {
 			t.Fatal(err)
 		}
-		if d.writes != 4 || d.largest != retention.Piece { // three full pieces and an empty last one
+		if d.writes != 4 || d.largest != retention.Piece { // three full pieces, and the empty last piece
 			t.Errorf("%d writes, the largest of %d rows", d.writes, d.largest)
 		}
 	}
 }
 
-// The failure of one rule is reported and does not stop the other rules.
+// TestFailureOfOneRule checks that the error of one rule is returned and does not stop the other
+// rules.
 func TestFailureOfOneRule(t *testing.T) {
 	d := dbtest.SQLite(t)
 	seed(t, d, 1)
@@ -265,9 +266,9 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 }
 
-// With two runners and two organizations, old rows are deleted within the
-// following hour, and otherwise nothing is enqueued. One organization has old
-// rows at the start, after an hour and after thirty.
+// TestJobs checks that old rows are deleted within the following hour, with two runners and two
+// organizations. One organization has old rows at the start, after an hour and after thirty hours.
+// No other job may be enqueued.
 func TestJobs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d, 2)
@@ -277,9 +278,9 @@ func TestJobs(t *testing.T) {
 		for _, age := range ages {
 			fill(t, d, "idempotency", 1, now-clock.Day+age, 1)
 		}
-		fill(t, d, "events", 1, now-40*clock.Day, retention.Piece*2) // more than a piece, so it pauses
+		fill(t, d, "events", 1, now-40*clock.Day, retention.Piece*2) // more than a piece, so the job pauses
 		ends := make(chan string, 100)
-		var begun, told atomic.Int64 // an end is reported after it is stored
+		var begun, told atomic.Int64 // an end is observed after it is stored
 		for range 2 {
 			running, stop := context.WithCancel(ctx)
 			ended := make(chan struct{})
@@ -320,7 +321,7 @@ func TestJobs(t *testing.T) {
 				default:
 					t.Fatal(end)
 				}
-			default: // if nothing runs and every end was reported, the clock moves to the next due time
+			default: // if no job runs and all ends were observed, the clock moves to the next due time
 				var next int64
 				if err := d.Read(ctx, func(tx db.Tx) error {
 					return tx.QueryRow(ctx, `select case when exists (select 1 from jobs where state = 'running') then 0
@@ -350,14 +351,14 @@ func TestTidyStopsBetweenPieces(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	w := &watchedDB{DB: d}
 	c := stoppingClock{clock.NewFake(start), stop}
-	// its clock stands still, so only the end of ctx makes it return
+	// The clock does not move, so Tidy returns only because running ends.
 	_ = retention.New(w, c, erasure.Rules).Tidy(running, 1)
 	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
 		t.Errorf("%d events are left after %d writes", n, w.writes)
 	}
 }
 
-// stoppingClock is a clock that ends a context as soon as something waits.
+// stoppingClock is a clock that ends a context as soon as a goroutine waits.
 type stoppingClock struct {
 	*clock.Fake
 	stop context.CancelFunc
@@ -368,7 +369,7 @@ func (s stoppingClock) After(d time.Duration) <-chan time.Time {
 	return s.Fake.After(d)
 }
 
-// Both statements of every rule use an index.
+// TestPlans checks that both statements of each rule use an index.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
 	for _, r := range erasure.Rules {

@@ -13,32 +13,31 @@ import (
 	"kartei/store/db/postgres"
 )
 
-// ErrNotDistributable is the error, wrapped, of Distribute if the database
-// cannot be distributed in its present state. The message names the remedy.
+// ErrNotDistributable is wrapped by errors of Distribute if the database cannot be distributed in
+// its current state. The message says what to do.
 var ErrNotDistributable = errors.New("the database cannot be distributed")
 
 // Distribution describes a database on a Citus cluster.
 type Distribution struct {
 	// Nodes is the number of servers with rows.
 	Nodes int `json:"nodes"`
-	// Spread counts the tables that are distributed by organization. Whole
-	// counts those that stay on the coordinator.
+	// Spread is the number of tables that are distributed by organization. Whole is the number of
+	// tables that stay on the coordinator.
 	Spread int `json:"spread"`
 	Whole  int `json:"whole"`
-	// Statements holds the statements that were sent, or would be.
+	// Statements are the statements that were sent, or would be sent without dry.
 	Statements []string `json:"statements"`
-	// Before names the steps that must come first, or is empty.
+	// Before says what must be done first. It is empty if nothing is.
 	Before string `json:"before,omitempty"`
 }
 
-// Distribute distributes the tables of a migrated PostgreSQL database by
-// organization over the servers of a Citus cluster. The tables of Whole stay in
-// place. Distributed tables remain unchanged, so the next run completes an
-// interrupted one. No server may be running.
+// Distribute distributes the tables of a migrated PostgreSQL database over the servers of a Citus
+// cluster, by organization. Tables in Whole stay on the coordinator. No server of Kartei may be
+// running. Distribute skips tables that are distributed already, so another call completes an
+// interrupted one.
 //
-// With dry, Distribute only plans and sends nothing. Then servers may be
-// running, and the database need not be part of a cluster yet. tell, if not
-// nil, is called before each statement.
+// With dry, Distribute only returns its plan. Servers may then be running, and the database need
+// not be part of a cluster. tell is called before each statement, unless it is nil.
 func Distribute(ctx context.Context, d db.DB, dry bool, tell func(statement string)) (Distribution, error) {
 	server, ok := d.(*postgres.DB)
 	if !ok {
@@ -86,8 +85,8 @@ func Distribute(ctx context.Context, d db.DB, dry bool, tell func(statement stri
 	return state, err
 }
 
-// distributeNew distributes new tables of migrations if the database is
-// distributed already. Otherwise it does nothing.
+// distributeNew distributes the new tables of migrations if the database is distributed already.
+// Otherwise it does nothing.
 func distributeNew(ctx context.Context, d *postgres.DB) error {
 	c, err := connect(ctx, d)
 	if err != nil {
@@ -120,38 +119,35 @@ func distributeNew(ctx context.Context, d *postgres.DB) error {
 	return nil
 }
 
-// karteisTables returns Kartei's tables, distributed or whole. Other tables in
-// the database belong to another program.
+// karteisTables returns Kartei's tables. Other tables in the database belong to other programs.
 func karteisTables(ctx context.Context, d db.DB) ([]Table, error) {
 	tables, err := Tables(ctx, d)
 	return slices.DeleteFunc(tables, func(t Table) bool { return Whole[t.Name] == "" && !t.Spread() }), err
 }
 
-// cluster is the state of Citus as seen by one connection.
+// cluster is a connection to the coordinator, and the state of Citus.
 type cluster struct {
 	conn *pgx.Conn
-	// installed reports whether the database has the extension.
+	// installed says that the database has the extension citus.
 	installed bool
 	tables    map[string]placement
 }
 
-// placement describes the location of a table's rows.
+// placement describes where the rows of a table are.
 type placement struct {
-	// placed is true if Citus has put the table on other servers too.
+	// placed says that Citus has distributed the table or copied it to other servers.
 	placed bool
-	// column is the distribution column, empty if each server has the whole
-	// table.
+	// column is the distribution column. It is empty if each server has the whole table.
 	column string
-	// group is equal for tables that keep the rows of an organization on the
-	// same server.
+	// group is equal for tables whose rows of one organization are on the same server.
 	group int
-	// own is true if the coordinator has rows in the table itself. Before it is
-	// placed these are all rows, and afterwards leftovers.
+	// own says that the coordinator has rows in the local table. If the table is not yet placed,
+	// these are all its rows. Otherwise they are leftovers.
 	own bool
 }
 
-// connect connects to the coordinator. A worker is refused, because it knows
-// nothing of migrations, locks and notifications.
+// connect connects to the coordinator. It returns an error for a worker, because a worker has no
+// migrations, locks and notifications.
 func connect(ctx context.Context, d *postgres.DB) (_ *cluster, err error) {
 	conn, err := pgx.ConnectConfig(ctx, d.Config()) // without timeouts, because rows are moved
 	if err != nil {
@@ -176,7 +172,7 @@ func connect(ctx context.Context, d *postgres.DB) (_ *cluster, err error) {
 
 func (c *cluster) close(ctx context.Context) { c.conn.Close(context.WithoutCancel(ctx)) }
 
-// check returns the number of servers that accept rows, and fails if there is
+// check returns the number of servers that accept rows. It returns ErrNotDistributable if there is
 // none.
 func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 	if !c.installed {
@@ -194,8 +190,8 @@ func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 	return nodes, postgres.MapError(err)
 }
 
-// where queries the placement of all tables. A table that is only listed by
-// Citus (partmethod n, repmodel s) is local.
+// where returns the placement of all tables. A table that Citus only lists (partmethod n, repmodel
+// s) is local.
 const (
 	where = `select c.relname::text, p.logicalrelid is not null, coalesce(column_to_column_name(p.logicalrelid, p.partkey), ''),
 		coalesce(p.colocationid, 0), pg_relation_size(c.oid) > 0
@@ -205,7 +201,7 @@ const (
 		where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace`
 )
 
-// look reads the placement of the tables.
+// look reads the placement of all tables.
 func (c *cluster) look(ctx context.Context) error {
 	query := where
 	if !c.installed {
@@ -225,10 +221,10 @@ func (c *cluster) look(ctx context.Context) error {
 	return postgres.MapError(err)
 }
 
-// distribute runs the statements that are left, each in its own transaction,
-// and returns them. With dry it only returns them.
+// distribute sends the statements that are still needed, each in its own transaction, and returns
+// them. With dry it only returns them.
 func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell func(string)) ([]string, error) {
-	if !dry { // the second of two concurrent runs finds nothing left to do
+	if !dry { // a second call waits here and then finds nothing to do
 		if _, err := c.conn.Exec(ctx, "select pg_advisory_lock(hashtextextended('kartei distribute', 0))"); err != nil {
 			return nil, postgres.MapError(err)
 		}
@@ -258,12 +254,12 @@ func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell
 	return all, nil
 }
 
-// spreading returns the statements that distribute the tables that are still
-// local, each after the tables that it references. It fails if a table was
-// distributed in another way.
+// spreading returns the statements that distribute the tables that are still local. A table comes
+// after the tables to which it refers. spreading returns an error if a table was distributed in
+// another way.
 func (c *cluster) spreading(tables []Table) ([]string, error) {
-	// All rows of an organization are on one server, next to its rows in the
-	// anchor.
+	// anchor is a table that is distributed already. The rows of an organization in other tables
+	// are put on the same server as its rows in the anchor.
 	anchor := ""
 	for _, t := range tables {
 		if c.tables[t.Name].column != "" && Whole[t.Name] == "" {
@@ -291,8 +287,8 @@ func (c *cluster) spreading(tables []Table) ([]string, error) {
 	return list, nil
 }
 
-// emptying returns the statements that remove leftover local rows from the
-// coordinator. Queries no longer see these rows, and neither does an erasure.
+// emptying returns the statements that remove leftover local rows from the coordinator. Queries do
+// not find these rows any more, so erasing personal data would miss them.
 func (c *cluster) emptying(tables []Table) ([]string, error) {
 	var list []string
 	for _, t := range tables {
@@ -303,5 +299,5 @@ func (c *cluster) emptying(tables []Table) ([]string, error) {
 	return list, nil
 }
 
-// literal returns a name as an SQL literal.
+// literal returns a name as an SQL string literal.
 func literal(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }

@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// apart opens a database under an application_name that no server has.
+// apart opens a database under an application_name that servers of Kartei do not use.
 func apart(t *testing.T, url string) db.DB {
 	t.Helper()
 	joint := "?"
@@ -28,8 +28,8 @@ func apart(t *testing.T, url string) db.DB {
 	return dbtest.Open(t, url+joint+"application_name="+postgres.AloneName, db.Options{Readers: 2, Writers: 2})
 }
 
-// local returns the URL of a migrated database outside a cluster, even if the
-// tests run on one.
+// local returns the URL of a migrated database outside a cluster, even if the tests run on a
+// cluster.
 func local(t *testing.T) string {
 	t.Helper()
 	url := dbtest.EmptyPostgresURL(t)
@@ -41,8 +41,8 @@ func local(t *testing.T) string {
 
 var placing = regexp.MustCompile(`^select create_distributed_table\('(\w+)', 'organization', colocate_with => '(\w+)'\)$`)
 
-// The statements follow the schema: one for each distributed table, in the
-// order of the foreign keys, all colocated with the first.
+// TestDistributeFollowsTheSchema checks that there is one statement for each distributed table, in
+// the order of the foreign keys. All tables must be colocated with the first.
 func TestDistributeFollowsTheSchema(t *testing.T) {
 	d := apart(t, local(t))
 	tables, err := schema.Tables(ctx, d)
@@ -66,15 +66,15 @@ func TestDistributeFollowsTheSchema(t *testing.T) {
 		}
 		with = tables[0].Name
 	}
-	// Existing rows are removed from their former place.
+	// Existing rows are removed from the local table.
 	want := []string{"select truncate_local_data_after_distributing_table('clocks')"}
 	if got := how.Statements[len(tables):]; !slices.Equal(got, want) {
 		t.Errorf("then %q", got)
 	}
 }
 
-// A database that cannot be distributed is refused, with the remedy in the
-// message.
+// TestDistributeRefuses checks that Distribute refuses a database that cannot be distributed. The
+// message must say what to do.
 func TestDistributeRefuses(t *testing.T) {
 	served := local(t)
 	dbtest.Run(t, dbtest.Open(t, served, db.Options{}), "delete from generations") // the pool keeps its connection
@@ -130,8 +130,8 @@ func TestDistributeRefusesClusters(t *testing.T) {
 	}
 }
 
-// Afterwards all rows are on the right servers and none is left behind. A
-// second run changes nothing.
+// TestDistribute checks that all rows are on the right servers after Distribute, and that no local
+// row is left. A second call must change nothing.
 func TestDistribute(t *testing.T) {
 	url := dbtest.EmptyCitus(t)
 	d := apart(t, url)
@@ -164,7 +164,7 @@ func TestDistribute(t *testing.T) {
 	}
 }
 
-// described returns the columns, keys and row counts of all tables.
+// described returns the columns, keys and numbers of rows of all tables.
 func described(t *testing.T, d db.DB) string {
 	t.Helper()
 	tables, err := schema.Tables(ctx, d)
@@ -181,7 +181,8 @@ func described(t *testing.T, d db.DB) string {
 	return all.String()
 }
 
-// A run that was interrupted before any statement is completed by the next one.
+// TestDistributeResumes checks that another call completes an interrupted call, whichever statement
+// was the last.
 func TestDistributeResumes(t *testing.T) {
 	for _, after := range []int{1, 8, 13, 20} {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestDistributeResumes(t *testing.T) {
 	}
 }
 
-// migrations returns those up to a version.
+// migrations returns the migrations up to a version.
 func migrations(t *testing.T, last int) fstest.MapFS {
 	t.Helper()
 	set := fstest.MapFS{}
@@ -239,8 +240,8 @@ func migrations(t *testing.T, last int) fstest.MapFS {
 	return set
 }
 
-// A database that was distributed at version 1 reaches the latest version: a
-// cluster accepts every migration since then.
+// TestMigrateSinceDistributed checks that a database that was distributed at version 1 can be
+// migrated to the latest version on a cluster.
 func TestMigrateSinceDistributed(t *testing.T) {
 	const first = 1
 	d := apart(t, dbtest.EmptyCitus(t))
@@ -249,7 +250,7 @@ func TestMigrateSinceDistributed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Run(t, d, "select create_distributed_table('clocks', 'organization', colocate_with => 'none')")
-	if _, err := schema.MigrateFiles(ctx, d, older); err != nil { // it distributes the other tables
+	if _, err := schema.MigrateFiles(ctx, d, older); err != nil { // distributes the other tables
 		t.Fatal(err)
 	}
 	if state, err := schema.Migrate(ctx, d); err != nil || !state.Current() {
@@ -260,8 +261,8 @@ func TestMigrateSinceDistributed(t *testing.T) {
 	}
 }
 
-// Later migrations change the shards, fill new tables from old ones, and
-// distribute them. Several servers may start at the same time.
+// TestMigrateDistributed checks that later migrations can change distributed tables, fill new
+// tables from old ones and distribute the new tables. Several servers may start at the same time.
 func TestMigrateDistributed(t *testing.T) {
 	url := dbtest.Citus(t)
 	d := apart(t, url)

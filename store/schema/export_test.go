@@ -1,6 +1,7 @@
 package schema
 
-// For tests in package schema_test, which import dbtest and so this package.
+// These functions are for tests in package schema_test. Those tests import dbtest, which imports
+// this package.
 var (
 	MigrateFiles = migrate
 	StatusFiles  = status

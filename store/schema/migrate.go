@@ -1,4 +1,4 @@
-// Package schema owns the tables of the database: the migrations that make them, and where a cluster has their rows.
+// Package schema owns the tables of the database, their migrations, and their distribution over a cluster.
 package schema
 
 import (
@@ -28,9 +28,9 @@ import (
 //go:embed migrations
 var embedded embed.FS
 
-// State is the state of a database's migrations.
+// State is the state of the migrations of a database.
 type State struct {
-	// Version is the number of the last applied migration, 0 if there is none.
+	// Version is the number of the last applied migration, or 0 if there is none.
 	Version int64
 	// Latest is the number of the last migration in this binary.
 	Latest int64
@@ -39,7 +39,7 @@ type State struct {
 // Current reports whether the database has the schema of this binary.
 func (s State) Current() bool { return s.Version == s.Latest }
 
-// NewerError means that a newer binary has migrated the database.
+// NewerError is the error for a database that a newer binary has migrated.
 type NewerError struct{ State }
 
 func (e *NewerError) Error() string {
@@ -47,10 +47,10 @@ func (e *NewerError) Error() string {
 		"start the newer program, or restore a backup that was made before it", e.Version, e.Latest)
 }
 
-// Migrate applies all missing migrations. Each runs in a transaction, so a
-// failed one leaves no trace. Several PostgreSQL replicas may call Migrate at
-// the same time: one migrates, and the others wait at most 5 minutes. Missing
-// migrations cannot be applied through a transaction pooler.
+// Migrate applies all missing migrations, each in its own transaction, so a failed migration
+// changes nothing. Several PostgreSQL replicas may call Migrate at the same time. One of them
+// migrates, and the others wait at most 5 minutes. Migrate returns an error if migrations are
+// missing and the connection goes through a transaction pooler.
 func Migrate(ctx context.Context, d db.DB) (State, error) {
 	return migrate(ctx, d, Migrations())
 }
@@ -58,18 +58,18 @@ func Migrate(ctx context.Context, d db.DB) (State, error) {
 // Latest returns the number of the last migration in this binary.
 func Latest() int64 { return latest(Migrations()) }
 
-// Status returns the state of the migrations. The error is a *NewerError if a
-// newer binary has migrated the database.
+// Status returns the state of the migrations. The error is a *NewerError if a newer binary has
+// migrated the database.
 func Status(ctx context.Context, d db.DB) (State, error) {
 	return status(ctx, d, Migrations())
 }
 
-// Migrations returns the embedded files NNNN_name.sql, with the text for both
-// engines: see migrations/README.md.
+// Migrations returns the embedded files NNNN_name.sql. They contain the text for both engines: see
+// migrations/README.md.
 func Migrations() fs.FS {
 	files, err := fs.Sub(embedded, "migrations")
 	if err != nil {
-		panic(err) // the name of the folder is a constant
+		panic(err) // impossible, because the folder is embedded
 	}
 	return files
 }
@@ -106,9 +106,9 @@ func status(ctx context.Context, d db.DB, files fs.FS) (State, error) {
 	return withProvider(ctx, d, files, stateOf)
 }
 
-// open opens the database through database/sql for goose. It returns options
-// with which replicas wait for the one that migrates. Their lock belongs to a
-// session, which a transaction pooler does not provide.
+// open opens the database through database/sql for goose. It also returns options with which
+// replicas wait for the replica that migrates. Their lock belongs to a database session, so there
+// are no options with a transaction pooler.
 func open(d db.DB) (*sql.DB, []goose.ProviderOption, error) {
 	switch d := d.(type) {
 	case *sqlite.DB:
@@ -119,7 +119,7 @@ func open(d db.DB) (*sql.DB, []goose.ProviderOption, error) {
 		if d.Pooled() {
 			return driver, nil, nil
 		}
-		// One try a second, at most 5 minutes.
+		// One attempt per second, for at most 5 minutes.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 		if err != nil {
 			return nil, nil, errors.Join(err, driver.Close())
@@ -129,8 +129,8 @@ func open(d db.DB) (*sql.DB, []goose.ProviderOption, error) {
 	return nil, nil, fmt.Errorf("%T cannot be migrated", d)
 }
 
-// openFile uses the same SQLite library as package db, so closing the file
-// drops none of the locks of its connections.
+// openFile opens a SQLite database. It uses the same SQLite library as package db. Another library
+// would release the file locks of the other connections when it closes the file.
 func openFile(path string) (*sql.DB, error) {
 	query := url.Values{
 		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(2)"},
@@ -140,10 +140,10 @@ func openFile(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", name.String())
 }
 
-// dialectOf returns goose's name for each engine.
+// dialectOf maps the names of the engines to the dialects of goose.
 var dialectOf = map[string]goose.Dialect{"sqlite": goose.DialectSQLite3, "postgres": goose.DialectPostgres}
 
-// withProvider calls f with the migrations of the database's engine.
+// withProvider calls f with a goose provider for the migrations of the database's engine.
 func withProvider(ctx context.Context, d db.DB, files fs.FS,
 	f func(context.Context, *goose.Provider, fs.FS) (State, error)) (_ State, err error) {
 	driver, options, err := open(d)
@@ -161,14 +161,14 @@ func withProvider(ctx context.Context, d db.DB, files fs.FS,
 	return f(ctx, provider, files)
 }
 
-// ofEngine holds the migrations of one engine: without the text that is only
-// for the other one.
+// ofEngine is a file system with the migrations for one engine. It removes the text for the other
+// engine.
 type ofEngine struct {
 	fs.FS
 	engine string
 }
 
-// engineOnly matches text for one engine: /*postgres: collate "C" */.
+// engineOnly matches text for one engine, such as /*postgres: collate "C" */.
 var engineOnly = regexp.MustCompile(`(?s)/\*(sqlite|postgres):(.*?)\*/`)
 
 // Open opens a migration, or the folder of the migrations.
@@ -190,7 +190,7 @@ func (f ofEngine) Open(name string) (fs.File, error) {
 	return &migration{file, bytes.NewReader(text)}, nil
 }
 
-// migration is an open file with the text of one engine.
+// migration is an open file with the text for one engine.
 type migration struct {
 	fs.File
 	text *bytes.Reader
@@ -202,7 +202,7 @@ func (m *migration) Read(p []byte) (int, error) { return m.text.Read(p) }
 func latest(files fs.FS) int64 {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
-		panic(err) // the pattern is a constant
+		panic(err) // impossible, because the pattern is a constant
 	}
 	var highest int64
 	for _, name := range names {
@@ -218,7 +218,7 @@ func up(ctx context.Context, provider *goose.Provider, files fs.FS) (State, erro
 	if err != nil || state.Current() {
 		return state, err
 	}
-	if _, err := provider.Up(ctx); err != nil { // of PostgreSQL; goose opens a file by another driver
+	if _, err := provider.Up(ctx); err != nil { // maps errors of PostgreSQL; goose opens a SQLite file with another driver
 		return state, fmt.Errorf("db: migrate: %w", postgres.MapError(err))
 	}
 	return stateOf(ctx, provider, files)

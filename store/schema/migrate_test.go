@@ -17,7 +17,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// eachEmpty runs f on databases without tables.
+// eachEmpty runs f for a database without tables on each engine.
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db")) })
@@ -42,7 +42,7 @@ func TestMigrateRunsTextOfTheEngine(t *testing.T) {
 		if state, err := schema.StatusFiles(ctx, d, set); err != nil || state != (schema.State{Version: 0, Latest: 2}) {
 			t.Errorf("before: %+v, %v", state, err)
 		}
-		for range 2 { // the second time there is nothing to do
+		for range 2 { // the second call has nothing to do
 			state, err := schema.MigrateFiles(ctx, d, set)
 			if err != nil || !state.Current() || state.Version != 2 {
 				t.Fatalf("%+v, %v", state, err)
@@ -98,15 +98,16 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// Several replicas that start at the same time migrate once.
+// TestReplicasMigrateOnce checks that several replicas that start at the same time migrate only
+// once.
 func TestReplicasMigrateOnce(t *testing.T) {
 	url := dbtest.EmptyPostgresURL(t)
 	set := map[string]string{}
 	for i := 1; i <= 5; i++ {
-		// Each of these fails if it is applied twice.
+		// Each of these migrations fails if it is applied twice.
 		set[fmt.Sprintf("%04d_t.sql", i)] = fmt.Sprintf("create table t%d (n bigint);", i)
 	}
-	set["0001_t.sql"] += "select pg_sleep(0.5);" // so that all replicas start before one is done
+	set["0001_t.sql"] += "select pg_sleep(0.5);" // so that all replicas start before the first has finished
 	var wait sync.WaitGroup
 	start := make(chan struct{})
 	for range 4 {
@@ -124,13 +125,14 @@ func TestReplicasMigrateOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// Calls continue during a migration, and see the new tables afterwards.
+// TestMigrateDuringCalls checks that open connections still work after a migration, and see its
+// changes.
 func TestMigrateDuringCalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Run(t, d, "create table things (n bigint not null primary key)")
 		dbtest.Run(t, d, "insert into things (n) values (1)")
 		set := fstest.MapFS{}
-		// The migrations of the database, and one more.
+		// set has the migrations of Kartei and one more.
 		err := fs.WalkDir(schema.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
 				text, err := fs.ReadFile(schema.Migrations(), path)
@@ -158,15 +160,15 @@ func TestMigrateDuringCalls(t *testing.T) {
 	})
 }
 
-// Migrations are numbered 0001, 0002 and so on. Each text for one engine names
-// an existing engine; otherwise it would be a comment on both.
+// TestMigrationFiles checks that migrations are numbered 0001, 0002 and so on. A text for one
+// engine must begin with the name of an engine, because it is otherwise a comment on both.
 func TestMigrationFiles(t *testing.T) {
 	names, err := fs.Glob(schema.Migrations(), "*.sql")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
 	comments, known := regexp.MustCompile(`/\*\s*\w*`), []string{"/*sqlite", "/*postgres"}
-	for i, name := range names { // in order
+	for i, name := range names { // sorted by name
 		if want := fmt.Sprintf("%04d_", i+1); !strings.HasPrefix(name, want) {
 			t.Errorf("%s: want a name that begins with %s", name, want)
 		}

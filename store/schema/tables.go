@@ -9,35 +9,34 @@ import (
 	"kartei/store/db"
 )
 
-// Table is one table as the database describes it.
+// Table is a table as the database describes it.
 type Table struct {
 	Name string
-	// Columns are sorted by name, without generated ones.
+	// Columns are sorted by name, without generated columns.
 	Columns []Column
-	// Key holds the columns of the primary key, in its order.
+	// Key has the columns of the primary key, in its order.
 	Key []string
-	// Uniques holds the columns of each unique index, Foreign the columns of
-	// each foreign key.
+	// Uniques has the columns of each unique index, except the primary key. Foreign has the columns
+	// of each foreign key.
 	Uniques, Foreign [][]string
-	// Refers names the tables that foreign keys reference, without the table
-	// itself.
+	// Refers has the names of the tables to which foreign keys refer, without the table itself.
 	Refers []string
 }
 
-// Column is one column of a Table.
+// Column is a column of a Table.
 type Column struct {
 	Name string
 	// Type is text, bigint or boolean.
 	Type string
 }
 
-// Spread reports whether each row belongs to one organization.
+// Spread reports whether each row of the table belongs to one organization.
 func (t *Table) Spread() bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == "organization" })
 }
 
-// describing holds the queries that describe an engine's tables. Each returns
-// the name of the table first, and the rows in the order of the description.
+// describing has the queries that describe the tables, by the name of the engine. The first column
+// of each result is the name of the table. The rows are sorted by the table.
 var describing = map[string]struct{ columns, keys, uniques, foreign string }{
 	"sqlite": {
 		columns: `select t.name, c.name, lower(c.type) from sqlite_schema t join pragma_table_xinfo(t.name) c
@@ -67,8 +66,9 @@ var describing = map[string]struct{ columns, keys, uniques, foreign string }{
 	},
 }
 
-// Tables describes all tables except the table of the migrations. A table comes
-// after the tables that it references; otherwise they are sorted by name.
+// Tables returns the description of all tables except the table of the migrations. A table comes
+// after the tables to which it refers. Otherwise they are sorted by name. Tables returns an error
+// if the foreign keys form a cycle.
 func Tables(ctx context.Context, d db.DB) ([]Table, error) {
 	byName := map[string]*Table{}
 	err := d.Read(ctx, func(tx db.Tx) error {
@@ -84,7 +84,7 @@ func Tables(ctx context.Context, d db.DB) ([]Table, error) {
 				byName[t.Name] = t
 			}
 			if v[2] == "smallint" {
-				v[2] = "bigint" // Go code treats both alike
+				v[2] = "bigint" // Go code treats both in the same way
 			}
 			if v[2] != "text" && v[2] != "bigint" && v[2] != "boolean" {
 				return fmt.Errorf("db: column %s of %s is of type %s", v[1], v[0], v[2])
@@ -125,8 +125,8 @@ func Tables(ctx context.Context, d db.DB) ([]Table, error) {
 	return inOrder(byName)
 }
 
-// group appends a column to the last list, or starts a new list if the row
-// describes another index or key.
+// group appends a column to the last list. If the row belongs to another index or key than the last
+// row, it first appends a new list.
 func group(lists *[][]string, last *string, v []string) {
 	if this := v[0] + "." + v[1]; this != *last {
 		*last = this
@@ -136,7 +136,7 @@ func group(lists *[][]string, last *string, v []string) {
 	*list = append(*list, v[2])
 }
 
-// eachText calls f with each row of n text columns.
+// eachText calls f for each row of a query with n text columns.
 func eachText(ctx context.Context, tx db.Tx, query string, n int, f func([]string) error) error {
 	rows, err := tx.Query(ctx, query)
 	if err != nil {
@@ -158,7 +158,7 @@ func eachText(ctx context.Context, tx db.Tx, query string, n int, f func([]strin
 	return rows.Err()
 }
 
-// inOrder sorts each table behind those that it references.
+// inOrder returns the tables sorted so that each comes after the tables to which it refers.
 func inOrder(byName map[string]*Table) ([]Table, error) {
 	var names []string
 	for name := range byName {

@@ -10,9 +10,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Every table that is not in schema.Whole leads with the organization, and so do its
-// unique indexes and foreign keys. So a cluster can distribute the rows by it and
-// check each on one server.
+// TestSchemaSpreadsByOrganization checks that the organization is the first column of all keys,
+// unique indexes and foreign keys, except in tables of schema.Whole. So a cluster can distribute
+// the rows by organization, and check each constraint on one server.
 func TestSchemaSpreadsByOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		tables, err := schema.Tables(context.Background(), d)
@@ -52,7 +52,7 @@ func TestSchemaSpreadsByOrganization(t *testing.T) {
 	})
 }
 
-// Both engines describe the same tables.
+// TestTablesOfBothEngines checks that Tables returns the same for both engines.
 func TestTablesOfBothEngines(t *testing.T) {
 	ctx := context.Background()
 	lite, err := schema.Tables(ctx, dbtest.SQLite(t))

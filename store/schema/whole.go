@@ -1,9 +1,9 @@
 package schema
 
-// Whole holds the tables that stay on the coordinator of a cluster, through
-// which all statements go, each with its reason. The rows of every other table
-// belong to one organization. Their keys, unique indexes, foreign keys and
-// statements lead with it. See docs/decisions/0016-what-a-cluster-spreads.md.
+// Whole maps the tables that stay on the coordinator of a cluster to the reasons. All statements go
+// through the coordinator. Each row of all other tables belongs to one organization, and their
+// keys, unique indexes, foreign keys and statements begin with the organization. See
+// docs/decisions/0016-what-a-cluster-spreads.md.
 var Whole = map[string]string{
 	"organizations":    "the list of what the others are spread by; only operators change it",
 	"principals":       "an account finds its persons in all organizations",

@@ -18,8 +18,9 @@ import (
 	"kartei/kit/i18n"
 )
 
-// rename writes a text anew in the code and the catalogs of the module in dir. The
-// translations stay. Generated files are left to their generator: templ generate.
+// rename replaces an English text in the code and in the catalogs of the module in dir. The
+// translations do not change. Generated Go files are not changed: templ generate does this. rename
+// returns an error if from is not used or to is used already.
 func rename(dir string, from, to i18n.Text) error {
 	s, err := scanModule(dir)
 	if err != nil {
@@ -37,7 +38,7 @@ func rename(dir string, from, to i18n.Text) error {
 	if len(places) == 0 {
 		return fmt.Errorf("nothing says %q", from)
 	}
-	anew := map[string][]byte{} // what is written, once everything is known to be possible
+	anew := map[string][]byte{} // written only after all replacements have succeeded
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		if template, is := strings.CutSuffix(name, "_templ.go"); is {
 			name = template + ".templ"
@@ -66,7 +67,7 @@ func rename(dir string, from, to i18n.Text) error {
 	return nil
 }
 
-// replaceUses returns a Go file or a script with other expressions.
+// replaceUses returns the content of a Go file or script, with the new text at all uses.
 func replaceUses(name string, uses []use, to i18n.Text) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -79,9 +80,9 @@ func replaceUses(name string, uses []use, to i18n.Text) ([]byte, error) {
 	return b, nil
 }
 
-// replaceLiteral returns a template with another string literal. Attributes of HTML, and
-// values that a text is compared with, may look like it: a literal that is not the argument of
-// a call is none of a text.
+// replaceLiteral returns the content of a template, with the new text in place of the string
+// literal. It replaces only arguments of calls, because attributes of HTML and compared values may
+// have the same literal.
 func replaceLiteral(name string, from, to i18n.Text) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -97,7 +98,7 @@ func replaceLiteral(name string, from, to i18n.Text) ([]byte, error) {
 	}), nil
 }
 
-// renameKey returns a catalog in which a text has another name.
+// renameKey returns the content of a catalog in which the key from is replaced by to.
 func renameKey(name string, from, to i18n.Text) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -107,14 +108,14 @@ func renameKey(name string, from, to i18n.Text) ([]byte, error) {
 	if err := json.Unmarshal(b, &catalog); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if said, known := catalog[string(from)]; known { // else it is the text of one thing
+	if said, known := catalog[string(from)]; known { // the singular of a text with a number is no key
 		delete(catalog, string(from))
 		catalog[string(to)] = said
 	}
 	return format(catalog)
 }
 
-// format returns a catalog with a line for each text, in their order.
+// format returns the content of a catalog with one line for each text, sorted by text.
 func format(catalog map[string]jsontext.Value) ([]byte, error) {
 	if len(catalog) == 0 {
 		return nil, errors.New("an empty catalog")

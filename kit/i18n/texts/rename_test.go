@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRename: a text gets another English wording in the code, in a template, in a script and
-// in the catalog, and nowhere else.
+// TestRename checks that rename replaces a text in the code, in a template, in a script and in the
+// catalog. Equal strings that are not texts must not change.
 func TestRename(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{

@@ -25,39 +25,40 @@ import (
 
 const i18nPath = "kartei/kit/i18n"
 
-// use is a place of the code that says a text.
+// use is a place in the code with a constant text.
 type use struct {
 	text i18n.Text
-	// many is the text for other numbers, where this one is for one thing.
+	// many is the plural of the text, if the text is the singular in a call of Plural.
 	many i18n.Text
-	// counts says that the text is for a number of things: it has plural forms.
+	// counts says that the text is the plural in a call of Plural, so its translation has plural
+	// forms.
 	counts bool
 	file   string
 	line   int
-	// from and to bound the expression in its file, in bytes.
+	// from and to are the offsets in bytes of the expression in its file.
 	from, to int
 }
 
-// scan is what the code says.
+// scan is the result of reading the code.
 type scan struct {
 	uses []use
-	// variable are the places that make a Text of a string that is no constant.
+	// variable has the places that convert a string to a Text, where the string is no constant.
 	variable []string
-	// unsaid are the places that write a Text as it stands in the code.
+	// unsaid has the places that use a Text as a string without a translation.
 	unsaid []string
-	// mismatched are the calls whose values do not fit the verbs of their text.
+	// mismatched has the calls with a wrong number or type of values for the verbs of their text.
 	mismatched []string
 }
 
-// goPackage is a package as go list describes it.
+// goPackage is a package in the output of go list.
 type goPackage struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 	Module                  *struct{ Main bool }
 }
 
-// scanModule reads all packages of the module in dir with their types, and the scripts of
-// the pages.
+// scanModule reads all packages of the module in dir with their types, and the scripts of the
+// pages. It returns an error if the code does not compile.
 func scanModule(dir string) (*scan, error) {
 	packages, err := list(dir)
 	if err != nil {
@@ -94,7 +95,7 @@ func scanModule(dir string) (*scan, error) {
 	return s, nil
 }
 
-// list returns the packages of a module and those that they import, with export data.
+// list returns the packages of the module in dir and their dependencies, with export data.
 func list(dir string) ([]goPackage, error) {
 	c := exec.Command("go", "list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,Module", "./...")
 	c.Dir, c.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
@@ -116,7 +117,7 @@ func list(dir string) ([]goPackage, error) {
 	}
 }
 
-// check reads one package.
+// check adds the texts of one package to the scan.
 func (s *scan) check(files *token.FileSet, imports types.Importer, p goPackage) error {
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
@@ -138,12 +139,12 @@ func (s *scan) check(files *token.FileSet, imports types.Importer, p goPackage) 
 	return nil
 }
 
-// visitor collects the texts of one file.
+// visitor adds the texts of one file to a scan.
 type visitor struct {
 	*scan
 	files  *token.FileSet
 	info   *types.Info
-	inside bool // the package of the type itself
+	inside bool // says that the file belongs to package i18n itself
 }
 
 // isText reports whether a type is i18n.Text.
@@ -152,7 +153,8 @@ func isText(t types.Type) bool {
 	return is && n.Obj().Name() == "Text" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == i18nPath
 }
 
-// visit is called for each node. It goes no deeper below a text.
+// visit adds the text of a node. It returns false if the children of the node need no visit, for
+// ast.Inspect.
 func (v *visitor) visit(n ast.Node) bool {
 	e, is := n.(ast.Expr)
 	if !is {
@@ -179,7 +181,8 @@ func (v *visitor) visit(n ast.Node) bool {
 	return true
 }
 
-// plural adds the texts of a call of Plural, and reports whether it is one with constants.
+// plural adds the texts of a call of Plural. It reports whether call is a call of Plural with
+// constant texts.
 func (v *visitor) plural(call *ast.CallExpr) bool {
 	if nameOf(call) != "Plural" || len(call.Args) != 3 {
 		return false
@@ -194,7 +197,7 @@ func (v *visitor) plural(call *ast.CallExpr) bool {
 	return true
 }
 
-// write notes a call that makes a string of a Text, or writes it to a page.
+// write adds a call to unsaid if it converts a Text to a string or writes a Text to a page.
 func (v *visitor) write(call *ast.CallExpr) {
 	f := v.info.Types[call.Fun]
 	if len(call.Args) == 0 || v.inside ||
@@ -206,7 +209,7 @@ func (v *visitor) write(call *ast.CallExpr) {
 	}
 }
 
-// nameOf returns the name of the function that a call names, without its package or receiver.
+// nameOf returns the name of the function that is called, without its package or receiver.
 func nameOf(call *ast.CallExpr) string {
 	switch f := call.Fun.(type) {
 	case *ast.SelectorExpr:
@@ -217,7 +220,7 @@ func nameOf(call *ast.CallExpr) string {
 	return ""
 }
 
-// count compares the number of values with the verbs of a text.
+// count adds a call to mismatched if its values do not fit the verbs of its text.
 func (v *visitor) count(call *ast.CallExpr) {
 	name := nameOf(call)
 	if len(call.Args) == 0 || call.Ellipsis.IsValid() || name != "Say" && name != "say" && name != "Format" {
@@ -249,10 +252,10 @@ func (v *visitor) add(e ast.Expr, u use) {
 	v.uses = append(v.uses, u)
 }
 
-// saidInScript finds the text of a call in a script: say("Copied").
+// saidInScript matches a call of say in a script, such as say("Copied"), up to the end of the text.
 var saidInScript = regexp.MustCompile(`\bsay\(("(?:[^"\\]|\\.)*")`)
 
-// script adds the texts of a script.
+// script adds the texts of a script. It returns an error for calls of say without a constant text.
 func (s *scan) script(name string) error {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -276,10 +279,11 @@ func (s *scan) script(name string) error {
 	return nil
 }
 
-// verb finds a place for a value, such as %s or %[2]d.
+// verb matches a verb of fmt.Sprintf, such as %s or %[2]d.
 var verb = regexp.MustCompile(`%%|%(?:\[(\d+)\])?([a-z])`)
 
-// verbs returns the places for values in the order of the values.
+// verbs returns the verbs of a text, each with the number of its value, sorted. For "%s of %d" it
+// is "1s 2d".
 func verbs(text string) string {
 	var found []string
 	n := 0

@@ -17,8 +17,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// TestCatalogs: each text of the code has a translation in each language, each translation
-// has a text, and both have the same places for values.
+// TestCatalogs checks that each text of the code has a translation in each language, and that each
+// translation has a text. Both must have the same verbs.
 func TestCatalogs(t *testing.T) {
 	s, err := scanModule("../../..")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestCatalogs(t *testing.T) {
 	}
 	for _, place := range s.variable {
 		if strings.Contains(place, "/kit/i18n/texts/") || strings.Contains(place, "/web/assets.go") {
-			continue // they read texts out of files
+			continue // these files read texts from other files
 		}
 		t.Errorf("%s: a Text is a constant: use i18n.Format for values", place)
 	}
@@ -48,11 +48,11 @@ func TestCatalogs(t *testing.T) {
 	}
 }
 
-// same are texts of more than three words that both languages say alike.
+// same are texts of more than three words that are the same in English and German.
 var same = []i18n.Text{" (JSON Merge Patch, RFC 7396)", "%s in %s ms"}
 
-// TestCatalogFiles: a catalog has one line for each text, in their order, as rename writes it.
-// With KARTEI_TEST_UPDATE it is written.
+// TestCatalogFiles checks that a catalog has one line for each text, sorted as rename writes it.
+// With KARTEI_TEST_UPDATE it writes the catalogs so.
 func TestCatalogFiles(t *testing.T) {
 	for _, l := range i18n.Languages {
 		if l == i18n.English {
@@ -82,13 +82,13 @@ func TestCatalogFiles(t *testing.T) {
 	}
 }
 
-// letters finds what can be translated, besides the verbs for values.
+// letters matches the letters of a text. A text without letters needs no translation.
 var letters = regexp.MustCompile(`\pL`)
 
-// translatable reports whether a text has words.
+// translatable reports whether a text has letters besides its verbs.
 func translatable(t i18n.Text) bool { return letters.MatchString(verb.ReplaceAllString(string(t), "")) }
 
-// compare returns what is wrong with a catalog.
+// compare returns the differences between the texts of the code and a catalog.
 func compare(uses []use, catalog i18n.Catalog) (wrong []string) {
 	said, ones := map[i18n.Text]bool{}, map[i18n.Text]i18n.Text{}
 	add := func(u use, format string, values ...any) {
@@ -105,7 +105,7 @@ func compare(uses []use, catalog i18n.Catalog) (wrong []string) {
 				add(u, "%q and %q are both one of %q: give the text of many a remark in square brackets", u.text, other, u.many)
 			}
 			ones[u.many] = u.text
-			continue // its translation stands at the text of many
+			continue // the translation belongs to the plural
 		}
 		said[u.text] = true
 		translation, known := catalog[u.text]
@@ -136,7 +136,7 @@ func compare(uses []use, catalog i18n.Catalog) (wrong []string) {
 	return wrong
 }
 
-// TestCompare: each kind of mistake is found.
+// TestCompare checks that compare finds each kind of mistake.
 func TestCompare(t *testing.T) {
 	for name, c := range map[string]struct {
 		uses    []use
