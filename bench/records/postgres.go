@@ -209,7 +209,7 @@ func (p *postgresBench) office(ctx context.Context, f data.Founder, n int) error
 // with 26 digits.
 const numbered = `('con_0' || lpad(cast(%s as text), 25, '0'))`
 
-// copies inserts copies of the existing contacts until there are Records.
+// copies inserts Records copies of the existing contacts.
 func (p *postgresBench) copies(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.server.URL())
 	if err != nil {
