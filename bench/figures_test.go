@@ -35,41 +35,43 @@ import (
 
 var write = flag.Bool("write", false, "write what the calls cost into figures.json (make figures)")
 
-// callCost is what one call costs on SQLite: statements sent to the database, objects
-// allocated by the server, and pages of 4 KiB added to the write-ahead log. What the server
-// does behind its answers, such as storing the request log, counts too.
+// callCost is the cost of one call on SQLite: the statements sent to the database, the objects
+// allocated by the server, and the pages of 4 KiB added to the write-ahead log. Work that the
+// server does after its response counts too, such as storing the request log.
 type callCost struct {
 	Statements  float64 `json:"statements"`
 	Allocations float64 `json:"allocations"`
 	Pages       float64 `json:"pages"`
 }
 
-// figures are what the main calls cost, by their names, and the size of the database.
+// figures has the costs of the main calls by their names, and the size of a contact in the
+// database.
 type figures struct {
 	Calls           map[string]callCost `json:"calls"`
 	BytesPerContact float64             `json:"bytesPerContact"`
 }
 
 const (
-	countedContacts = 10_000 // that are created one by one
-	countedCalls    = 1000   // of each other kind
-	// maxGrowth is the highest growth that counts as none. Runs of creates differed by
-	// 0.4 % of allocations and 0.1 % of pages.
+	countedContacts = 10_000 // contacts that are created with one call each
+	countedCalls    = 1000   // calls of each other kind
+	// maxGrowth is the maximum factor by which the cost of a create may exceed figures.json.
+	// Repeated runs differed by 0.4 % of the allocations and 0.1 % of the pages.
 	maxGrowth = 1.02
-	// The highest growth of reads. A read allocates few objects, and the request log's
-	// objects are counted with them: runs differed by 6 %.
+	// maxReadRatio is the same factor for reads and changes. A read allocates few objects, and the
+	// objects of the request log are counted with them. So runs differed by 6 %.
 	maxReadRatio = 1.1
-	// The same for calls that find or cause merges of the search index. Merges run beside
-	// the calls, as far as the processor lets them: runs differed by a half for both.
+	// maxBatchRatio and maxSearchRatio are the factors for calls that cause or meet merges of the
+	// search index. Merges run in the background while a processor is free. So runs differed by a
+	// half.
 	maxBatchRatio  = 1.6
 	maxSearchRatio = 1.7
-	// beside is what a call may cost more in statements and pages, because the request log
-	// and the marks of last uses are written in batches beside the calls.
+	// beside is the number of statements and pages by which a call may also exceed figures.json.
+	// The request log and the times of last uses are written in batches in the background.
 	beside = 0.1
 )
 
-// What the main calls cost is what figures.json says. A call that costs more fails here; the
-// file is written anew with make figures, and the commit says why.
+// TestFigures checks that the main calls cost at most as much as figures.json says. If a higher
+// cost is justified, make figures writes the file anew, and the commit says why.
 func TestFigures(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 35)
 	s := startCounted(t)
@@ -112,14 +114,14 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// countedCall is a kind of call. request returns the nth one.
+// countedCall is a kind of call whose cost is counted. request returns the nth request.
 type countedCall struct {
 	name    string
 	times   int
 	request func(s *countedServer, n int) *http.Request
 	want    int
 	creates bool
-	// limit is the highest growth.
+	// limit is the maximum factor by which the cost may exceed figures.json.
 	limit float64
 }
 
@@ -169,7 +171,7 @@ var countedCalled = []countedCall{
 	},
 }
 
-// countedServer is a server in this process whose costs are counted.
+// countedServer is a server in this process whose calls are counted.
 type countedServer struct {
 	t        testing.TB
 	instance *instance.Instance
@@ -182,7 +184,7 @@ type countedServer struct {
 	contacts int
 }
 
-// startCounted starts a server with the sample office, which has no contacts.
+// startCounted starts a server with the sample office, which has no contacts yet.
 func startCounted(t testing.TB) *countedServer {
 	ctx := context.Background()
 	s := &countedServer{t: t, clock: clock.NewFake(time.Now()), dir: inMemory(t)}
@@ -217,8 +219,8 @@ func startCounted(t testing.TB) *countedServer {
 	return s
 }
 
-// inMemory returns a new folder, in memory if the system has a file system there. An fsync
-// costs nothing then, and none is counted.
+// inMemory returns a new folder. If the system has a file system in memory, the folder is on it, so
+// that fsync takes no time.
 func inMemory(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "kartei-figures-")
 	if err != nil {
@@ -228,7 +230,7 @@ func inMemory(t testing.TB) string {
 	return dir
 }
 
-// inProcess answers requests by a handler.
+// inProcess is an http.RoundTripper that passes requests to a handler in this process.
 type inProcess struct{ http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -237,7 +239,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// incoming makes a request one that came over a connection from this machine.
+// incoming changes a request of a client as if a server had received it from this machine.
 func incoming(r *http.Request) *http.Request {
 	r.RemoteAddr, r.RequestURI = "127.0.0.1:50000", r.URL.RequestURI()
 	if r.Body == nil {
@@ -249,8 +251,8 @@ func incoming(r *http.Request) *http.Request {
 	return r
 }
 
-// count makes the calls of a kind, after some that fill caches, and returns the cost of one.
-// The cost of a create includes the merges that follow it.
+// count makes the calls of a kind and returns the cost of one call. Some calls before them fill
+// caches. The cost of a create includes the merges of the search index that it causes.
 func (s *countedServer) count(c countedCall) callCost {
 	const before = 20
 	for n := range before {
@@ -273,7 +275,7 @@ func (s *countedServer) count(c countedCall) callCost {
 	}
 }
 
-// merge brings the search index into the state in which it rests.
+// merge merges the search index until there is nothing left to merge.
 func (s *countedServer) merge() {
 	if err := search.NewMerger(s.instance.DB, clock.System).Once(context.Background(),
 		clock.Now(s.clock).Add(time.Hour)); err != nil {
@@ -281,7 +283,7 @@ func (s *countedServer) merge() {
 	}
 }
 
-// sum returns the costs since the start, including the request log's.
+// sum returns the costs since the start of the server, including the request log.
 func (s *countedServer) sum() (c callCost) {
 	err := s.instance.Log.Flush(context.Background())
 	read := func(metric string) (value float64) {
@@ -317,7 +319,7 @@ func (s *countedServer) call(c countedCall, n int) {
 	}
 }
 
-// request returns a call of the API.
+// request returns a request to the API with the key of the office.
 func (s *countedServer) request(method, path, body string, header ...string) *http.Request {
 	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.key)
@@ -331,14 +333,14 @@ func (s *countedServer) request(method, path, body string, header ...string) *ht
 	return r
 }
 
-// asks returns the request of an assistant.
+// asks returns a request to the MCP endpoint, as an assistant sends it.
 func (s *countedServer) asks(method, params string) *http.Request {
 	r := s.request("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	return r
 }
 
-// page returns the request of a browser.
+// page returns a request of a browser with the cookie of a session.
 func (s *countedServer) page(path string) *http.Request {
 	r := httptest.NewRequest("GET", "http://localhost"+path, http.NoBody)
 	r.Header.Set("Cookie", s.browser.Cookie)
@@ -346,14 +348,14 @@ func (s *countedServer) page(path string) *http.Request {
 	return r
 }
 
-// body returns the body of the nth contact.
+// body returns the JSON of the nth contact.
 func (s *countedServer) body(n int) string {
 	return strings.ReplaceAll(s.bodies[n%len(s.bodies)], load.Fresh, fmt.Sprint("M-", n))
 }
 
 func (s *countedServer) id(n int) string { return s.ids[n%len(s.ids)] }
 
-// size returns the bytes of the database file with all that is in the log.
+// size returns the size of the database file in bytes, without the write-ahead log.
 func (s *countedServer) size() (n float64) {
 	info, err := os.Stat(filepath.Join(s.dir, "kartei.db"))
 	if err != nil {

@@ -42,32 +42,32 @@ import (
 	"kartei/extract"
 )
 
-// options are the flags. Each of its own members measures something else.
+// options are the flags. Each flag that is not in measure.Settings selects what is measured.
 type options struct {
 	measure.Settings
 	fill  bool
 	quick bool
 	scale bool
-	// traces measures the cost of traces for a read.
+	// traces measures the cost of tracing for a read.
 	traces bool
-	// lookup measures finding over all families.
+	// lookup measures the search over all families.
 	lookup bool
-	// pages measures pages of the web application.
+	// pages measures the pages of the web application.
 	pages bool
-	// handOver measures only a hand-over.
+	// handOver measures only a hand-over of records to another person.
 	handOver bool
 	// erase measures only the erasure of an organization.
 	erase bool
-	// wholeList measures only a change of a whole list.
+	// wholeList measures only a change of all contacts of a list.
 	wholeList bool
-	// tokens measures only what access tokens cost.
+	// tokens measures only the cost of access tokens.
 	tokens bool
-	// assistants measures only what a tool costs.
+	// assistants measures only the cost of a tool for assistants.
 	assistants bool
 }
 
 func main() {
-	extract.Child(os.Args) // of a server in this process
+	extract.Child(os.Args) // for a server that runs in this process
 	if err := begin(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -163,7 +163,7 @@ func run(ctx context.Context, o options) (err error) {
 	if o.fill {
 		return fillKept(ctx, &o)
 	}
-	if o.lookup { // in this process
+	if o.lookup { // this measurement runs in this process and needs no program
 		b := measure.New(o.Settings)
 		return pages.MeasureFinding(ctx, b)
 	}
@@ -223,7 +223,7 @@ func run(ctx context.Context, o options) (err error) {
 	return records.Measure(ctx, b)
 }
 
-// fillKept fills the folders and databases that are kept between runs.
+// fillKept fills the folders and databases that stay for later runs.
 func fillKept(ctx context.Context, o *options) error {
 	ensure := data.Fill
 	if o.Postgres {
@@ -245,7 +245,7 @@ func fillKept(ctx context.Context, o *options) error {
 	return nil
 }
 
-// checkOnly refuses --only if it would be ignored.
+// checkOnly returns an error if the flag --only is set and would be ignored.
 func (o *options) checkOnly() error {
 	if o.Only != "" && (o.Webhooks > 0 || o.Limited || o.traces) {
 		return fmt.Errorf("--only cannot be used with --webhooks, --limited or --traces, which measure one thing each")

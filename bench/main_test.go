@@ -7,10 +7,10 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestMain lets a process of the tests read texts for another one, as the program does.
+// TestMain lets the test program serve as the process that reads texts, like the program itself.
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// A measurement of one thing refuses --only.
+// TestOnlyIsRefused checks that --only is refused with flags that measure only one thing.
 func TestOnlyIsRefused(t *testing.T) {
 	for _, o := range []options{{Settings: measure.Settings{Only: "get", Webhooks: 1}}, {Settings: measure.Settings{Only: "get", Limited: true}}, {Settings: measure.Settings{Only: "get"}, traces: true}} {
 		if o.checkOnly() == nil {

@@ -16,8 +16,8 @@ import (
 	"kartei/store/db"
 )
 
-// BenchmarkTreesOfCreate counts the pages that a create adds to SQLite's log, by tables and
-// indexes, for one client and for 64, in an office with 20,000 contacts:
+// BenchmarkTreesOfCreate reports how many pages a create adds to SQLite's write-ahead log, for each
+// table and index. It measures one client and 64 clients, in an office with 20,000 contacts:
 //
 //	go test ./bench -run '^$' -bench TreesOfCreate -benchtime 1x
 func BenchmarkTreesOfCreate(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkTreesOfCreate(b *testing.B) {
 					s.createBy(clients, creates)
 					after := s.frames()
 					if len(before) == 0 || len(after) < len(before) || after[0] != before[0] {
-						continue // the log has started over, as it does after a checkpoint
+						continue // the log was restarted, as after a checkpoint
 					}
 					counted++
 					for tree, n := range s.trees(after[len(before):]) {
@@ -51,10 +51,11 @@ func BenchmarkTreesOfCreate(b *testing.B) {
 	}
 }
 
-// fill makes contacts, by 32 clients.
+// fill creates contacts with 32 concurrent clients.
 func (s *countedServer) fill(contacts int) { s.createBy(32, contacts) }
 
-// createBy makes contacts, by clients of which each waits for its answer.
+// createBy creates contacts with concurrent clients. Each client waits for a response before its
+// next call.
 func (s *countedServer) createBy(clients, contacts int) {
 	var wait sync.WaitGroup
 	var made atomic.Int64
@@ -75,10 +76,12 @@ func (s *countedServer) createBy(clients, contacts int) {
 	s.contacts += contacts
 }
 
-// frame is a page in the log, of 4 KiB behind a head. A log that has started over has another salt.
+// frame is a frame of the write-ahead log. A frame has a header and a page of 4 KiB. A restarted
+// log has another salt.
 type frame struct{ page, salt uint32 }
 
-// frames reads the log. Its format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+// frames returns the valid frames of the write-ahead log. The format is described at
+// https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 func (s *countedServer) frames() (list []frame) {
 	if err := s.instance.Log.Flush(context.Background()); err != nil {
 		s.t.Fatal(err)
@@ -94,7 +97,7 @@ func (s *countedServer) frames() (list []frame) {
 	return list
 }
 
-// trees counts pages by their tables and indexes.
+// trees returns the number of pages for each table and index.
 func (s *countedServer) trees(pages []frame) map[string]int {
 	trees := map[uint32]string{1: "head-of-file"}
 	err := s.instance.DB.Read(context.Background(), func(tx db.Tx) error {

@@ -18,33 +18,34 @@ import (
 	"kartei/extract/textio"
 )
 
-// command is the first argument of a child.
+// command is the first argument of the command line of a child.
 const command = "extract"
 
-// Arguments instead of a type.
+// These names stand in the command line in place of a content type.
 const (
-	warming   = "warm"    // fill the cache
-	probing   = "confine" // report what the system lacks to confine a child
-	unpacking = "unpack"  // write the parts of an archive or a workbook
+	warming   = "warm"    // the child fills the cache
+	probing   = "confine" // the child reports which confinements the system lacks
+	unpacking = "unpack"  // the child writes the parts of an archive or a workbook
 )
 
-// What a child does if the system cannot confine it.
+// These arguments say what a child does if the system cannot confine it.
 const (
-	required  = "require" // read no texts
-	preferred = "prefer"  // read texts nevertheless
+	required  = "require" // the child reads no file
+	preferred = "prefer"  // the child reads the file nevertheless
 )
 
-// The exit codes of a child beside those of outcomes. Go itself ends programs with 1 and 2.
+// The exit codes of a child, besides the codes in outcomes. The Go runtime itself ends programs
+// with 1 and 2.
 const (
 	exitDone  = 0
 	exitCut   = 20
 	exitUsage = 24
 	exitCrash = 27
-	exitOpen  = 28 // not confined
+	exitOpen  = 28 // the child is not confined
 )
 
-// outcomes are the errors of readers, their exit codes, and their reasons. The first that
-// fits counts.
+// outcomes maps the errors of readers to exit codes and reasons. If an error matches several
+// entries, the first entry applies.
 var outcomes = []struct {
 	err    error
 	code   int
@@ -60,15 +61,14 @@ var outcomes = []struct {
 	{office.ErrForeign, 33, Foreign},
 }
 
-// causes are the reasons of children that did not end with an exit code of theirs.
+// causes maps the causes of an end without an exit code of this package to reasons.
 var causes = map[sandbox.Cause]Reason{
 	sandbox.Crash: Crashed, sandbox.OutOfTime: OutOfTime, sandbox.OutOfMemory: OutOfMemory,
 }
 
-// Child runs a command line of an Extractor, and exits. It returns if the
-// command line is another one. Every program with an Extractor must call it
-// first. The child reads the file from standard input and writes the text, or
-// the drawn page, to standard output.
+// Child runs the command line args if it was built by an Extractor, and then exits. For any other
+// command line, Child returns. Every program with an Extractor must call Child first. The child
+// reads the file from standard input and writes the text or the drawn page to standard output.
 func Child(args []string) {
 	if len(args) < 2 || args[1] != command {
 		return
@@ -76,11 +76,11 @@ func Child(args []string) {
 	os.Exit(child(args[2:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// order is the command line of a child.
+// order is the parsed command line of a child.
 type order struct {
 	name string
-	// read writes the text of the file, or else draw draws the sheet, or unpack writes the
-	// parts.
+	// Exactly one of the three is set. read writes the text of the file, draw draws the page that
+	// sheet describes, and unpack writes the parts of the file.
 	read   textio.ReadFunc
 	draw   drawing.Func
 	unpack bool
@@ -150,8 +150,8 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 		fmt.Fprintln(errs, strings.Join(words, "; "))
 		return exitOpen
 	}
-	// The garbage collector works harder long before the kernel's limit is
-	// reached.
+	// The garbage collector should run more often long before the memory reaches the kernel's
+	// limit.
 	debug.SetMemoryLimit(o.limits.Memory / 2)
 	runtime.GOMAXPROCS(1)
 	input := &textio.Input{Reader: in, Memory: o.limits.Memory, Cache: o.cache}
@@ -163,7 +163,7 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 		return exit(s, office.Unpack(out, input))
 	}
 	err = o.read(input, s)
-	if err != nil && o.name == warming { // the log must contain nothing of a file
+	if err != nil && o.name == warming { // errors of files are not printed, since the log must contain no content of a file
 		fmt.Fprintln(errs, "kartei extract:", err)
 	}
 	if s.Close() != nil {
@@ -172,7 +172,7 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	return exit(s, err)
 }
 
-// drawTo draws a page and writes it.
+// drawTo draws a page and writes the encoded page to out.
 func drawTo(out io.Writer, draw drawing.Func, in *textio.Input, s drawing.Sheet) error {
 	page, err := draw(in, s)
 	if err != nil {
@@ -186,7 +186,7 @@ func drawTo(out io.Writer, draw drawing.Func, in *textio.Input, s drawing.Sheet)
 	return err
 }
 
-// exit returns the exit code for the error of a reader.
+// exit returns the exit code for the error err of a reader with the output s.
 func exit(s *textio.Sink, err error) int {
 	switch {
 	case s.Err() == textio.ErrFull:
@@ -202,7 +202,8 @@ func exit(s *textio.Sink, err error) int {
 	return exitCrash
 }
 
-// reasonOf returns the reason that a child gave for its end, or the cause of it.
+// reasonOf returns the reason for the exit code of a child. If the child has no known exit code,
+// the cause of its end is mapped to a reason.
 func reasonOf(e sandbox.End) Reason {
 	switch e.Code {
 	case exitDone, exitCut:

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A child has its standard input and output, and no access to anything else.
+// TestChildIsConfined checks that a child can use its standard input and output, but no files, no
+// network, no other programs and no environment.
 func TestChildIsConfined(t *testing.T) {
 	t.Setenv("KARTEI_SECRET", "geheim")
 	text := textOf(t, Limits{}, "", "test/surroundings")
@@ -28,9 +29,9 @@ func landlocked() bool {
 	return version >= 4 && version < 100
 }
 
-// The time limit of a child counts processor time. A child may take longer in
-// real time if the sender is slow or the processors are busy, but that is
-// bounded too.
+// TestLimitIsProcessorTime checks that the time limit of a child counts processor time. A child may
+// take longer in real time if the sender is slow or the processors are busy. The real time has its
+// own limit.
 func TestLimitIsProcessorTime(t *testing.T) {
 	late := Limits{Time: 4 * time.Second}
 	file, sender := io.Pipe()

@@ -28,11 +28,11 @@ type Text struct {
 	Reason Reason // why text is missing; "" if the file was read to its end or to the limit
 }
 
-// Reason is the reason why a text was not read, or not to its end. The file
-// becomes a document nevertheless, but only its name finds it.
+// Reason says why the text of a file is missing or incomplete. The file is stored as a document
+// nevertheless, but a search finds it only by its name.
 type Reason string
 
-// The reasons.
+// The reasons for a missing or incomplete text.
 const (
 	Complete    Reason = ""
 	Unsupported Reason = "unsupported" // files of this type have no text
@@ -40,18 +40,18 @@ const (
 	Broken      Reason = "broken"      // the file is incomplete or violates its format
 	Inflated    Reason = "inflated"    // the unpacked content exceeds the limit
 	Scanned     Reason = "scanned"     // some pages are pictures without text
-	Contained   Reason = "contained"   // files inside of the file are not read: attachments, or all of an archive
+	Contained   Reason = "contained"   // the file contains files that are not read: attachments, or the entries of an archive
 	OutOfTime   Reason = "time"
 	OutOfMemory Reason = "memory"
 	Unconfined  Reason = "unconfined" // the system cannot confine the child, and Options.Require is set
-	Crashed     Reason = "crashed"    // the child ended in another way
+	Crashed     Reason = "crashed"    // the child ended abnormally in any other way
 )
 
 // Limits bound the reading of one file.
 type Limits struct {
-	Text   int           // bytes of Text.Body; 0 is 1 MiB
-	Memory int64         // bytes of the child's data; 0 is 768 MiB, and 256 MiB is the least
-	Time   time.Duration // processor time at most, see Allowance; sandbox.WallTimes that in real time; 0 is 60 s
+	Text   int           // maximum length of Text.Body in bytes; 0 means 1 MiB
+	Memory int64         // maximum size of the child's data in bytes; 0 means 768 MiB, and smaller values than 256 MiB mean 256 MiB
+	Time   time.Duration // maximum processor time, see Allowance; the real time may be sandbox.WallTimes as long; 0 means 60 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -68,29 +68,27 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Options define how texts are read.
+// Options are the settings of an Extractor.
 type Options struct {
 	Limits
-	// Program is a program that calls Child; "" is this program.
+	// Program is the path of a program that calls Child. An empty path means the running program.
 	Program string
-	// Cache is a folder for the machine code of the PDF reader. It is created
-	// when it is needed. Without one each PDF costs some more seconds of
-	// processor time.
+	// Cache is the path of a folder for the compiled PDF reader. The folder is created when it is
+	// first needed. If Cache is empty, each PDF takes some more seconds of processor time.
 	Cache string
-	// Require makes Extract read no text if the system cannot confine the
-	// child. Text.Reason is Unconfined then.
+	// Require makes the Extractor read no file if the system cannot confine the child. Text.Reason
+	// is then Unconfined.
 	Require bool
-	// Cold is called with the reason if the cache could not be filled. It may
-	// be nil.
+	// Cold is called with the reason when the cache cannot be filled. Cold may be nil.
 	Cold func(why error)
-	// Parallel is the number of concurrent children of one organization; 0 is
-	// the number of processors. All organizations together have one more, and
-	// one child fills the cache.
+	// Parallel is the maximum number of concurrent children of one organization. Zero means the
+	// number of processors. The maximum for all organizations together is Parallel+1. The child
+	// that fills the cache is not counted.
 	Parallel int
 }
 
-// Extractor reads the text of files, each in a process of its own. It is safe
-// for use by several goroutines.
+// Extractor reads the texts of files, each in a child process. It is safe for use by several
+// goroutines.
 type Extractor struct {
 	options Options
 	slots   *sandbox.Slots
@@ -104,9 +102,9 @@ type Extractor struct {
 	cold    int
 }
 
-// ErrFilling is returned for a PDF while another call fills the cache. That
-// takes some seconds of processor time, and more on a busy machine. Callers
-// should release what others wait for, and try again later.
+// ErrFilling is returned for a PDF while another call fills the cache. Filling takes some seconds
+// of processor time, and more on a busy machine. A caller should release its locks and try again
+// later.
 var ErrFilling = errors.New("extract: the PDF reader is being compiled")
 
 // coldTime is the additional processor time of a PDF without the cache.
@@ -114,12 +112,11 @@ var ErrFilling = errors.New("extract: the PDF reader is being compiled")
 // processor.
 const coldTime = 15 * time.Second
 
-// retryCacheAfter is the number of PDFs that are read without the cache before
-// another attempt to fill it. The disk may have been full, or the time too
-// short.
+// retryCacheAfter is the number of PDFs that are read without the cache before the next attempt to
+// fill it. The last attempt may have failed because the disk was full or the time too short.
 const retryCacheAfter = 20
 
-// New returns an extractor. It starts no process.
+// New returns an Extractor. New starts no process.
 func New(o Options) (*Extractor, error) {
 	o.Limits = o.withDefaults()
 	if o.Parallel <= 0 {
@@ -133,7 +130,7 @@ func New(o Options) (*Extractor, error) {
 		o.Program = program
 	}
 	if o.Cache != "" {
-		absolute, err := filepath.Abs(o.Cache) // a child has another working directory
+		absolute, err := filepath.Abs(o.Cache) // the working directory of a child is another one
 		if err != nil {
 			return nil, fmt.Errorf("extract: %w", err)
 		}
@@ -142,7 +139,7 @@ func New(o Options) (*Extractor, error) {
 	return &Extractor{options: o, slots: sandbox.NewSlots(o.Parallel)}, nil
 }
 
-// cached reports whether files of a type need the cache.
+// cached reports whether the cache is used for files of a type.
 func (x *Extractor) cached(contentType string) bool {
 	return contentType == "application/pdf" && x.options.Cache != ""
 }
@@ -157,48 +154,48 @@ func (x *Extractor) Ready(contentType string) error {
 	return nil
 }
 
-// The processor time of a small file, and what each MiB adds. Most PDFs take
-// 0.15 to 0.3 s. One of 900 bytes that was made for the purpose took 12 s.
+// baseTime is the processor time for a small file, and timePerMiB the additional time for each MiB.
+// Most PDFs take 0.15 to 0.3 s. A PDF of 900 bytes that was crafted to be slow took 12 s.
 const (
 	baseTime   = 5 * time.Second
 	timePerMiB = 5 * time.Second
 )
 
-// Reads reports whether files of a type have a text. The type is the Type of a
+// Reads reports whether texts of files of a type can be read. contentType is the Type of a
 // filetype.Verdict.
 func Reads(contentType string) bool { return readers[contentType] != nil }
 
-// Allowance returns the processor time that a file of a type and size may use,
-// in whole seconds. It is zero if files of the type have no text.
+// Allowance returns the maximum processor time for reading a file of the given type and size, in
+// whole seconds. It returns zero if files of the type have no text.
 func (x *Extractor) Allowance(contentType string, size int64) time.Duration {
 	if !Reads(contentType) {
 		return 0
 	}
-	const far = 1 << 30 // larger than any limit, and no product overflows
+	const far = 1 << 30 // larger than any limit, and small enough that no product overflows
 	limit := baseTime + time.Duration(min(max(size, 0), far))*timePerMiB>>20
 	return min(x.options.Time, limit.Round(time.Second))
 }
 
-// Extract is like Within, with Limits.Time.
+// Extract calls Within with the limit Limits.Time, and returns the text without the time used.
 func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader, contentType string) (Text, error) {
 	text, _, err := x.Within(ctx, x.options.Time, organization, r, contentType)
 	return text, err
 }
 
-// Within reads the text of an organization's file, whose type must be one of
-// filetype.Verdict.Type. It uses at most the given processor time, and returns how much
-// it used. Within returns ErrFilling before it reads r. It waits while too many
-// children run. If the file makes its reader fail in any way, the result is a
-// Text.Reason. An error comes from ctx, from reading r or from starting a
-// process, and means nothing about the file. A Read of r that does not return
-// cannot be interrupted.
+// Within reads the text of a file of an organization, and returns the processor time that the child
+// used. contentType is the Type of a filetype.Verdict, and limit is the maximum processor time.
+// Within waits while the maximum number of children runs.
+//
+// If the content of the file makes the reader fail, Within returns no error, but a Text with a
+// Reason. Within returns ErrFilling before it reads r. All other errors come from ctx, from r or
+// from starting the process. A Read of r that does not return cannot be interrupted.
 func (x *Extractor) Within(
 	ctx context.Context, limit time.Duration, organization int64, r io.Reader, contentType string,
 ) (Text, time.Duration, error) {
 	if !Reads(contentType) {
 		return Text{Reason: Unsupported}, 0, nil
 	}
-	// before it takes a slot, so files of other types do not wait
+	// The cache comes before the slot, so that files of other types need not wait for the cache.
 	t, err := x.withCache(ctx, x.reading(contentType, "", limit))
 	if err != nil {
 		return Text{}, 0, err
@@ -210,8 +207,8 @@ func (x *Extractor) Within(
 	return x.read(ctx, t, r)
 }
 
-// withCache returns a task with the cache, if its type needs one, or with the
-// time that it takes without.
+// withCache returns the task t prepared for its type. If the type needs the cache and the cache is
+// filled, the task uses it. If the cache is not filled, the limit of the task rises by coldTime.
 func (x *Extractor) withCache(ctx context.Context, t task) (task, error) {
 	if !x.cached(t.name) {
 		return t, nil
@@ -225,8 +222,8 @@ func (x *Extractor) withCache(ctx context.Context, t task) (task, error) {
 	return t, err
 }
 
-// read reads the text of a file, and returns its processor time. The caller has
-// a slot.
+// read runs the task and returns the text of the file and the processor time of the child. The
+// caller must hold a slot.
 func (x *Extractor) read(ctx context.Context, t task, r io.Reader) (Text, time.Duration, error) {
 	e, err := x.run(ctx, r, t)
 	if err != nil {
@@ -235,10 +232,9 @@ func (x *Extractor) read(ctx context.Context, t task, r io.Reader) (Text, time.D
 	return tidied(e, x.options.Text), e.Took, nil
 }
 
-// fill starts a child that writes the reader of PDF into the cache. That
-// happens once in a run of the program, and again if the cache was emptied.
-// Other callers get ErrFilling meanwhile. If it fails, PDFs are read without
-// the cache for a while.
+// fill starts a child that writes the compiled PDF reader to the cache. The cache is filled once in
+// a run of the program, and again if its folder was emptied. Other callers get ErrFilling
+// meanwhile. If the child fails, the next retryCacheAfter PDFs are read without the cache.
 func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	if warm, ours, err := x.beginFilling(); !ours {
 		return warm, err
@@ -259,8 +255,8 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	return warm, ctx.Err()
 }
 
-// beginFilling reports whether the cache is warm, and whether this call has to
-// fill it.
+// beginFilling reports whether the cache is filled, and whether the caller has to fill it. The
+// error is ErrFilling if another call is filling the cache.
 func (x *Extractor) beginFilling() (warm, ours bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -282,12 +278,12 @@ func (x *Extractor) beginFilling() (warm, ours bool, err error) {
 	return false, true, nil
 }
 
-// ErrUnconfined is returned, wrapped, if the system cannot confine a child.
+// ErrUnconfined is wrapped in the error of Confined if the system cannot confine a child.
 var ErrUnconfined = errors.New("the process that reads texts is not confined")
 
-// Confined starts a child that confines itself. It returns an ErrUnconfined
-// that names what the system lacks. Other errors come from ctx or from starting
-// a process.
+// Confined starts a child that confines itself and exits. If the system lacks something for this,
+// the error wraps ErrUnconfined and says what is missing. Other errors come from ctx or from
+// starting the process.
 func (x *Extractor) Confined(ctx context.Context) error {
 	e, err := x.run(ctx, strings.NewReader(""), x.reading(probing, "", x.options.Time))
 	switch {
@@ -301,23 +297,23 @@ func (x *Extractor) Confined(ctx context.Context) error {
 	return nil
 }
 
-// task is what a child has to do.
+// task is the work of a child.
 type task struct {
-	name  string // of the type, or one of the arguments instead of it
+	name  string // content type of the file, or one of warming, probing and unpacking
 	cache string
-	sheet string // to draw; "" reads the text
-	// limit bounds the processor time, wall the real time, and output the bytes
-	// that the child writes.
+	sheet string // the page to draw; if empty, the child reads the text
+	// limit is the maximum processor time, and wall the maximum real time. output is the maximum
+	// number of bytes that the child may write.
 	limit, wall time.Duration
 	output      int
 }
 
-// reading returns the task of reading a text.
+// reading returns the task of reading a text. name and cache are the fields of the task.
 func (x *Extractor) reading(name, cache string, limit time.Duration) task {
 	return task{name: name, cache: cache, limit: limit, wall: sandbox.WallTimes * x.options.Time, output: x.options.Text + 1}
 }
 
-// run starts a child for a file and waits for its end.
+// run starts a child that reads the file for the task t, and waits for the end of the child.
 func (x *Extractor) run(ctx context.Context, file io.Reader, t task) (sandbox.End, error) {
 	confinement := preferred
 	if x.options.Require {
@@ -333,9 +329,9 @@ func (x *Extractor) run(ctx context.Context, file io.Reader, t task) (sandbox.En
 	}, file)
 }
 
-// why returns the first line of a child's standard error, or else the reason.
-// It must be used only if the child has read no file, since the log must
-// contain nothing of a file.
+// why returns the first line of a child's standard error as an error. Without such a line, the
+// error is the Reason. why must be called only for a child that has read no file, since the log
+// must contain no content of a file.
 func why(e sandbox.End) error {
 	if line, _, _ := bytes.Cut(e.Said, []byte("\n")); len(line) > 0 {
 		return errors.New(string(line))
@@ -343,13 +339,13 @@ func why(e sandbox.End) error {
 	return errors.New(string(cmp.Or(reasonOf(e), Crashed)))
 }
 
-// tidied returns the output of a child as a text. The child cleans its text
-// too, but a child is not trusted.
+// tidied returns the output of a child as a Text of at most limit bytes. It removes control
+// characters once more, since the server does not trust the child.
 func tidied(e sandbox.End, limit int) Text {
 	var tidy bytes.Buffer
 	s := textio.NewSink(&tidy, limit)
 	s.Paged = true
 	s.Text(string(e.Wrote))
-	_ = s.Close() // a buffer takes everything
+	_ = s.Close() // a bytes.Buffer returns no errors
 	return Text{Body: tidy.String(), Cut: e.Code == exitCut || s.Full(), Reason: reasonOf(e)}
 }

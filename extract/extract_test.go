@@ -16,8 +16,7 @@ import (
 	"kartei/test/filetest"
 )
 
-// cache is the folder of the compiled PDF reader. All tests and all runs share
-// it.
+// cache is the folder of the compiled PDF reader. All tests use it, and it stays for the next run.
 const cache = "../.cache/extract"
 
 func extractor(t testing.TB, l Limits) *Extractor {
@@ -283,8 +282,7 @@ func TestExtractCuts(t *testing.T) {
 			}
 		})
 	}
-	// A reader stops once the limit on its text is reached, even if the file
-	// never ends.
+	// A reader stops when its text reaches the limit, even if the file never ends.
 	file := io.MultiReader(strings.NewReader("a "), repeat("b "))
 	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), 1, file, "text/plain")
 	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") ||
@@ -293,7 +291,7 @@ func TestExtractCuts(t *testing.T) {
 	}
 }
 
-// endless is a file that never ends.
+// endless is a reader that repeats a text forever.
 type endless struct {
 	text string
 	at   int
@@ -310,8 +308,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An error of reading the file is returned as an error. A broken file is not an
-// error.
+// TestExtractErrors checks that Extract returns an error if the file cannot be read, the context is
+// canceled or the program does not exist.
 func TestExtractErrors(t *testing.T) {
 	x := extractor(t, Limits{})
 	if _, err := x.Extract(t.Context(), 1, io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)),
@@ -332,8 +330,8 @@ func TestExtractErrors(t *testing.T) {
 	}
 }
 
-// The number of concurrent children is bounded. A caller that waits for one
-// returns when its context ends.
+// TestExtractWaitsForSlot checks that the number of concurrent children is limited. A caller that
+// waits for a slot returns when its context ends.
 func TestExtractWaitsForSlot(t *testing.T) {
 	x, err := New(Options{Parallel: 1, Limits: Limits{Time: time.Hour}})
 	if err != nil {
@@ -345,7 +343,7 @@ func TestExtractWaitsForSlot(t *testing.T) {
 		text, _ := x.Extract(context.Background(), 1, in, "text/plain")
 		done <- text
 	}()
-	feed.Write([]byte("erster")) // filled while the child runs
+	feed.Write([]byte("erster")) // Write returns when the child reads, and therefore holds its slot
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := x.Extract(ctx, 1, strings.NewReader("zweiter"), "text/plain"); err != context.DeadlineExceeded {
@@ -361,9 +359,9 @@ func TestExtractWaitsForSlot(t *testing.T) {
 	}
 }
 
-// The PDF reader is compiled once, into the given folder. If the folder cannot
-// be written, PDFs are read without it. A damaged file in the folder is
-// compiled again.
+// TestCache checks that the PDF reader is compiled once into the given folder. If the folder cannot
+// be written, PDFs are read without it. If a file in the folder is damaged, the reader is compiled
+// again.
 func TestCache(t *testing.T) {
 	t.Chdir(t.TempDir())
 	read := func(folder string) {
@@ -399,8 +397,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// A failure to fill the cache is reported once. The cache is filled later,
-// after some PDFs, and again if it was deleted.
+// TestCacheIsFilledLater checks that a failure to fill the cache is reported once. The cache is
+// filled at a later attempt, and again if its folder was deleted.
 func TestCacheIsFilledLater(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("file", nil, 0o600); err != nil {
@@ -430,7 +428,7 @@ func TestCacheIsFilledLater(t *testing.T) {
 	if err := os.Remove("file"); err != nil {
 		t.Fatal(err)
 	}
-	read(1, false) // not reported for each file
+	read(1, false) // the failure is not reported again
 	x.cold = 0
 	read(1, true)
 	if err := os.RemoveAll("file"); err != nil {
@@ -439,7 +437,7 @@ func TestCacheIsFilledLater(t *testing.T) {
 	read(1, true)
 }
 
-// A text that is cut, at whichever byte, does not end with white space.
+// TestCutText checks that a text that is cut at any byte neither begins nor ends with white space.
 func TestCutText(t *testing.T) {
 	const text = "a ü\t€\n\n𝄞 é\nb"
 	for limit := range len(text) + 1 {
@@ -453,7 +451,7 @@ func TestCutText(t *testing.T) {
 	}
 }
 
-// The allowance of a file grows with its size, up to the limit.
+// TestAllowance checks that the allowance of a file grows with its size up to Limits.Time.
 func TestAllowance(t *testing.T) {
 	x := extractor(t, Limits{})
 	for _, c := range []struct {
@@ -476,7 +474,8 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// A small file has a small allowance, and its usage is returned.
+// TestWithin checks that Within stops a child at the given limit and returns the processor time
+// used.
 func TestWithin(t *testing.T) {
 	text, took, err := extractor(t, Limits{}).Within(t.Context(), time.Second, 1, strings.NewReader("x"), "test/loop")
 	if err != nil || text != (Text{Reason: OutOfTime}) || took < time.Second || took > 5*time.Second {

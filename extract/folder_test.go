@@ -16,9 +16,12 @@ import (
 	"kartei/extract/filetype"
 )
 
-// TestFolder reads the files of a folder as the server would, and prints the
-// outcome of each: KARTEI_EXTRACT_FOLDER=dir go test ./extract -run TestFolder -v
-// With KARTEI_EXTRACT_TEXTS=dir it also stores their texts there.
+// TestFolder reads the files of a folder as the server would, and prints the outcome of each file.
+// It runs only if KARTEI_EXTRACT_FOLDER is set:
+//
+//	KARTEI_EXTRACT_FOLDER=dir go test ./extract -run TestFolder -v
+//
+// If KARTEI_EXTRACT_TEXTS is the path of a folder, the texts are stored in that folder.
 func TestFolder(t *testing.T) {
 	folder := os.Getenv("KARTEI_EXTRACT_FOLDER")
 	if folder == "" {
@@ -59,10 +62,11 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// readFile reads a file under the type of its extension.
+// readFile reads a file with the content type of its extension. It returns the type, the outcome
+// and the text.
 func readFile(t *testing.T, x *Extractor, types filetype.Allowlist, path string) (contentType, outcome, body string, err error) {
 	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-	for _, name := range filetype.Known() { // in their order: several have the extension of plain text
+	for _, name := range filetype.Known() { // the order of Known matters: several types have the extension of plain text
 		if fit := filetype.Endings(name); fit[0] == ending || contentType == "" && slices.Contains(fit, ending) {
 			contentType = name
 		}
@@ -105,7 +109,7 @@ func readFile(t *testing.T, x *Extractor, types filetype.Allowlist, path string)
 	return contentType, outcome, text.Body, err
 }
 
-// shortType returns a type without what all have.
+// shortType returns a content type without the long common prefixes.
 func shortType(contentType string) string {
 	return strings.NewReplacer(filetype.OOXML, "", filetype.ODF, "od-", "application/", "").Replace(contentType)
 }

@@ -14,7 +14,7 @@ func FuzzReadText(f *testing.F) {
 	filetest.Seed(f, "testdata", ".csv", ".html", ".ms")
 	f.Add([]byte(filetest.UTF16("Guten Tag\r\n")))
 	f.Add([]byte("M\xfcller \u00ad\ufeff\x00"))
-	f.Add([]byte(strings.Repeat("x", 4095) + " ü")) // the limit has room for the blank, but not for the letter after it
+	f.Add([]byte(strings.Repeat("x", 4095) + " ü")) // the limit has space for the blank, but not for the letter after it
 	readtest.Fuzz(f, readPlain, readHTML)
 }
 
@@ -28,12 +28,12 @@ func FuzzReadJSON(f *testing.F) {
 	readtest.Fuzz(f, readJSON)
 }
 
-// PDFs are read in a child. No content is an error or crashes the child.
+// FuzzReadPDF checks that no content of a PDF causes an error or crashes the child.
 func FuzzReadPDF(f *testing.F) {
 	f.Add(filetest.PDF("a"))
 	f.Add(filetest.PDF("a", "b", "c"))
-	// A worker that runs one input for 10 seconds is taken for hung. Compiling the reader
-	// may take longer on a busy machine, so it is compiled before.
+	// The fuzzer regards a worker as hung if one input takes 10 seconds. Compiling the PDF reader
+	// may take longer on a busy machine. So it is compiled before the first input.
 	if warm, err := extractor(f, Limits{}).fill(f.Context()); !warm || err != nil {
 		f.Fatalf("fill the cache: %t, %v", warm, err)
 	}

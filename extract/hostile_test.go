@@ -20,7 +20,8 @@ import (
 
 const outlook = "application/vnd.ms-outlook"
 
-// Files of other programs are read; files with a password are not.
+// TestFilesOfOtherPrograms checks that files made by other programs are read, and that a file with
+// a password is not read.
 func TestFilesOfOtherPrograms(t *testing.T) {
 	const weiss, kaltmiete = "Jürgen Weiß", "Kaltmiete"
 	for _, c := range []struct {
@@ -106,8 +107,8 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// A reader that harms its process ends with a reason. The server and later
-// files are not affected.
+// TestLimits checks that a reader that exceeds a limit or panics ends with a Reason. Later files
+// are read as usual.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		kind string
@@ -130,8 +131,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Files that are small or endless, and that would take much time or memory, are
-// stopped by a limit.
+// TestBombs checks that limits stop the reading of files that would take much time or memory. Some
+// files are small and unpack to much content, and others never end.
 func TestBombs(t *testing.T) {
 	small := Limits{Memory: 256 << 20, Time: 20 * time.Second}
 	for _, c := range []struct {
@@ -200,7 +201,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// zippedOf returns an archive with one entry that repeats a text.
+// zippedOf returns a ZIP archive with one entry, which repeats text up to size bytes.
 func zippedOf(t *testing.T, name, text string, size int) io.Reader {
 	t.Helper()
 	var b bytes.Buffer
@@ -223,7 +224,7 @@ func overlapping(t *testing.T, n int) []byte {
 	t.Helper()
 	var sheet strings.Builder
 	for i := range 40_000 {
-		fmt.Fprintf(&sheet, "%d ", i*7919) // compresses to a third, so only the bound on the sum is exceeded
+		fmt.Fprintf(&sheet, "%d ", i*7919) // compresses only to a third, so that the limit on the sum is exceeded and no other limit
 	}
 	one := filetest.Zip(t, entry{"xl/worksheets/sheet00001.xml", sheet.String()})
 	z, err := zip.NewReader(bytes.NewReader(one), int64(len(one)))
@@ -255,7 +256,7 @@ func manyEntries(t *testing.T) []byte {
 	return filetest.Zip(t, many...)
 }
 
-// pdfBomb returns a PDF whose page is 200 MB of blanks, compressed twice.
+// pdfBomb returns a PDF whose page content is 192 MiB of blanks, compressed twice.
 func pdfBomb(t *testing.T) []byte {
 	t.Helper()
 	stream := deflated(t, repeat(" "), 192<<20)
@@ -276,7 +277,8 @@ func deflated(t *testing.T, r io.Reader, n int64) []byte {
 	return b.Bytes()
 }
 
-// The text of nested archives is the list of names in the outer one.
+// TestNestedArchives checks that the text of nested archives is the list of the names in the
+// outermost archive.
 func TestNestedArchives(t *testing.T) {
 	inner := filetest.Zip(t, entry{"nichts", strings.Repeat("\x00", 10<<20)})
 	for range 4 {
@@ -295,7 +297,8 @@ func TestNestedArchives(t *testing.T) {
 	}
 }
 
-// Entities are not expanded, and external ones not fetched.
+// TestEntities checks that entities of XML are not expanded, and that external entities are not
+// fetched.
 func TestEntities(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("geheim"), 0o600); err != nil {
@@ -330,7 +333,8 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-// A wrong checksum is found at the end of the entry; text before it stays.
+// TestDamagedArchive checks that the text before a wrong checksum is returned with the reason
+// Broken. The checksum is at the end of an entry.
 func TestDamagedArchive(t *testing.T) {
 	content := filetest.Word(t, "<w:p><w:r><w:t>Hallo</w:t></w:r></w:p>")
 	sum := make([]byte, 4)

@@ -16,8 +16,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// The test program also serves as the child. It has additional readers that
-// misbehave.
+// TestMain makes the test program serve as the child too. It adds readers that misbehave.
 func TestMain(m *testing.M) {
 	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": fillMemory, "test/loop": loop, "test/panic": panicking, "test/output": flood,
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fillMemory allocates memory until it is stopped.
+// fillMemory is a reader that allocates memory until the child is stopped.
 func fillMemory(_ *textio.Input, out *textio.Sink) error {
 	out.Text("vorher")
 	out.Close()
@@ -50,7 +49,7 @@ func fillMemory(_ *textio.Input, out *textio.Sink) error {
 	}
 }
 
-// loop never ends.
+// loop is a reader that never ends.
 func loop(*textio.Input, *textio.Sink) error {
 	for n := 0; ; n++ {
 		if n < 0 {
@@ -59,7 +58,7 @@ func loop(*textio.Input, *textio.Sink) error {
 	}
 }
 
-// idle never ends, and uses no processor time.
+// idle is a reader that sleeps for an hour and uses no processor time.
 func idle(*textio.Input, *textio.Sink) error {
 	time.Sleep(time.Hour)
 	return nil
@@ -67,7 +66,7 @@ func idle(*textio.Input, *textio.Sink) error {
 
 func panicking(*textio.Input, *textio.Sink) error { panic("a defect in a reader") }
 
-// flood writes to the standard output directly, past the limit of the sink.
+// flood is a reader that writes to the standard output directly, past the limit of the sink.
 func flood(*textio.Input, *textio.Sink) error {
 	for {
 		if _, err := os.Stdout.WriteString(strings.Repeat("x", 64<<10)); err != nil {
@@ -76,14 +75,15 @@ func flood(*textio.Input, *textio.Sink) error {
 	}
 }
 
-// lie writes what is no page, and ends well.
+// lie is a reader that writes an invalid page and exits with the code for success.
 func lie(*textio.Input, *textio.Sink) error {
 	os.Stdout.WriteString(strings.Repeat("x", 100))
 	os.Exit(0)
 	return nil
 }
 
-// tryForbidden tries what a child must not be able to do.
+// tryForbidden is a reader that tries actions that are forbidden in a child. It writes which of
+// them succeed.
 func tryForbidden(_ *textio.Input, out *textio.Sink) error {
 	try := func(what string, do func() error) {
 		if err := do(); err != nil {
@@ -98,7 +98,7 @@ func tryForbidden(_ *textio.Input, out *textio.Sink) error {
 	try("connect", func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return permission(err) })
 	try("listen", func() error {
 		c := net.ListenConfig{}
-		c.SetMultipathTCP(false) // Landlock does not cover it
+		c.SetMultipathTCP(false) // Landlock does not restrict multipath TCP
 		_, err := c.Listen(context.Background(), "tcp", "127.0.0.1:0")
 		return permission(err)
 	})
@@ -107,7 +107,7 @@ func tryForbidden(_ *textio.Input, out *textio.Sink) error {
 	return out.Text(fmt.Sprintf("environment: %d\nfolder: %s\n", len(os.Environ()), dir))
 }
 
-// permission returns the error only if something was forbidden.
+// permission returns err if err is a permission error, and nil otherwise.
 func permission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return err

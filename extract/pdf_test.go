@@ -17,10 +17,10 @@ import (
 	"kartei/test/filetest"
 )
 
-// PDFs are tested in a child, which ends with its limits: its engine is not closed.
+// PDFs are tested in a child. The PDF engine is never closed, and ends only with its process.
 
-// pictureOf draws a page and decodes it. With KARTEI_SCREENSHOTS it also stores
-// the picture there.
+// pictureOf draws a page and decodes its picture. If KARTEI_SCREENSHOTS is the path of a folder,
+// the picture is also stored in that folder.
 func pictureOf(t testing.TB, v *Viewer, f File, s drawing.Sheet) (*Page, image.Image) {
 	t.Helper()
 	p, err := drawn(t, v, f, s)
@@ -46,7 +46,7 @@ func pictureOf(t testing.TB, v *Viewer, f File, s drawing.Sheet) (*Page, image.I
 	return p, picture
 }
 
-// dark counts the dark pixels in a rectangle.
+// dark returns the number of dark pixels in the rectangle r of a picture.
 func dark(picture image.Image, r image.Rectangle) (n int) {
 	r = r.Intersect(picture.Bounds())
 	for y := r.Min.Y; y < r.Max.Y; y++ {
@@ -63,8 +63,8 @@ func rect(b drawing.Box) image.Rectangle {
 	return image.Rect(int(b.Left), int(b.Top), int(b.Right), int(b.Bottom))
 }
 
-// Each letter of a page is in its box, and nothing dark is outside of the boxes:
-// the picture and its text belong together.
+// TestLettersAreInTheirBoxes checks that the picture and the text of a page match. The box of each
+// letter contains dark pixels, and at least nine tenths of all dark pixels are in boxes.
 func TestLettersAreInTheirBoxes(t *testing.T) {
 	v := viewer(t)
 	rotated := func(degrees string) []byte {
@@ -101,7 +101,7 @@ func TestLettersAreInTheirBoxes(t *testing.T) {
 	}
 }
 
-// A page that would have too many pixels is drawn smaller.
+// TestLargePages checks that a page with too many pixels is drawn at a smaller scale.
 func TestLargePages(t *testing.T) {
 	v := viewer(t)
 	for box, want := range map[string][2]int{
@@ -120,8 +120,8 @@ func TestLargePages(t *testing.T) {
 
 func abs(n int) int { return max(n, -n) }
 
-// PDFs of the test suites of pdf.js and PDFium are drawn, and their letters are
-// in their boxes. Broken and hostile ones have a reason.
+// TestForeignPDFs checks that PDFs from the test suites of pdf.js and PDFium are drawn, and that
+// their letters are in their boxes. Broken and hostile PDFs end with a Reason.
 func TestForeignPDFs(t *testing.T) {
 	v := viewer(t)
 	v.limit = 3 * time.Second
@@ -132,14 +132,14 @@ func TestForeignPDFs(t *testing.T) {
 		// picture is true if the page has dark parts besides its text.
 		picture bool
 	}{
-		// Rotated pages, rotated and vertical text, other directions, a crop.
+		// Rotated pages, rotated and vertical text, text from right to left, and a cropped page.
 		"rotation.pdf":          {pages: 2, says: "first page with normal layout"},
 		"rotated.pdf":           {pages: 1, says: "Rotated text"},
 		"vertical.pdf":          {pages: 3, says: "日本語\nあいうえお", picture: true},
 		"ArabicCIDTrueType.pdf": {pages: 1, says: "انواع الخطوط العربية"},
 		"hebrew_mirrored.pdf":   {pages: 1, says: "בנימין"},
 		"cropped_text.pdf":      {pages: 4, says: "Hello, world!"},
-		// Forms and notes.
+		// Forms and annotations.
 		"bug1947248_forms.pdf":  {pages: 1, says: "Hello PDF.js World", picture: true},
 		"rotated_freetexts.pdf": {pages: 1, says: "K\nK\nK\nK"},
 		// Scans.
@@ -147,7 +147,7 @@ func TestForeignPDFs(t *testing.T) {
 		"ccitt_EndOfBlock_false.pdf": {pages: 1, picture: true},
 		"jbig2_symbol_offset.pdf":    {pages: 1, picture: true},
 		"bug_jpx.pdf":                {pages: 1, picture: true},
-		// Broken, encrypted, fuzzed and hostile.
+		// Broken, encrypted, fuzzed and hostile files.
 		"control_characters.pdf":       {pages: 1, says: "Hello, world!\nGoodbye, world!"},
 		"Pages-tree-refs.pdf":          {pages: 2, says: "Pages loop"},
 		"poppler-67295-0.pdf":          {pages: 1, says: "TestString123"},
@@ -174,7 +174,7 @@ func TestForeignPDFs(t *testing.T) {
 			for i, r := range []rune(p.Text) {
 				if r > ' ' && !p.Boxes[i].Empty() {
 					draw.Draw(inside, rect(p.Boxes[i]), image.White, image.Point{}, draw.Src)
-					if p.Boxes[i].Left > 0 && dark(picture, rect(p.Boxes[i])) == 0 { // of a cropped letter only the edge may be left
+					if p.Boxes[i].Left > 0 && dark(picture, rect(p.Boxes[i])) == 0 { // a cropped letter may show only its edge
 						t.Errorf("nothing is at %q, %v", r, p.Boxes[i])
 					}
 				}
@@ -194,8 +194,8 @@ func TestForeignPDFs(t *testing.T) {
 	}
 }
 
-// formOf returns a PDF with a field. Its arguments are members of the form and
-// of the field.
+// formOf returns a PDF with one form field. form and field are additional members of the form's and
+// of the field's dictionary.
 func formOf(form, field string) []byte {
 	appearance := "/Tx BMC BT /F1 12 Tf 2 4 Td (Frueher) Tj ET EMC"
 	return filetest.PDFObjects("",
@@ -209,8 +209,8 @@ func formOf(form, field string) []byte {
 			strconv.Itoa(len(appearance))+">>\nstream\n"+appearance+"\nendstream")
 }
 
-// The value of a field is in the text and in the picture, at its place, whatever
-// its appearance says.
+// TestForms checks that the value of a form field is in the text and, at the place of the field, in
+// the picture. An outdated appearance stream is ignored.
 func TestForms(t *testing.T) {
 	const old = "/AP<</N 7 0 R>>"
 	for _, c := range []struct{ name, form, field, want string }{
@@ -246,8 +246,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Comments are in the text, and their hits are at their place. A comment that the
-// page shows, or that another one shows, is there once.
+// TestComments checks that comments are in the text, with the boxes of their annotations. A comment
+// occurs once, even if the page or a second annotation has the same text.
 func TestComments(t *testing.T) {
 	content := filetest.PDFObjects("",
 		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[5 0 R]>>",
@@ -271,7 +271,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// pageOfPDF draws the first page of a PDF.
+// pageOfPDF draws the first page of a PDF and fails the test if that does not succeed.
 func pageOfPDF(t *testing.T, content []byte) *Page {
 	t.Helper()
 	p, err := drawn(t, viewer(t), fileOf(t.Name(), "application/pdf", content), drawing.Sheet{Number: 1, DPI: 96})

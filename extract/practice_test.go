@@ -10,10 +10,11 @@ import (
 	"kartei/extract/filetype"
 )
 
-// practiceFile is a file of testdata/practice, as people and programs send them.
+// practiceFile is a file in testdata/practice: a file as people and programs send it, with the type
+// that it is uploaded under.
 type practiceFile struct {
 	name, contentType string
-	finds             []string // words of its text, after folding
+	finds             []string // parts of its text
 }
 
 var practice = []practiceFile{
@@ -35,7 +36,8 @@ var practice = []practiceFile{
 	{"f02-trailing-newline.docx", docx, []string{"Anhangtext"}},
 }
 
-// Files as they come are accepted, and read to their end.
+// TestPractice checks that these files are accepted for their types, and that their texts are read
+// completely.
 func TestPractice(t *testing.T) {
 	for _, c := range practice {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"kartei/extract/textio"
 )
 
-// readers read the texts of files, by the type under which a file is stored. The
-// other types have no text.
+// readers maps content types to the functions that read the texts of such files. Files of all other
+// types have no text.
 var readers = map[string]textio.ReadFunc{
 	"application/pdf": pdf.Read,
 
@@ -57,8 +57,8 @@ var readers = map[string]textio.ReadFunc{
 	"application/zip":           office.Names,
 }
 
-// drawings draw the types of files that people look at. SVG and HTML are never among
-// them, because they act. HEIC has no decoder in Go.
+// drawings maps content types to the functions that draw such files. SVG and HTML are missing on
+// purpose, since their files may contain scripts. HEIC is missing because it has no decoder in Go.
 var drawings = map[string]drawing.Func{
 	"application/pdf": pdf.Draw,
 	"image/png":       picture.Draw,
@@ -69,12 +69,12 @@ var drawings = map[string]drawing.Func{
 	"image/tiff":      picture.DrawTIFF,
 }
 
-// readPlain reads plain text, and tables with one row on each line.
+// readPlain reads plain text and tables in text form, such as CSV.
 func readPlain(in *textio.Input, out *textio.Sink) error {
 	return textio.CopyText(textio.Decoded(in), out)
 }
 
-// readJSON reads the values of JSON.
+// readJSON reads the strings and numbers of a JSON text, but not the names of members.
 func readJSON(in *textio.Input, out *textio.Sink) error {
 	d := jsontext.NewDecoder(textio.Decoded(in), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for !out.Full() {
@@ -86,7 +86,7 @@ func readJSON(in *textio.Input, out *textio.Sink) error {
 			return textio.ErrBroken
 		}
 		switch parent, n := d.StackIndex(d.StackDepth()); {
-		case token.Kind() == '"' && parent == '{' && n%2 == 1: // a member's name
+		case token.Kind() == '"' && parent == '{' && n%2 == 1: // the name of a member
 		case token.Kind() == '"' || token.Kind() == '0':
 			out.Line()
 			out.Text(token.String())
@@ -95,12 +95,12 @@ func readJSON(in *textio.Input, out *textio.Sink) error {
 	return textio.ErrFull
 }
 
-// readHTML reads a page.
+// readHTML reads the text of an HTML page.
 func readHTML(in *textio.Input, out *textio.Sink) error {
 	return textio.CopyHTML(textio.DecodedPage(in), out)
 }
 
-// readXML reads the text of elements and the values of attributes.
+// readXML reads the text of XML elements and the values of attributes.
 func readXML(in *textio.Input, out *textio.Sink) error {
 	d := textio.NewXML(in)
 	for !out.Full() {

@@ -7,8 +7,8 @@ import (
 	"kartei/extract/filetype"
 )
 
-// Files of each type have a text, except pictures. Pictures and PDFs are drawn, except
-// pictures whose form nothing here decodes.
+// TestEachTypeIsRead checks that files of each known type have a text, except pictures. PDFs and
+// all pictures but HEIC can be drawn.
 func TestEachTypeIsRead(t *testing.T) {
 	types := filetype.Known()
 	for _, name := range types {

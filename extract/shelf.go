@@ -7,25 +7,25 @@ import (
 )
 
 const (
-	// shelfSize is the memory for pictures and texts of all organizations.
+	// shelfSize is the maximum size of all cached pages and texts together, in bytes.
 	shelfSize = 32 << 20
-	// shelfPart bounds a single one.
+	// shelfPart is the maximum size of a single cached value in bytes.
 	shelfPart = 8 << 20
-	// shelfTime is how long one is kept at most. So nothing of an erased
-	// document stays in memory for longer.
+	// shelfTime is the maximum age of a cached value. It also limits how long the content of an
+	// erased document stays in memory.
 	shelfTime = 10 * time.Minute
 )
 
-// shelf keeps the values that were used last, within a bound on their bytes and
-// on their age.
+// shelf is a cache of the most recently used values. It limits the bytes of all values and the age
+// of each value.
 type shelf struct {
 	mu    sync.Mutex
 	items map[string]*list.Element
-	order *list.List // of *shelfItem, the last used first
+	order *list.List // of *shelfItem, the most recently used first
 	size  int
-	// sweep removes old values. It is nil while there are none.
+	// sweep is the timer that removes expired values. It is nil if the shelf is empty.
 	sweep *time.Timer
-	// struck counts the strikes of files.
+	// struck maps the names of files to the number of their failed drawings.
 	struck map[string]strikeCount
 }
 
@@ -44,7 +44,7 @@ func newShelf() *shelf {
 	return &shelf{items: map[string]*list.Element{}, order: list.New(), struck: map[string]strikeCount{}}
 }
 
-// get returns the value of a key, and nil if there is none.
+// get returns the value of a key. It returns nil if the key has no value, or an expired value.
 func (s *shelf) get(key string) sizer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,8 @@ func (s *shelf) get(key string) sizer {
 	return e.Value.(*shelfItem).value
 }
 
-// put keeps a value, unless it is too large.
+// put stores a value. It does not store a value larger than shelfPart. If the shelf gets too large,
+// put removes the values that were not used for the longest time.
 func (s *shelf) put(key string, v sizer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,19 +74,18 @@ func (s *shelf) put(key string, v sizer) {
 	s.watch()
 }
 
-// watch starts the timer that removes old values, if there is none. The caller
-// holds the lock.
+// watch starts the timer for clean if it is not running. The caller must hold the lock.
 func (s *shelf) watch() {
 	if s.sweep == nil {
 		s.sweep = time.AfterFunc(shelfTime, s.clean)
 	}
 }
 
-// clean removes old values. If some are left, it comes again.
+// clean removes expired values. If other values are left, clean starts the timer again.
 func (s *shelf) clean() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sweep == nil { // emptied in this moment
+	if s.sweep == nil { // empty stopped the timer just now
 		return
 	}
 	now, next := time.Now(), time.Time{}
@@ -116,14 +116,14 @@ func (s *shelf) clean() {
 	}
 }
 
-// remove removes an item. The caller holds the lock.
+// remove removes an item. The caller must hold the lock.
 func (s *shelf) remove(e *list.Element) {
 	k := s.order.Remove(e).(*shelfItem)
 	delete(s.items, k.key)
 	s.size -= k.value.Size()
 }
 
-// drop removes the values whose keys fit.
+// drop removes all values for whose keys fits returns true.
 func (s *shelf) drop(fits func(key string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *shelf) drop(fits func(key string) bool) {
 	}
 }
 
-// empty removes everything, and stops the timer.
+// empty removes all values and stops the timer.
 func (s *shelf) empty() {
 	s.drop(func(string) bool { return true })
 	s.mu.Lock()
@@ -146,7 +146,8 @@ func (s *shelf) empty() {
 	}
 }
 
-// strike counts a strike of a file. It is forgotten after a while.
+// strike counts a failed drawing of a file. The count expires after shelfTime without a further
+// failure.
 func (s *shelf) strike(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +155,7 @@ func (s *shelf) strike(name string) {
 	s.watch()
 }
 
-// strikes returns the strikes of a file.
+// strikes returns the number of failed drawings of a file.
 func (s *shelf) strikes(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

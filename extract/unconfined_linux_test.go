@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// On a system that cannot confine a child, Confined returns an error. Texts are
-// then read or not, as Options.Require says.
+// TestUnconfined checks that Confined returns an error if the kernel lacks Landlock or seccomp.
+// Texts are then read only if Options.Require is false.
 func TestUnconfined(t *testing.T) {
 	if what, is := os.LookupEnv("KARTEI_TEST_WITHOUT"); is {
 		runWithout(t, what)
@@ -48,7 +48,7 @@ func TestUnconfined(t *testing.T) {
 	}
 }
 
-// without returns a program that behaves like this one on a kernel without some
+// without returns the path of a script. It runs this test program as on a kernel without some
 // features.
 func without(t *testing.T, what string) string {
 	t.Helper()
@@ -61,12 +61,12 @@ func without(t *testing.T, what string) string {
 	return script
 }
 
-// runWithout becomes the program that the rest of the command line names, under a filter
-// that refuses calls like a kernel that lacks them.
+// runWithout replaces the process by the child that the rest of the command line describes. A
+// seccomp filter makes some system calls fail as on a kernel that does not have them.
 func runWithout(t *testing.T, what string) {
 	t.Helper()
-	runtime.LockOSThread()                                                       // the filter is the thread's
-	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // the number of the call
+	runtime.LockOSThread()                                                       // the filter applies to this thread
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // loads the number of the system call
 	for name, call := range map[string]uint32{"landlock": unix.SYS_LANDLOCK_CREATE_RULESET, "seccomp": unix.SYS_SECCOMP} {
 		if strings.Contains(what, name) {
 			filter = append(filter, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: call},

@@ -7,17 +7,19 @@ import (
 	"kartei/extract/bundle"
 )
 
-// The further reasons why a file could not be unpacked.
+// These reasons, besides the reasons of Extract, say why a file could not be unpacked.
 const (
-	// Legacy is a workbook of Excel before 2007.
+	// Legacy is the reason for a workbook in the format of Excel before 2007.
 	Legacy Reason = "legacy"
-	// Foreign is a workbook of another format: OpenDocument, Numbers, or binary.
+	// Foreign is the reason for a workbook in another format: OpenDocument, Numbers or binary
+	// Excel.
 	Foreign Reason = "foreign"
 )
 
-// Unpack returns the parts of an organization's file: the files of an archive, or the sheets
-// of a workbook. Its text is not cleaned, because files have many encodings. An error comes
-// from ctx, from reading r or from starting a process, as in Within.
+// Unpack returns the parts of a file of an organization: the files of an archive, or the sheets of
+// a workbook. The contents of files are not cleaned, since they may have any encoding. If the file
+// cannot be unpacked, Unpack returns a Reason. An error comes from ctx, from reading r or from
+// starting a process, as in Within.
 func (x *Extractor) Unpack(ctx context.Context, organization int64, r io.Reader) ([]bundle.Part, Reason, error) {
 	if err := x.slots.Enter(ctx, organization); err != nil {
 		return nil, "", err

@@ -13,7 +13,7 @@ import (
 	"kartei/test/filetest"
 )
 
-// unpacked unpacks a file in a child.
+// unpacked unpacks a file in a child, and fails the test if Unpack returns an error.
 func unpacked(t testing.TB, l Limits, content []byte) ([]bundle.Part, Reason) {
 	t.Helper()
 	parts, reason, err := extractor(t, l).Unpack(t.Context(), 1, bytes.NewReader(content))
@@ -23,7 +23,8 @@ func unpacked(t testing.TB, l Limits, content []byte) ([]bundle.Part, Reason) {
 	return parts, reason
 }
 
-// What is no workbook of Excel and no archive of files ends with the reason.
+// TestUnpackReasons checks the Reason for files that are neither workbooks of Excel nor archives of
+// files.
 func TestUnpackReasons(t *testing.T) {
 	file := func(name string) []byte {
 		content, err := os.ReadFile(filepath.Join("testdata", name))
@@ -49,8 +50,8 @@ func TestUnpackReasons(t *testing.T) {
 	}
 }
 
-// Files that are small or endless, and that would take much time or memory, are stopped by a
-// limit, and the next file is read.
+// TestUnpackBombs checks that limits stop the unpacking of files that would take much time or
+// memory. The next file is unpacked as usual.
 func TestUnpackBombs(t *testing.T) {
 	small := Limits{Time: 20 * time.Second}
 	bomb := func(name, head, text string, size int) []byte {

@@ -12,13 +12,12 @@ import (
 	"kartei/extract/sandbox"
 )
 
-// Viewer draws pages of files and reads their texts, for people who look at
-// them. It keeps the last ones in memory for a while. If several people look at
-// the same page at the same time, it is drawn once. It is safe for use by several
-// goroutines.
+// Viewer draws pages of files and reads texts for people who view files. It caches the most
+// recently used pages and texts in memory for some minutes. If several people view the same page at
+// the same time, the page is drawn once. A Viewer is safe for use by several goroutines.
 //
-// A viewer knows no rights: its caller asks for each call whether the person
-// sees the file.
+// A Viewer does not check permissions. Before each call, its caller must check that the person may
+// see the file.
 type Viewer struct {
 	reader *Extractor
 	limit  time.Duration // processor time for one page
@@ -29,43 +28,44 @@ type Viewer struct {
 
 	mu      sync.Mutex
 	flights map[string]*flight
-	waiting map[int64]int // flights by organization
+	waiting map[int64]int // number of flights of each organization
 	running sync.WaitGroup
 }
 
-// File is a file to look at.
+// File is a file that a Viewer can draw or read.
 type File struct {
 	Organization int64
-	// Name is unique among all files, and stands for the same bytes forever.
+	// Name identifies the content. It is unique among all files, and the content of a name never
+	// changes.
 	Name        string
 	ContentType string
 	Size        int64
-	// Open opens the file. It is called outside of the caller's context.
+	// Open opens the file. Its context is not the context of the caller of Page or Text, since
+	// several callers may share a drawing.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// ErrBusy is returned if too many pages of an organization wait to be drawn, or
-// if one takes long. Callers should come again after some seconds.
+// ErrBusy is returned if too many drawings of an organization run or wait, or if a drawing takes
+// longer than patience. Callers should call again after some seconds.
 var ErrBusy = errors.New("extract: too many pages wait to be drawn")
 
 const (
-	// drawTime is the processor time that one page may take.
+	// drawTime is the maximum processor time for drawing a page.
 	drawTime = 20 * time.Second
-	// drawWall is the real time.
+	// drawWall is the maximum real time for drawing a page.
 	drawWall = 3 * drawTime
-	// patience is how long a caller waits. The drawing goes on without it, and
-	// a later call finds the page.
+	// patience is the maximum time for which a caller waits. The drawing continues afterwards, and
+	// a later call gets the page from the cache.
 	patience = 15 * time.Second
-	// maxWaiting is how many drawings of one organization run or wait.
+	// maxWaiting is the maximum number of drawings of one organization that run or wait.
 	maxWaiting = 64
-	// strikes is how often a file may exceed its limits before no more of its
-	// pages are drawn for a while. Otherwise a hostile file of a thousand pages
-	// would keep the processors busy.
+	// strikes is the number of failed drawings of a file after which none of its pages are drawn
+	// for a while. Otherwise a hostile file with a thousand pages would keep the processors busy.
 	strikes = 3
 )
 
-// NewViewer returns a viewer that draws with the children of an extractor, in
-// slots of its own. Close ends it.
+// NewViewer returns a Viewer that draws in child processes of x. The Viewer has its own slots. Its
+// user must call Close.
 func (x *Extractor) NewViewer() *Viewer {
 	v := &Viewer{
 		reader:  x,
@@ -79,26 +79,26 @@ func (x *Extractor) NewViewer() *Viewer {
 	return v
 }
 
-// Close ends all drawings and waits for their end. Later calls return an error.
+// Close stops all drawings and waits until they have ended. Later calls of Page and Text return an
+// error.
 func (v *Viewer) Close() {
 	v.stop()
 	v.running.Wait()
 	v.kept.empty()
 }
 
-// Page is a page of a file as it is drawn.
+// Page is the result of drawing a page of a file.
 type Page struct {
 	drawing.Page
-	// Reason is the reason why there is no picture.
+	// Reason says why the page has no picture.
 	Reason Reason
 }
 
-// Draws reports whether files of a type are drawn.
+// Draws reports whether files of a type can be drawn.
 func Draws(contentType string) bool { return drawings[contentType] != nil }
 
-// Page returns a page of a file. If the file makes its drawing fail in any way,
-// Page.Reason says so. An error comes from ctx, from opening or reading the file,
-// or is ErrBusy, and means nothing about the file.
+// Page returns the page s of a file. If the content of the file makes the drawing fail, the result
+// has a Reason. An error comes from ctx or from opening or reading the file, or is ErrBusy.
 func (v *Viewer) Page(ctx context.Context, f File, s drawing.Sheet) (*Page, error) {
 	if !Draws(f.ContentType) {
 		return withoutPicture(s.Number, Unsupported), nil
@@ -119,7 +119,8 @@ func (v *Viewer) Page(ctx context.Context, f File, s drawing.Sheet) (*Page, erro
 		})
 }
 
-// Text returns the text of a file, with a form feed between pages.
+// Text returns the text of a file, with form feeds between pages. Its errors are the errors of
+// Page.
 func (v *Viewer) Text(ctx context.Context, f File) (*Text, error) {
 	return look(v, ctx, f, f.Name, func(ctx context.Context) (*Text, error) {
 		if !Reads(f.ContentType) {
@@ -135,10 +136,11 @@ func (v *Viewer) Text(ctx context.Context, f File) (*Text, error) {
 	})
 }
 
-// Size returns the bytes that a text takes in memory.
+// Size returns the approximate size of a text in memory in bytes.
 func (t *Text) Size() int { return len(t.Body) + 100 }
 
-// with opens a file and waits for a slot.
+// with calls do with the task t and the opened file f. Before that it waits for the cache and for a
+// slot.
 func (v *Viewer) with(ctx context.Context, f File, t task, do func(task, io.Reader) error) error {
 	t, err := v.warmed(ctx, t)
 	if err != nil {
@@ -156,10 +158,10 @@ func (v *Viewer) with(ctx context.Context, f File, t task, do func(task, io.Read
 	return do(t, file)
 }
 
-// fillPause is how long a drawing waits before it looks for the cache again.
+// fillPause is the time between two checks whether the cache has been filled.
 const fillPause = 100 * time.Millisecond
 
-// warmed is withCache, and waits while another call fills the cache.
+// warmed returns the result of withCache. While another call fills the cache, warmed waits.
 func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
 	for {
 		ready, err := v.reader.withCache(ctx, t)
@@ -174,7 +176,7 @@ func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
 	}
 }
 
-// draw draws a page in a child.
+// draw draws a page of a file in a child.
 func (v *Viewer) draw(ctx context.Context, f File, s drawing.Sheet) (page *Page, err error) {
 	t := task{
 		name: f.ContentType, sheet: s.String(), limit: v.limit,
@@ -191,12 +193,13 @@ func (v *Viewer) draw(ctx context.Context, f File, s drawing.Sheet) (page *Page,
 	return page, err
 }
 
-// withoutPicture returns a page that is not drawn, for a reason.
+// withoutPicture returns a Page with a Reason and without a picture.
 func withoutPicture(number int, reason Reason) *Page {
 	return &Page{Page: drawing.Page{Number: number}, Reason: reason}
 }
 
-// pageOf returns the page that a child drew, or the reason why there is none.
+// pageOf returns the page in the output of a child. If the output has no valid page, the result has
+// a Reason.
 func pageOf(e sandbox.End, number int) *Page {
 	if e.Code != exitDone {
 		return withoutPicture(number, reasonOf(e))
@@ -208,18 +211,18 @@ func pageOf(e sandbox.End, number int) *Page {
 	return &Page{Page: *page}
 }
 
-// flight is a drawing that runs, or waits for its slot.
+// flight is a drawing, or the reading of a text, that runs or waits for its slot.
 type flight struct {
 	done  chan struct{}
 	value sizer
 	err   error
 }
 
-// sizer is a value that a viewer keeps. Size is in bytes.
+// sizer is a value of the cache. Size returns its size in memory in bytes.
 type sizer interface{ Size() int }
 
-// look returns what is kept under a key, or else what do returns. Concurrent
-// calls with the same key share one call of do.
+// look returns the cached value of a key, or else the result of do. Concurrent calls with the same
+// key share one call of do. After patience, look returns ErrBusy.
 func look[T sizer](v *Viewer, ctx context.Context, f File, key string, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	if kept, is := v.kept.get(key).(T); is {
@@ -244,14 +247,15 @@ func look[T sizer](v *Viewer, ctx context.Context, f File, key string, do func(c
 	return l.value.(T), nil
 }
 
-// join returns the flight of a key, which it starts if there is none.
+// join returns the flight of a key. If the key has no flight, join starts one. It returns ErrBusy
+// if too many flights of the organization run or wait, or if the Viewer is closed.
 func (v *Viewer) join(f File, key string, do func(context.Context) (sizer, error)) (*flight, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if l := v.flights[key]; l != nil {
 		return l, nil
 	}
-	if kept := v.kept.get(key); kept != nil { // it ended in this moment
+	if kept := v.kept.get(key); kept != nil { // the flight ended after look had read the cache
 		l := &flight{done: make(chan struct{}), value: kept}
 		close(l.done)
 		return l, nil
@@ -270,7 +274,7 @@ func (v *Viewer) join(f File, key string, do func(context.Context) (sizer, error
 	return l, nil
 }
 
-// land keeps the result of a flight and ends it.
+// land stores the result of a flight in the cache and removes the flight.
 func (v *Viewer) land(f File, key string, l *flight) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -284,7 +288,7 @@ func (v *Viewer) land(f File, key string, l *flight) {
 	close(l.done)
 }
 
-// Forget drops what is kept of a file.
+// Forget removes all pages and the text of a file from the cache.
 func (v *Viewer) Forget(name string) {
 	v.kept.drop(func(key string) bool { return key == name || strings.HasPrefix(key, name+" ") })
 }

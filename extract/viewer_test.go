@@ -26,7 +26,7 @@ func viewer(t testing.TB) *Viewer {
 	return v
 }
 
-// fileOf returns a file to look at.
+// fileOf returns a File of organization 1.
 func fileOf(name, contentType string, content []byte) File {
 	return File{Organization: 1, Name: name, ContentType: contentType, Size: int64(len(content)),
 		Open: func(context.Context) (io.ReadCloser, error) {
@@ -43,8 +43,8 @@ func testdata(t testing.TB, name string) []byte {
 	return content
 }
 
-// drawn is Page, called again while the viewer is busy, as its callers do. On a
-// busy machine a page takes longer than a caller waits.
+// drawn returns a page. It calls Page again while Page returns ErrBusy, as real callers do. On a
+// busy machine, drawing a page takes longer than patience.
 func drawn(t testing.TB, v *Viewer, f File, s drawing.Sheet) (*Page, error) {
 	for {
 		if p, err := v.Page(t.Context(), f, s); !errors.Is(err, ErrBusy) {
@@ -53,7 +53,7 @@ func drawn(t testing.TB, v *Viewer, f File, s drawing.Sheet) (*Page, error) {
 	}
 }
 
-// said describes a page in a failure of a test.
+// said describes a page for the message of a failed test.
 func said(p *Page) string {
 	if p == nil {
 		return "no page"
@@ -62,7 +62,8 @@ func said(p *Page) string {
 		p.Height, len(p.Image), p.ContentType, p.Reason, p.Text)
 }
 
-// Nothing of the shelf outlives its time, and its bound holds.
+// TestShelf checks that values expire after shelfTime, and that the size of the shelf stays below
+// shelfSize.
 func TestShelf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf()
@@ -91,9 +92,9 @@ func TestShelf(t *testing.T) {
 	})
 }
 
-// A caller waits for a bounded time. What it waited for is there when it comes
-// again. Too many waiting drawings of one organization are refused, and drawings
-// of other organizations are not.
+// TestPatience checks that a caller waits at most for patience, and that a later call gets the
+// page. Too many drawings of one organization are refused, and drawings of other organizations are
+// not.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := extractor(t, Limits{}).NewViewer()
@@ -130,7 +131,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Fifty readers of one page draw it once.
+// TestFiftyReaders checks that a page is drawn once for fifty concurrent callers, and that Forget
+// removes only pages of the given file.
 func TestFiftyReaders(t *testing.T) {
 	v := viewer(t)
 	content := testdata(t, "chromium.pdf")
@@ -162,7 +164,7 @@ func TestFiftyReaders(t *testing.T) {
 	}
 }
 
-// A drawing that begins while the cache is filled waits for it.
+// TestDrawingWaitsForTheCache checks that a drawing waits while another call fills the cache.
 func TestDrawingWaitsForTheCache(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "code"), nil, 0o600); err != nil {
@@ -188,8 +190,8 @@ func TestDrawingWaitsForTheCache(t *testing.T) {
 	})
 }
 
-// A file that makes its drawing fail has a reason and no picture. After some
-// failures no more of its pages are drawn for a while.
+// TestDrawingFails checks that a file whose drawing fails gets a Reason and no picture. After some
+// failures its pages are no longer drawn for a while.
 func TestDrawingFails(t *testing.T) {
 	v := viewer(t)
 	for _, c := range []struct {
@@ -225,7 +227,7 @@ func TestDrawingFails(t *testing.T) {
 	}
 }
 
-// The last of a thousand pages is drawn as soon as the first.
+// TestThousandPages checks that the last of a thousand pages can be drawn like the first.
 func TestThousandPages(t *testing.T) {
 	pages := make([]string, 1000)
 	for i := range pages {

@@ -30,7 +30,7 @@ import (
 	"kartei/store/schema"
 )
 
-// Nothing is the input of an act that takes none.
+// Nothing is the input of an act without input.
 type Nothing struct{}
 
 // PauseState is the output of the acts pause and resume.
@@ -38,14 +38,14 @@ type PauseState struct {
 	Paused bool `json:"paused"`
 }
 
-// pauseSetting is the setting that the command kartei pause stores.
+// pauseSetting is the name of the setting that the acts pause and resume store.
 const pauseSetting = "paused"
 
-// pausePoll is the interval at which a replica looks for a pause by another
-// replica, in case a notification was lost.
+// pausePoll is the interval at which a replica reads the setting of a pause. Another replica may
+// have stored it, and its notification may be lost.
 const pausePoll = time.Second
 
-// door returns the door of a running instance.
+// door returns the admin.Door of a running instance, with all acts.
 func (i *Instance) door() *admin.Door {
 	a := acts(i.DB, i.clock, i.API.Pause)
 	a["address"] = socket.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
@@ -54,21 +54,18 @@ func (i *Instance) door() *admin.Door {
 	return &admin.Door{API: i.API, Acts: a, Explain: Explain(i.DB.Writes().Refused)}
 }
 
-// Address is the output of the act address. Only a running instance has this
-// act.
+// Address is the output of the act address. Only a running instance has this act.
 type Address struct {
-	// BaseURL is where clients reach the instance, without /v1.
+	// BaseURL is the public URL of the instance, without /v1.
 	BaseURL string `json:"baseUrl"`
 }
 
-// acts returns the acts about the process or its machine. They have no row in a
-// table of operations, because no other door than the administration socket
-// will ever offer them. A backup must work on a database of another release,
-// takes hours and writes into a folder. pause and resume switch the path
-// itself. The others are about files and keys, which no organization knows of.
+// acts returns the acts about the process or its machine. They are not operations of the API,
+// because only the administration socket offers them. A backup must work on a database of another
+// release, takes hours and writes to a folder. pause and resume set the pause of the API. The other
+// acts are about files and keys, which belong to no organization.
 //
-// Acts that change something are audited in the log of the instance, like the
-// operations of the tables.
+// Acts that change something append a line to the audit log of the instance.
 func acts(d db.DB, c clock.Clock, pause func(bool)) socket.Acts {
 	i := &Instance{DB: d, clock: c}
 	return socket.Acts{
@@ -80,8 +77,8 @@ func acts(d db.DB, c clock.Clock, pause func(bool)) socket.Acts {
 	}
 }
 
-// pauseAct stores the pause, so that it survives a restart and reaches other
-// replicas. Then it applies the pause here.
+// pauseAct returns the act pause, or the act resume if paused is false. It stores the setting,
+// which survives a restart and reaches other replicas. Then it calls pause in this process.
 func pauseAct(
 	d db.DB, c clock.Clock, pause func(bool), paused bool,
 ) func(context.Context, Nothing) (PauseState, error) {
@@ -118,16 +115,16 @@ func isPaused(ctx context.Context, d db.DB) (paused bool, err error) {
 	return paused, err
 }
 
-// follow applies changes by other replicas: at once after a notification, and a
-// pause after pausePoll without one. Keys and rights do not rely on it (see
-// access.Directory).
+// follow refreshes the directory and the pause after changes by other replicas. It does so after
+// each notification, and reads the pause at least every pausePoll. The check of keys and rights
+// does not depend on follow (see access.Directory).
 func (i *Instance) follow(ctx context.Context) {
 	told := make(chan struct{}, 1)
 	i.ground.Go(func() {
 		i.DB.Listen(ctx, access.Topic, func(string) {
 			select {
 			case told <- struct{}{}:
-			default: // a look is due already
+			default: // a refresh is already due
 			}
 		})
 	})
@@ -139,22 +136,21 @@ func (i *Instance) follow(ctx context.Context) {
 			_ = i.Directory.Refresh(ctx) // the next call gets the same error
 		case <-i.clock.After(pausePoll):
 		}
-		// If the database does not answer, /readyz reports that, and the state
-		// stays.
+		// If the database does not answer, /readyz reports it, and the pause stays as it is.
 		if paused, err := isPaused(ctx, i.DB); err == nil {
 			i.API.Pause(paused)
 		}
 	}
 }
 
-// ErrNoData is returned for a store without data of Kartei: the file is
-// missing, or no migration was ever applied.
+// ErrNoData is returned for a store without data of Kartei. The file is missing, or no migration
+// was ever applied.
 var ErrNoData = errors.New("there is no Kartei data")
 
-// OpenDoor opens the data without serving it. It returns the door to it, and a
-// function that closes it. It migrates an old database. It creates no new one
-// and returns ErrNoData instead, so that a mistyped folder is not an empty
-// database.
+// OpenDoor opens the database of an instance that does not run. It migrates an old database, but
+// does not create a new one. If there is none, it returns ErrNoData: a mistyped folder must not
+// become an empty database. It returns an admin.Door for the database, and a function that closes
+// the database.
 func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
 	d, closeAll, err := openData(ctx, store, migrated)
 	if err != nil {
@@ -169,10 +165,10 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 		closeAll, nil
 }
 
-// offline returns an API on data without a server, for the operator's calls. Without
-// files, rows that read some cannot be called.
+// offline returns an API without a server, for the calls of the operator. Without files, operations
+// that read files cannot be called.
 func offline(d db.DB, store *config.Store, files upload.Files) (*api.API, error) {
-	cursors := make([]byte, 32) // the operator's cursors are used by one command
+	cursors := make([]byte, 32) // cursors of the operator are used only within one command
 	if _, err := rand.Read(cursors); err != nil {
 		return nil, err
 	}
@@ -188,7 +184,8 @@ func offline(d db.DB, store *config.Store, files upload.Files) (*api.API, error)
 	})
 }
 
-// migrated migrates a database that exists to the schema of this release.
+// migrated migrates an existing database to the schema of this release. It returns ErrNoData for an
+// empty database.
 func migrated(ctx context.Context, d db.DB) error {
 	if err := begun(ctx, d); err != nil {
 		return err
@@ -197,8 +194,8 @@ func migrated(ctx context.Context, d db.DB) error {
 	return err
 }
 
-// OpenUnmigrated is like OpenDoor but leaves the database as it is. Only acts
-// that do not depend on its version may be called.
+// OpenUnmigrated is like OpenDoor, but does not migrate the database. Its caller may call only acts
+// that work with any schema.
 func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
 	d, closeAll, err := openData(ctx, store, begun)
 	if err != nil {
@@ -233,8 +230,8 @@ func CheckData(store *config.Store) error {
 	return err
 }
 
-// openData opens an existing database and prepares it. It returns the database,
-// and a function that closes it.
+// openData opens an existing database and calls prepare. It returns the database, and a function
+// that closes it.
 func openData(
 	ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error,
 ) (db.DB, func(), error) {
@@ -261,8 +258,7 @@ func accessOptions(store *config.Store, s *config.Server) access.Options {
 	return access.Options{Failures: s.Guesses, Retention: time.Duration(store.OrganizationRetention)}
 }
 
-// versions returns the names of the versions that are served, the current one
-// first.
+// versions returns the names of the served versions of the API, the current version first.
 func versions(s *config.Server) []string {
 	return release.Names(release.VersionsIn(string(s.Environment)))
 }

@@ -7,9 +7,9 @@ import (
 	"kartei/door/admin/socket"
 )
 
-// administer opens the administration socket and serves it until ctx ends.
-// Everything else works without it. If its secret cannot be written, for example
-// on a full disk, it is opened later.
+// administer opens the administration socket and serves it until ctx ends. If the secret of the
+// socket cannot be written, for example on a full disk, administer tries again later. The server
+// works without the socket. Errors other than that, and a path that is too long, are returned.
 func (i *Instance) administer(ctx context.Context) error {
 	l, err := socket.Listen(string(i.config.Store.DataDir))
 	switch {
@@ -26,7 +26,7 @@ func (i *Instance) administer(ctx context.Context) error {
 	return nil
 }
 
-// administerLater tries to open the socket at intervals, and then serves it.
+// administerLater tries to open the socket every tryEvery until that succeeds, and then serves it.
 func (i *Instance) administerLater(ctx context.Context) {
 	for {
 		select {

@@ -14,8 +14,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// A server whose secret cannot be written at its start, for example on a full
-// disk, can be administered without a restart once it can be written.
+// TestSocketOpensLater checks that the socket opens without a restart if its secret could not be
+// written at the start, for example on a full disk.
 func TestSocketOpensLater(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, at string) {
 		dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
@@ -49,7 +49,7 @@ func TestSocketOpensLater(t *testing.T) {
 				return
 			}
 			select {
-			case <-waits: // the work of the instance goes on
+			case <-waits: // the instance is waiting for the clock again
 			case <-overdue:
 				t.Fatal("the socket was not opened")
 			}

@@ -12,21 +12,21 @@ import (
 	"kartei/store/schema"
 )
 
-// atStart is the door of acts that a server does at its start, because its
-// settings ask for them.
+// atStart is the door in the audit log for acts that the server does at its start because of its
+// settings.
 const atStart = "start"
 
-// act is an act of the process, as the audit log shows it.
+// act is an act of the process in the audit log.
 type act struct {
-	// name is the name of the act, word its word in the log.
+	// name is the name of the act, and word the word in the audit log.
 	name, word string
-	// target is the subject of the act, for example the file of a backup.
+	// target is the object of the act, for example the file of a backup.
 	target string
 	door   string
 }
 
-// line appends the line of an act to the log of the instance. An act that changes
-// the database calls it in its transaction.
+// line appends a line for the act to the audit log of the instance. If the act changes the
+// database, it calls line in the same transaction.
 func (a act) line(tx db.Tx, c clock.Clock, changes ...audit.Change) error {
 	about := new(audit.Act)
 	about.About(audit.Instance, a.target)
@@ -41,14 +41,13 @@ func (a act) line(tx db.Tx, c clock.Clock, changes ...audit.Change) error {
 	})
 }
 
-// begin stores the line of an act without a transaction of its own, before the act.
+// begin appends the line in a separate transaction before the act.
 func (a act) begin(ctx context.Context, d db.DB, c clock.Clock, changes ...audit.Change) error {
 	return d.Write(ctx, func(tx db.Tx) error { return a.line(tx, c, changes...) })
 }
 
-// beginAnyway is like begin, for an act that must also work on the database of
-// another release, or on a full disk. If the line cannot be stored, that is
-// logged.
+// beginAnyway is like begin, for an act that must also work on a full disk or on the database of
+// another release. If the line cannot be stored, beginAnyway logs a warning.
 func (a act) beginAnyway(ctx context.Context, d db.DB, c clock.Clock, changes ...audit.Change) {
 	state, err := schema.Status(ctx, d)
 	switch {
@@ -65,5 +64,5 @@ func (a act) beginAnyway(ctx context.Context, d db.DB, c clock.Clock, changes ..
 		"reason", err)
 }
 
-// errOtherRelease is the reason for a missing line.
+// errOtherRelease is the reason why a line was not stored.
 var errOtherRelease = errors.New("the database has the schema of another release")

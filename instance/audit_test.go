@@ -14,7 +14,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// acted returns the words of the acts about the instance, the oldest first.
+// acted returns the lines of the instance's audit log and their words, the oldest first.
 func acted(t *testing.T, i *Instance) (words []string, lines []audit.Line) {
 	t.Helper()
 	var page access.List[audit.Line]
@@ -31,8 +31,8 @@ func acted(t *testing.T, i *Instance) (words []string, lines []audit.Line) {
 	return words, page.Data
 }
 
-// Each act of the process that changes something leaves one line in the audit log
-// of the instance, also without a server. An act that only reads leaves none.
+// TestActsOfTheProcessAreAudited checks that each act that changes something appends one line to
+// the audit log of the instance, with and without a server. Acts that only read append none.
 func TestActsOfTheProcessAreAudited(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		c := configOf(t.TempDir())
@@ -88,8 +88,8 @@ func TestActsOfTheProcessAreAudited(t *testing.T) {
 	})
 }
 
-// A line that cannot be stored does not stop a backup. It stops other acts, which
-// then change nothing.
+// TestActsWithoutAnAuditLog checks that a backup works if its line cannot be stored. The other acts
+// fail and change nothing.
 func TestActsWithoutAnAuditLog(t *testing.T) {
 	i := begin(t, configOf(t.TempDir()))
 	if err := i.DB.Write(t.Context(), func(tx db.Tx) error {

@@ -25,13 +25,13 @@ import (
 
 // BackupInput is the input of the act backup.
 type BackupInput struct {
-	// File is the absolute path of the copy, on the server's machine.
+	// File is the absolute path of the copy of the database on the server's machine.
 	File string `json:"file"`
-	// Files is the absolute path of the folder for the files of documents. If
-	// it is empty, no files are copied.
+	// Files is the absolute path of the folder for the files of documents. If it is empty, no files
+	// are copied.
 	Files string `json:"files,omitempty"`
-	// Recipients are the only ones who can open the copy of the database.
-	// Without recipients it is not encrypted.
+	// Recipients are the recipients for whom the copy of the database is encrypted. Without
+	// recipients, the copy is not encrypted.
 	Recipients []string `json:"recipients,omitempty"`
 }
 
@@ -39,30 +39,31 @@ type BackupInput struct {
 type BackupOutput struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
-	// Encrypted is the number of recipients of an encrypted copy.
+	// Encrypted is the number of recipients of an encrypted copy, or zero.
 	Encrypted int `json:"encryptedFor,omitempty"`
-	// Files is the folder with the files, and Copied counts them. Copied is nil
-	// without a folder.
+	// Files is the folder with the copied files. Copied has their numbers, and is nil if no files
+	// were copied.
 	Files  string           `json:"files,omitempty"`
 	Copied *blob.CopyCounts `json:"filesCopied,omitempty"`
 }
 
 const (
-	// holdTime is how long a backup prevents the removal of files. The backup renews the hold
-	// after each third of this time. If a backup dies, removal is soon possible again.
+	// holdTime is the time for which a backup stops the removal of files. The backup renews this
+	// time after each third of it. If the process of the backup dies, removal continues after
+	// holdTime at the latest.
 	holdTime = 10 * time.Minute
-	// holdRetry is the pause before a failed renewal is repeated.
+	// holdRetry is the time after which a failed renewal is repeated.
 	holdRetry = 5 * time.Second
 )
 
-// backupAct copies a database and the files of its documents. Each document in
-// the copy has its file: removal stops before the snapshot of the database and
-// resumes when all files are copied.
+// backupAct is the act backup: it copies the database and the files of documents. The removal of
+// files stops before the database is copied, until all files are copied. So each document in the
+// copy has its file.
 func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
 	if in.Files == "" {
 		return i.backupDatabase(ctx, in)
 	}
-	if err := in.checkFolders(); err != nil { // before the folder of the files is made
+	if err := in.checkFolders(); err != nil { // before NewLocal creates the folder of the files
 		return BackupOutput{}, err
 	}
 	if len(in.Recipients) > 0 && i.config.Server.BlobEncryption == config.Encryption(blob.Never) {
@@ -79,7 +80,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if err != nil {
 		return BackupOutput{}, fmt.Errorf("the database cannot store that the removal of files waits for the backup: %w; --without-files copies the database alone", err)
 	}
-	defer func() { _ = release() }() // for early returns, which report an earlier error
+	defer func() { _ = release() }() // for the returns below; they report an earlier error
 	out, err := i.backupDatabase(ctx, in)
 	if err != nil {
 		return out, err
@@ -95,8 +96,8 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	return out, nil
 }
 
-// checkFolders refuses a copy below a folder that does not exist. The disk for it may not
-// be mounted: a new folder would be beside the database, and be lost with it.
+// checkFolders returns an error if the folder above the copy does not exist. Its disk may not be
+// mounted. A new folder would be on the disk of the database, and would be lost with it.
 func (in *BackupInput) checkFolders() error {
 	for _, path := range []string{in.File, in.Files} {
 		folder := filepath.Dir(path)
@@ -108,11 +109,10 @@ func (in *BackupInput) checkFolders() error {
 	return nil
 }
 
-// errPlainFiles is the error for an encrypted backup with files that would not
-// be encrypted.
+// errPlainFiles is the error of an encrypted backup whose files would not be encrypted.
 var errPlainFiles = errors.New("the files of documents would be copied without encryption, because --blob-encryption is off: leave them out with --without-files, or turn encryption on")
 
-// backupDatabase copies a database. Its line of the audit log is in the copy too.
+// backupDatabase copies the database. The copy contains the line of the audit log for this backup.
 func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOutput, error) {
 	if err := in.checkFolders(); err != nil {
 		return BackupOutput{}, err
@@ -137,11 +137,11 @@ func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOu
 	return BackupOutput{File: in.File, Bytes: info.Size(), Encrypted: len(recipients)}, nil
 }
 
-// holdFiles keeps all replicas from removing files until release. release fails
-// if the hold has lapsed in between. Afterwards the hold expires by itself,
-// since another backup may rely on it too.
+// holdFiles stops the removal of files in all replicas until release is called. release returns
+// errLapsed if the stop expired before. After release the stop still expires only at its time,
+// since another backup may need it.
 func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() error, err error) {
-	var until clock.Micros // the end of the hold stored last
+	var until clock.Micros // the end of the stop that was last stored
 	var lapsed error
 	renew := func() error {
 		next := clock.Now(c).Add(holdTime)
@@ -182,13 +182,12 @@ func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() erro
 	}), nil
 }
 
-// errLapsed is the error for a backup whose files may have been removed before
-// they were copied.
+// errLapsed is the error of a backup if files may have been removed before they were copied.
 var errLapsed = errors.New("for " + holdTime.String() + " the database could not store that files are being copied" +
 	", so files of documents that were deleted meanwhile may be missing; make another backup into the same folder, which copies only new files")
 
-// OpenBackup opens a database as it is, and its files. It returns the door to
-// the act backup on them, and a function that closes them.
+// OpenBackup opens a database without migrating it, and its files. It returns an admin.Door with
+// the act backup, and a function that closes both.
 func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ *admin.Door, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	var closeData, closeBlobs func()
@@ -203,10 +202,11 @@ func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ *
 		func() { closeData(); closeBlobs() }, nil
 }
 
-// errNoKey is the error if the master key for the files is missing.
+// errNoKey is the error if the master key of the files is missing.
 var errNoKey = errors.New("the files of documents are encrypted, and there is no master key: name it with --master-key-file, or leave the files out with --without-files")
 
-// openFiles opens the store of files for an instance that does not run.
+// openFiles opens the store of files of an instance that does not run. It returns a function that
+// closes the store, and errNoKey if the master key is missing.
 func (i *Instance) openFiles(ctx context.Context) (done func(), err error) {
 	s := &i.config.Server
 	i.keys.Current, err = masterkey.Load(s.MasterKey(&i.config.Store))
@@ -225,8 +225,8 @@ func (i *Instance) openFiles(ctx context.Context) (done func(), err error) {
 	return func() { i.Blobs.Close() }, nil
 }
 
-// RestoreFiles copies the files of a backup to the place of the instance's
-// files.
+// RestoreFiles copies the files of a backup from the folder dir to the store of the instance's
+// files. It returns the numbers of the files.
 func RestoreFiles(ctx context.Context, store *config.Store, s *config.Server, dir string) (blob.CopyCounts, error) {
 	found, err := blob.Holds(dir)
 	if err != nil || !found { // this check needs no key

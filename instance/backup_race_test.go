@@ -22,8 +22,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// meanwhile is a store with a hook between the copy of the database and the copy
-// of the files.
+// meanwhile is a store of files that calls do before its first List. A backup calls List after it
+// has copied the database and before it copies files.
 type meanwhile struct {
 	blob.Store
 	once sync.Once
@@ -35,8 +35,8 @@ func (m *meanwhile) List(ctx context.Context, prefix string) iter.Seq2[blob.Info
 	return m.Store.List(ctx, prefix)
 }
 
-// A backup contains a file even if its document is deleted between the copy of
-// the database and the copy of the file.
+// TestBackupDuringDeletion checks that a backup contains a file even if its document is deleted
+// after the copy of the database and before the copy of the file.
 func TestBackupDuringDeletion(t *testing.T) {
 	const name, text = "files/1/doc_a", "Sehr geehrte Frau Morgenstern"
 	for place, location := range map[string]func() string{
@@ -76,7 +76,7 @@ func TestBackupDuringDeletion(t *testing.T) {
 	}
 }
 
-// officeWithFile makes an organization and its document doc_a.
+// officeWithFile creates an organization and its document doc_a.
 func officeWithFile(t *testing.T, i *Instance, name, text string) {
 	t.Helper()
 	if _, err := operator.New(i.DB, i.clock,
@@ -105,7 +105,7 @@ func deleteDocument(t *testing.T, i *Instance) {
 	})
 }
 
-// awaitErasure waits until the job has erased the file, or was put off until later.
+// awaitErasure waits until the job has erased the file or was postponed.
 func awaitErasure(t *testing.T, i *Instance) {
 	t.Helper()
 	watch := waittest.New()
@@ -129,7 +129,8 @@ func writeRows(t *testing.T, i *Instance, f func(tx db.Tx) error) {
 	}
 }
 
-// restoredCopy restores a backup, first its files, into an instance of its own.
+// restoredCopy restores a backup to a new data folder, first the files and then the database. It
+// returns the configuration of the new instance.
 func restoredCopy(t *testing.T, of BackupInput, key string) Config {
 	t.Helper()
 	c := configOf(t.TempDir())

@@ -15,9 +15,9 @@ import (
 	"kartei/store/db"
 )
 
-// One call of the act copies the database and its files, which stay encrypted.
-// The next call with the same folder copies only new files. An instance
-// restored from them has all of them.
+// TestBackupWithFiles checks that a backup copies the database and the files, which stay encrypted.
+// The next backup to the same folder copies only new files. An instance that is restored from the
+// backup has all files.
 func TestBackupWithFiles(t *testing.T) {
 	dir, target := t.TempDir(), t.TempDir()
 	i := begin(t, configOf(dir))
@@ -33,12 +33,12 @@ func TestBackupWithFiles(t *testing.T) {
 	putFile(t, i, "files/1/doc_c", "Klageschrift")
 	damage(t, filepath.Join(dir, "files", "files", "1", "doc_c.sealed"))
 	if c := backUp(t, i, target, "second.db"); c.Copied != 2 || c.Same != 1 || c.Unreadable != 1 || len(c.Errors) != 1 {
-		t.Errorf("the second time: %+v", c) // staged files may have changed, so they are copied again
+		t.Errorf("the second time: %+v", c) // files of uploads may have changed, so they are copied again
 	}
 	end(t, i)
 
-	// Under a new master key, the whole copy is encrypted with that key before
-	// the old one is removed.
+	// If the master key changes, the next backup encrypts all copied files with the new key.
+	// Afterwards the old key is removed.
 	i = begin(t, withNewKey(t, dir))
 	var rotated RotateOutput
 	if err := i.door().Call(t.Context(), "blobs.rotate", Nothing{}, &rotated); err != nil || rotated.Changed == 0 {
@@ -58,10 +58,11 @@ func TestBackupWithFiles(t *testing.T) {
 	}
 }
 
-// copiedFiles returns the folder of the copied files. Its name looks like a pattern.
+// copiedFiles returns the folder of the copied files. The name contains the characters of a glob
+// pattern.
 func copiedFiles(target string) string { return filepath.Join(target, "of [2026]") }
 
-// putFile puts a file into the store of an instance.
+// putFile stores a file in the store of the instance.
 func putFile(t *testing.T, i *Instance, name, text string) blob.Info {
 	t.Helper()
 	info, err := i.Blobs.Put(t.Context(), name, strings.NewReader(text), blob.Expectation{Size: int64(len(text))})
@@ -71,7 +72,8 @@ func putFile(t *testing.T, i *Instance, name, text string) blob.Info {
 	return info
 }
 
-// backUp copies the database to a file, and the files to the folder of all backups.
+// backUp makes a backup of the database to a new file, and of the files to the folder of all
+// backups.
 func backUp(t *testing.T, i *Instance, target, file string) *blob.CopyCounts {
 	t.Helper()
 	var out BackupOutput
@@ -91,7 +93,7 @@ func copyIsEncrypted(t *testing.T, target string) {
 	}
 }
 
-// filesAreHeld fails the test unless a backup has put off the erasure of files.
+// filesAreHeld fails the test unless a backup has stopped the removal of files.
 func filesAreHeld(t *testing.T, i *Instance) {
 	t.Helper()
 	var until string
@@ -116,8 +118,8 @@ func damage(t *testing.T, name string) {
 	}
 }
 
-// withNewKey returns the config of an instance with a new master key beside the old
-// one.
+// withNewKey returns the configuration of an instance with a new master key. The old key is a
+// previous master key.
 func withNewKey(t *testing.T, dir string) Config {
 	t.Helper()
 	c := configOf(dir)
@@ -129,7 +131,7 @@ func withNewKey(t *testing.T, dir string) Config {
 	return c
 }
 
-// useNewKey puts the new master key into the old one's place.
+// useNewKey replaces the file of the old master key by the new master key.
 func useNewKey(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Rename(filepath.Join(dir, "new.key"), filepath.Join(dir, "master.key")); err != nil {
@@ -137,8 +139,8 @@ func useNewKey(t *testing.T, dir string) {
 	}
 }
 
-// restoredFrom restores the three readable files into an instance of its own, which
-// needs the master key first.
+// restoredFrom restores the three readable files to a new data folder. It also checks that the
+// restore needs the master key.
 func restoredFrom(t *testing.T, target, keyFile string) Config {
 	t.Helper()
 	c := configOf(t.TempDir())
@@ -152,7 +154,7 @@ func restoredFrom(t *testing.T, target, keyFile string) Config {
 	if err := os.WriteFile(filepath.Join(string(c.Store.DataDir), "master.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	end(t, begin(t, c)) // without documents, the instance would take these files for another database's
+	end(t, begin(t, c)) // a first start; an instance without documents would refuse these files as the files of another database
 	if copied, err := RestoreFiles(t.Context(), &c.Store, &c.Server, copiedFiles(target)); err != nil ||
 		copied.Copied != 3 {
 		t.Errorf("restored: %+v, %v", copied, err)

@@ -25,17 +25,16 @@ import (
 )
 
 const (
-	// sweepEvery is the interval between two searches for the remains of
-	// uploads whose process was killed.
+	// sweepEvery is the interval of the searches for the remains of uploads whose process was
+	// killed.
 	sweepEvery = 15 * time.Minute
-	// sweepAfter is the minimum age of such a file since its last write. A
-	// client that sends nothing is disconnected after half a minute, see
-	// package rest.
+	// sweepAfter is the time after the last write from which an unfinished file counts as a remain.
+	// A client that sends nothing is disconnected after half a minute, see package rest.
 	sweepAfter = time.Hour
 )
 
-// openBlobs opens the store of the files of documents. After an error there is
-// none.
+// openBlobs opens the store of the files of documents and sets i.Blobs. If it returns an error,
+// i.Blobs is not set.
 func (i *Instance) openBlobs(ctx context.Context) error {
 	store, err := blob.Open(ctx, i.config.Store.Blobs(), blob.Options{
 		Keys: i.keys, Encryption: blob.Encryption(i.config.Server.BlobEncryption), BaseURL: i.BaseURL,
@@ -48,7 +47,7 @@ func (i *Instance) openBlobs(ctx context.Context) error {
 	return nil
 }
 
-// previousKeys reads the previous master keys.
+// previousKeys reads the previous master keys from their files.
 func previousKeys(paths []config.File) ([]*masterkey.Key, error) {
 	var keys []*masterkey.Key
 	for _, path := range paths {
@@ -61,17 +60,16 @@ func previousKeys(paths []config.File) ([]*masterkey.Key, error) {
 	return keys, nil
 }
 
-// sweepFolder removes the remains of killed uploads from a folder at the start,
-// before there are new uploads. No other process can be writing there: an
-// SQLite database is locked by now.
+// sweepFolder removes the remains of killed uploads from a local folder when the server starts. It
+// does so only with SQLite: since the database is locked, no other process can be writing to the
+// folder.
 func (i *Instance) sweepFolder(ctx context.Context) {
 	if _, folder := i.Blobs.(*blob.Local); folder && i.DB.Dialect().Name == "sqlite" {
 		i.sweep(ctx, i.clock.Now())
 	}
 }
 
-// sweep removes the remains of killed uploads whose last write was before
-// since.
+// sweep removes the remains of uploads that were last written before since.
 func (i *Instance) sweep(ctx context.Context, since time.Time) {
 	removed, err := i.Blobs.Sweep(ctx, since)
 	switch {
@@ -83,7 +81,7 @@ func (i *Instance) sweep(ctx context.Context, since time.Time) {
 	}
 }
 
-// sweepBlobs removes the remains of killed uploads until ctx ends.
+// sweepBlobs removes the remains of killed uploads every sweepEvery until ctx ends.
 func (i *Instance) sweepBlobs(ctx context.Context) {
 	for {
 		i.sweep(ctx, i.clock.Now().Add(-sweepAfter))
@@ -97,32 +95,31 @@ func (i *Instance) sweepBlobs(ctx context.Context) {
 
 // RotateOutput is the output of the act blobs.rotate.
 type RotateOutput struct {
-	// Looked counts all files, Changed the files encrypted again.
+	// Looked is the number of all files, and Changed the number of files that were encrypted again.
 	Looked  int `json:"looked"`
 	Changed int `json:"changed"`
-	// Failed counts the files with an error. Errors has the first few messages,
-	// those for endpoints included.
+	// Failed is the number of files with an error. Errors has the first messages, up to maxErrors.
+	// It includes messages about secrets.
 	Failed int      `json:"failed"`
 	Errors []string `json:"errors"`
-	// Secrets counts the webhook endpoints whose secrets were encrypted again.
+	// Secrets is the number of webhook endpoints whose secrets were encrypted again.
 	Secrets int `json:"secrets"`
-	// Factors counts the secrets of apps for codes that were encrypted again.
+	// Factors is the number of TOTP secrets that were encrypted again.
 	Factors int `json:"factors"`
-	// Answers counts the stored answers that were encrypted again.
+	// Answers is the number of stored API responses that were encrypted again.
 	Answers int `json:"answers"`
-	// Imports counts the imports whose keys were encrypted again.
+	// Imports is the number of imports whose keys were encrypted again.
 	Imports int `json:"imports"`
-	// Unreadable counts the webhook endpoints, accounts and imports whose secret no
-	// master key decrypts.
+	// Unreadable is the number of webhook endpoints, accounts and imports whose secret cannot be
+	// decrypted with any master key.
 	Unreadable int `json:"unreadableSecrets"`
 }
 
-// maxErrors limits the messages of a run.
+// maxErrors is the maximum number of messages in the output of an act.
 const maxErrors = 20
 
-// rotateBlobs encrypts the secrets of webhook endpoints, stored answers and all
-// files of a store with the current master key. It may be interrupted at any
-// time: the next run continues.
+// rotateBlobs returns the act blobs.rotate. It encrypts all secrets, all stored API responses and
+// all files with the current master key. If it is interrupted, the next run continues.
 func rotateBlobs(
 	d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock,
 ) func(context.Context, Nothing) (RotateOutput, error) {
@@ -174,8 +171,8 @@ func rotateBlobs(
 	}
 }
 
-// OpenBlobDoor opens the store of files and the database. It returns the door
-// to the acts on them, and a function that closes them.
+// OpenBlobDoor opens the store of files and the database of an instance that does not run. It
+// returns an admin.Door with the acts on both, and a function that closes both.
 func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_ *admin.Door, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	if i.keys.Current, err = masterkey.Load(s.MasterKey(store)); err != nil {
@@ -206,7 +203,7 @@ func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_
 	return &admin.Door{API: a, Acts: i.blobActs(), Explain: Explain(i.DB.Writes().Refused)}, done, nil
 }
 
-// blobActs returns the acts on the store of files.
+// blobActs returns the acts that use the store of files.
 func (i *Instance) blobActs() socket.Acts {
 	return socket.Acts{
 		"blobs.rotate": socket.Do(placed(i, rotateBlobs(i.DB, i.Blobs, i.keys, i.clock))),
@@ -215,7 +212,7 @@ func (i *Instance) blobActs() socket.Acts {
 	}
 }
 
-// eraser returns the eraser of an instance, running or not.
+// eraser returns the eraser of an instance. The instance need not run.
 func (i *Instance) eraser() *erasure.Eraser {
 	e := &erasure.Eraser{DB: i.DB, Store: i.Blobs, Directory: i.Directory, Clock: i.clock, Logger: i.logger}
 	if e.Directory == nil { // the instance does not run
@@ -227,7 +224,7 @@ func (i *Instance) eraser() *erasure.Eraser {
 	return e
 }
 
-// checkBlobs is the act blobs.check. Its removals are audited before they begin.
+// checkBlobs is the act blobs.check. If it removes files, it first appends a line to the audit log.
 func (i *Instance) checkBlobs(ctx context.Context, in files.CheckInput) (files.CheckOutput, error) {
 	if in.Remove {
 		removal := act{name: "blobs.check", word: "files.removeOrphans", target: files.PlaceSetting}
@@ -238,13 +235,13 @@ func (i *Instance) checkBlobs(ctx context.Context, in files.CheckInput) (files.C
 	return files.Check(ctx, i.DB, i.Blobs, i.clock, in)
 }
 
-// place returns the place of the files, of an instance running or not.
+// place returns the place of the files. The instance need not run.
 func (i *Instance) place() files.Place {
 	return files.Place{DB: i.DB, Store: i.Blobs, Location: i.config.Store.Blobs()}
 }
 
-// placed makes an act check first whether the files belong to this database.
-// Files of another one would all look like orphans.
+// placed returns an act that first checks whether the files belong to this database. Without the
+// check, all files of another database would look like orphans.
 func placed[In, Out any](
 	i *Instance, act func(context.Context, In) (Out, error),
 ) func(context.Context, In) (Out, error) {
@@ -256,8 +253,8 @@ func placed[In, Out any](
 	}
 }
 
-// forgetPlace makes the database accept any folder or bucket from the next
-// server that starts.
+// forgetPlace returns the act blobs.forget-place. After it, the next server that starts may use any
+// folder or bucket for the files.
 func forgetPlace(d db.DB, c clock.Clock) func(context.Context, Nothing) (Nothing, error) {
 	forgets := act{name: "blobs.forget-place", word: "files.forgetPlace", target: files.PlaceSetting}
 	return forget(d, c, files.PlaceSetting, forgets)

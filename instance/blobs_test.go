@@ -19,8 +19,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// After blobs.rotate, the running instance and later ones need the new master
-// key only.
+// TestRotateBlobs checks that after blobs.rotate the running instance and later instances need only
+// the new master key.
 func TestRotateBlobs(t *testing.T) {
 	dir := t.TempDir()
 	first := begin(t, configOf(dir))
@@ -88,8 +88,8 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	end(t, third)
 
-	// The act works without a server. With a key that decrypts none of the
-	// files, it reports each of them.
+	// The act works without a server. If the key decrypts none of the files, the act reports each
+	// file.
 	acts, done, err := OpenBlobDoor(context.Background(), &renewed.Store, &config.Server{})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,8 @@ func TestSweepBlobs(t *testing.T) {
 	<-swept
 }
 
-// A start removes all unfinished files if no other process may be writing them.
+// TestSweepFolder checks that the start removes all unfinished files if no other process can be
+// writing them.
 func TestSweepFolder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dir := t.TempDir()
@@ -165,7 +166,8 @@ func TestSweepFolder(t *testing.T) {
 	})
 }
 
-// A process that replaces a killed one begins with that.
+// TestSweepAtStart checks that a server removes the unfinished files of a killed process when it
+// starts.
 func TestSweepAtStart(t *testing.T) {
 	dir := t.TempDir()
 	end(t, begin(t, configOf(dir)))

@@ -9,24 +9,24 @@ import (
 	"kartei/store/db"
 )
 
-// selectNewest finds the newest date of a change, in microseconds.
+// selectNewest selects the date of the newest change in microseconds.
 const selectNewest = `select coalesce(max(tick), 0) from clocks`
 
-// aheadBy is how far dates of changes may be ahead of this machine's clock
-// before the log warns the operator. Clocks of replicas differ by less.
+// aheadBy is the time by which the date of the newest change may be ahead of this machine's clock
+// before a warning is logged. The clocks of replicas differ by less.
 const aheadBy = time.Minute
 
-// takeDates sets the check of the dates of changes. A change is dated after the
-// one before it in its organization (db.Tx.Tick). If a clock was ahead, dates are
-// wrong from then on until the right time has reached them. They are evidence in
-// an office, so the log warns the operator.
+// takeDates sets the check of the dates of changes. The date of a change is always later than the
+// date of the previous change in its organization (db.Tx.Tick). If a clock was ahead once, later
+// dates are wrong until the right time has passed the last wrong date. The log warns the operator,
+// since a law office uses the dates as evidence.
 func (i *Instance) takeDates() {
 	i.dates.ping = i.compareDates
 	i.dates.lost, i.dates.back = "changes are dated later than this machine's clock", "changes are dated by this machine's clock again"
 }
 
-// compareDates reports dates ahead of the clock. While the database fails, which
-// others report, the last result stays.
+// compareDates returns an error if the newest change has a date ahead of the clock. If the database
+// fails, it repeats its last result, since other checks report the failure.
 func (i *Instance) compareDates(ctx context.Context) error {
 	var newest clock.Micros
 	err := i.DB.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, selectNewest).Scan(&newest) })

@@ -9,10 +9,10 @@ import (
 	"kartei/store/db"
 )
 
-// A change that was made while a clock was ahead is reported until the right time
-// has passed it: the changes until then have wrong dates too.
+// TestDatesAhead checks that a date ahead of the clock is reported until the right time has passed
+// it. All changes until then have wrong dates too.
 func TestDatesAhead(t *testing.T) {
-	const month = 30 * 24 * time.Hour // which waiting does not reach
+	const month = 30 * 24 * time.Hour // longer than the test waits
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
 	c.Clock = now
 	i := begin(t, c)

@@ -21,9 +21,9 @@ import (
 	"kartei/web/shell"
 )
 
-// doors returns the handler of all public requests: the REST door below /v1, the door for
-// assistants at /mcp, the endpoints of OAuth, the web application and the public pages elsewhere. It does not
-// clean paths, because each door interprets its own.
+// doors returns the handler of all public requests. It serves the REST API below /v1, MCP at /mcp,
+// the endpoints of OAuth, the web application and the public pages. It does not clean paths,
+// because each of these handlers interprets its paths itself.
 func (i *Instance) doors() (http.Handler, error) {
 	environment := string(i.config.Server.Environment)
 	pages, err := web.Handler(web.Options{
@@ -63,8 +63,8 @@ func (i *Instance) doors() (http.Handler, error) {
 	}
 	elsewhere := rest.Misplaced(i.API, application)
 	calls, whole := rest.Handler(i.API, address, trace), rest.ForServer(i.API)
-	var files http.Handler                                // nil if files go to a bucket
-	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none
+	var files http.Handler                                // nil if clients upload files directly to a bucket
+	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has no addresses
 		files = rest.UploadHandler(uploads)
 	}
 	if i.public != nil {
@@ -92,7 +92,8 @@ func (i *Instance) doors() (http.Handler, error) {
 	}), nil
 }
 
-// announcements returns the announcements about versions, for their pages.
+// announcements maps versions of the API to their announcements. Versions without an announcement
+// are missing.
 func announcements(versions []release.Version) map[string]i18n.Text {
 	words := map[string]i18n.Text{}
 	for _, v := range versions {
@@ -103,7 +104,7 @@ func announcements(versions []release.Version) map[string]i18n.Text {
 	return words
 }
 
-// publicBounds returns the configured limits of the public listener.
+// publicBounds returns the configured limits of the public listener, and loads the TLS certificate.
 func publicBounds(s *config.Server, c clock.Clock, l *slog.Logger) (serve.Options, error) {
 	o := serve.Options{
 		ReadHeader: time.Duration(s.ReadHeaderTimeout), Body: time.Duration(s.BodyTimeout),
@@ -121,8 +122,8 @@ func publicBounds(s *config.Server, c clock.Clock, l *slog.Logger) (serve.Option
 	return o, err
 }
 
-// operatorBounds are fixed, because the few clients are known and send short
-// requests.
+// operatorBounds returns the limits of the operator's listener. They are fixed, because its few
+// clients are known and send short requests.
 func operatorBounds(l *slog.Logger) serve.Options {
 	return serve.Options{
 		ReadHeader: 5 * time.Second, Body: 5 * time.Second, Write: 30 * time.Second, Idle: time.Minute,
@@ -130,8 +131,7 @@ func operatorBounds(l *slog.Logger) serve.Options {
 	}
 }
 
-// warnExposed logs each part of the instance that is more open than it should
-// be.
+// warnExposed logs a warning for each part of the instance that is more exposed than it should be.
 func (i *Instance) warnExposed() {
 	var public, operator net.Addr
 	if i.public != nil {

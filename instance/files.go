@@ -15,7 +15,7 @@ import (
 	"kartei/store/blob"
 )
 
-// takeFiles sets the accepted types of files, and the parts that handle files.
+// takeFiles sets the accepted types of files, and the parts of the instance that handle files.
 func (i *Instance) takeFiles() (err error) {
 	s := &i.config.Server
 	i.types = filetype.Allow(s.UploadTypes...)
@@ -39,7 +39,7 @@ func (i *Instance) takeFiles() (err error) {
 	return nil
 }
 
-// newMaker returns the maker of documents for the settings.
+// newMaker returns the Maker of documents with the settings of the server.
 func (i *Instance) newMaker() (m *document.Maker, err error) {
 	s := &i.config.Server
 	m = &document.Maker{
@@ -61,14 +61,14 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 	return m, nil
 }
 
-// checkReader logs once if the process that reads texts is not confined. That
-// depends on the kernel and the container, which do not change at run time.
+// checkReader logs a warning if the process that reads texts is not confined. One check at the
+// start is enough, since the kernel and the container do not change at run time.
 func (i *Instance) checkReader(ctx context.Context) {
 	err := i.reader.ping(ctx)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	i.reader.away.Store(&err) // first, so that the metric is set before the log entry
+	i.reader.away.Store(&err) // stored before the log entry, so that the metric never lags behind the log
 	switch {
 	case !errors.Is(err, extract.ErrUnconfined):
 		i.logger.Error("the process that reads texts cannot be started", "error", err)
@@ -80,10 +80,10 @@ func (i *Instance) checkReader(ctx context.Context) {
 	}
 }
 
-// unconfinedCure is the advice in these messages.
+// unconfinedCure is the advice in the messages of checkReader.
 const unconfinedCure = "Use Linux 5.13 or later with Landlock on, on amd64 or arm64, and a container whose policy allows the calls landlock_* and seccomp"
 
-// uploads returns what receives the files of upload sessions.
+// uploads returns the receiver of the files of upload sessions.
 func (i *Instance) uploads() *api.Uploads {
 	if local, is := i.Blobs.(*blob.Local); is {
 		i.receiver.Addresses = local

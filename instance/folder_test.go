@@ -16,7 +16,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A start that cannot make the folder of files ends with an error that names it.
+// TestStartWithoutFolderOfFiles checks that the start fails if the folder of files cannot be
+// created. The error contains its path.
 func TestStartWithoutFolderOfFiles(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "files")
 	if err := os.WriteFile(folder, nil, 0o600); err != nil {
@@ -34,8 +35,8 @@ func TestStartWithoutFolderOfFiles(t *testing.T) {
 	}
 }
 
-// A start whose files are on a full disk waits for room, and answers meanwhile.
-// The disk takes neither the folder nor the one of unfinished files in it.
+// TestStartWaitsForFolderOfFiles checks that a start waits while the disk of the files is full. In
+// one case the folder of files cannot be created, and in the other its folder of unfinished files.
 func TestStartWaitsForFolderOfFiles(t *testing.T) {
 	for what, below := range map[string]string{"the folder": "files", "the folder of unfinished files": ""} {
 		t.Run(what, func(t *testing.T) { startsWithRoom(t, below) })

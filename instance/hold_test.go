@@ -27,8 +27,8 @@ func (s *silent) Write(ctx context.Context, f func(db.Tx) error) error {
 	return s.DB.Write(ctx, f)
 }
 
-// A hold lasts while files are copied, even if the database is away for some
-// minutes. If it is away for longer, the backup fails.
+// TestHoldOfABackup checks that the removal of files stays stopped during a backup, even if the
+// database fails for some minutes. If the database fails for longer, the backup returns an error.
 func TestHoldOfABackup(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -63,21 +63,22 @@ type Config struct {
 	Server config.Server
 	// Version and Commit are shown in the metrics.
 	Version, Commit string
-	// Traces say where spans are sent. The zero value sends none.
+	// Traces are the settings of tracing. The zero value switches tracing off.
 	Traces trace.Settings
-	// Clock defaults to the system's, Logger to slog.Default().
+	// Clock is the source of the time; nil means the system's clock. A nil Logger means
+	// slog.Default().
 	Clock  clock.Clock
 	Logger *slog.Logger
-	// Wait makes Start wait for a database that is away (see open.Away) instead
-	// of failing.
+	// Wait makes Start wait if the database is unavailable (see open.Away). Without it, Start
+	// fails.
 	Wait bool
-	// Reserve keeps room beside an SQLite database for a full disk, see
+	// Reserve reserves disk space beside an SQLite database for the case of a full disk, see
 	// sqlite.ReserveSize.
 	Reserve bool
 }
 
-// Instance is a running Kartei. Its exported fields serve programs that run one
-// in their own process: the demo, tests and benchmarks.
+// Instance is a running Kartei. Its exported fields are for programs that run an instance in their
+// own process: the demo, tests and benchmarks.
 type Instance struct {
 	// Handler serves all requests of the public listener.
 	Handler   http.Handler
@@ -85,15 +86,14 @@ type Instance struct {
 	DB        db.DB
 	Directory *access.Directory
 	Log       *requestlog.Log
-	// Blobs is the store of the bytes of documents.
+	// Blobs is the store of the files of documents.
 	Blobs blob.Store
 	// Files is the configuration of operations on files.
 	Files  upload.Files
 	viewer *extract.Viewer
-	// BaseURL is the address for clients of the instance, without /v1.
+	// BaseURL is the public URL of the instance, without /v1.
 	BaseURL string
-	// OperatorURL is the address of the operator's listener, empty if there is
-	// none.
+	// OperatorURL is the URL of the operator's listener. It is empty if there is no such listener.
 	OperatorURL string
 	// MasterKeyCreated is true if this start created the master key.
 	MasterKeyCreated bool
@@ -104,8 +104,8 @@ type Instance struct {
 	keys       masterkey.Ring
 	metrics    *telemetry.Metrics
 	groups     prometheus.Observer
-	statements atomic.Int64 // that the database was sent
-	logPages   atomic.Int64 // that SQLite's write-ahead log was given
+	statements atomic.Int64 // number of statements that were sent to the database
+	logPages   atomic.Int64 // number of pages that were written to SQLite's write-ahead log
 	violations func(directive string)
 	limits     *limit.Ledger
 	types      filetype.Allowlist
@@ -116,17 +116,17 @@ type Instance struct {
 	tracer     *trace.Tracer // nil without tracing
 	sender     *dispatch.Sender
 	provider   *sso.Provider    // nil without single sign-on
-	documents  *grant.Documents // of applications; nil if they are switched off
+	documents  *grant.Documents // metadata documents of applications; nil if they are switched off
 	dispatcher *dispatch.Dispatcher
 	readiness  telemetry.Readiness
 	migrated   atomic.Bool
 	away       atomic.Pointer[error] // the reason why the start waits for the database
 	files      condition
-	dates      condition // of changes; away if they are ahead of the clock
-	scanner    condition // without a ping if none is configured
+	dates      condition // fails if the newest change has a date ahead of the clock
+	scanner    condition // has no ping if no scanner is configured
 	maker      *document.Maker
 	extractor  *extract.Extractor
-	reader     condition // checked once; away if it is not confined
+	reader     condition // checked once; fails if the process that reads texts is not confined
 	listens    bool
 	public     *serve.Server
 	operator   *serve.Server
@@ -138,10 +138,10 @@ type Instance struct {
 	ended  error
 }
 
-// Start opens the database, listens, migrates and returns when the instance is
-// ready. While it starts, the operator's listener answers, and the API answers
-// 503 INSTANCE_PENDING. An empty Listen or OperatorListen opens no listener.
-// After an error, Start stops everything that it has started.
+// Start opens the database, opens the listeners, migrates the database and returns when the
+// instance is ready. Until then the operator's listener answers, and the API answers 503
+// INSTANCE_PENDING. If Listen or OperatorListen is empty, this listener is not opened. If Start
+// returns an error, it has stopped everything.
 func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	i := &Instance{config: c, clock: c.Clock, logger: c.Logger, stop: stop, failed: make(chan error, 4)}
@@ -189,7 +189,7 @@ func (i *Instance) prepare(ctx context.Context) (err error) {
 	return i.takeTracer(ctx)
 }
 
-// open opens the database. An SQLite database is locked from now on.
+// open opens the database, and locks an SQLite database.
 func (i *Instance) open(ctx context.Context) (err error) {
 	reserve := int64(0)
 	if i.config.Reserve {
@@ -204,7 +204,8 @@ func (i *Instance) open(ctx context.Context) (err error) {
 	return err
 }
 
-// listen opens the listeners once. The operator's listener answers from now on.
+// listen opens the listeners, but only in its first call. The operator's listener answers from then
+// on.
 func (i *Instance) listen(context.Context) error {
 	if i.listens {
 		return nil
@@ -257,8 +258,8 @@ func (i *Instance) listen(context.Context) error {
 	return nil
 }
 
-// wire assembles the parts and accepts calls. Until the database is migrated,
-// answers ask clients to retry.
+// wire assembles the parts of the instance and begins to serve the API. Until the database is
+// migrated, the API answers 503 INSTANCE_PENDING.
 func (i *Instance) wire(ctx context.Context) error {
 	i.sweepFolder(ctx)
 	limits, err := i.config.Server.Limits()
@@ -307,7 +308,7 @@ func (i *Instance) wire(ctx context.Context) error {
 	return nil
 }
 
-// newAPI returns an API that tells clients to retry.
+// newAPI returns an API in the pending state: it answers all calls with 503 INSTANCE_PENDING.
 func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Clock, o.Logger = i.clock, i.logger
 	o.MaxCalls = i.config.Server.MaxCalls
@@ -338,8 +339,8 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	return a, nil
 }
 
-// migrate migrates the database to the schema of this release and ends the
-// pending state.
+// migrate migrates the database to the schema of this release. It checks the copy, the master key
+// and the place of the files. Then it ends the pending state of the API.
 func (i *Instance) migrate(ctx context.Context) error {
 	began := i.clock.Now()
 	if err := i.checkLost(ctx); err != nil {
@@ -380,7 +381,7 @@ func (i *Instance) run(ctx context.Context) error {
 	}
 	i.ground.Go(func() {
 		i.Directory.Run(ctx, func(err error) {
-			if !errors.Is(err, db.ErrUnavailable) { // db.Writes reports that
+			if !errors.Is(err, db.ErrUnavailable) { // db.Writes reports this error
 				i.logger.Error("last uses not written", "error", err)
 			}
 		})
@@ -409,8 +410,8 @@ func (i *Instance) run(ctx context.Context) error {
 	return nil
 }
 
-// center returns the center that notifies people. Emails go to the configured
-// server, or into files.
+// center returns the Center that notifies people. It sends emails through the configured SMTP
+// server. Without such a server, it writes the emails to files.
 func (i *Instance) center() (*notify.Center, error) {
 	s := &i.config.Server
 	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom),
@@ -435,9 +436,8 @@ func (i *Instance) center() (*notify.Center, error) {
 	return notify.New(o), nil
 }
 
-// replica returns the name of this process among the replicas of a database. It
-// is a hash of the host name and the data folder, which only one process uses
-// at a time.
+// replica returns the name of this process among the replicas of the database. The name is a hash
+// of the host name and the data folder. Only one process at a time uses a data folder.
 func (i *Instance) replica() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -451,7 +451,7 @@ func (i *Instance) replica() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// report passes on an error. Only the first few matter.
+// report sends an error to Failed. If the channel is full, the error is dropped.
 func (i *Instance) report(err error) {
 	if err == nil {
 		return
@@ -462,14 +462,13 @@ func (i *Instance) report(err error) {
 	}
 }
 
-// Failed delivers errors that leave the instance running without one of its
-// parts. The program that started the instance should then close it.
+// Failed returns a channel of errors after which a part of the instance no longer works. The
+// program that started the instance should then call Close.
 func (i *Instance) Failed() <-chan error { return i.failed }
 
-// Close stops the instance. The instance becomes unready and still accepts
-// calls for the drain time. Calls in flight then finish, until ctx ends.
-// Finally pending writes are stored and the database is closed. A second Close
-// returns the result of the first.
+// Close stops the instance. First the instance reports that it is not ready, and accepts calls
+// during the drain time. Then Close waits for running calls until ctx ends. Finally it stores
+// pending writes and closes the database. A second call returns the result of the first.
 func (i *Instance) Close(ctx context.Context) error {
 	i.once.Do(func() { i.ended = i.close(ctx) })
 	return i.ended
@@ -492,7 +491,7 @@ func (i *Instance) close(ctx context.Context) error {
 	}
 	i.stop()
 	i.ground.Wait()
-	// The rest takes milliseconds, and has time even if ctx has ended.
+	// The following steps take milliseconds. They get time even if ctx has ended.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if i.Log != nil {
@@ -520,11 +519,11 @@ func (i *Instance) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drain gives load balancers time to notice that this instance stops. Until
-// then it answers new calls.
+// drain waits for the drain time, or until ctx ends. Meanwhile load balancers notice that this
+// instance stops, and new calls are still answered.
 func (i *Instance) drain(ctx context.Context) {
 	d := time.Duration(i.config.Server.DrainTime)
-	if d == 0 || !i.migrated.Load() { // an instance that was never ready has no traffic
+	if d == 0 || !i.migrated.Load() { // an instance that was never ready gets no traffic
 		return
 	}
 	i.public.Drain()

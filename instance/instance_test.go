@@ -22,7 +22,7 @@ import (
 	"kartei/test/operator"
 )
 
-// configOf returns a configuration for a data folder, on free ports.
+// configOf returns a configuration with a data folder and free ports.
 func configOf(dir string) Config {
 	return Config{
 		Store: config.Store{DataDir: config.Dir(dir)},
@@ -52,7 +52,7 @@ func end(t *testing.T, i *Instance) {
 	}
 }
 
-// get returns the status and the body of an answer.
+// get returns the status and the body of the response.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	r, err := http.Get(url)
@@ -199,7 +199,8 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	}
 }
 
-// A failed start releases everything, so the next start succeeds.
+// TestFailedStartReleasesEverything checks that a failed start releases all resources, so that the
+// next start succeeds.
 func TestFailedStartReleasesEverything(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"kartei/transfer/process"
 )
 
-// runner returns the runner of the jobs. Parts that have jobs add their
-// handlers here. An instance has one runner, which takes jobs of every kind.
+// runner returns the runner of background jobs. It combines the job handlers of all parts. An
+// instance has one runner, which runs jobs of every kind.
 func (i *Instance) runner() (*job.Runner, error) {
 	maker, err := i.newMaker()
 	if err != nil {

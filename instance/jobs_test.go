@@ -13,8 +13,8 @@ import (
 	"kartei/test/operator"
 )
 
-// A job that was given up is shown with its organization, also in the metrics,
-// and runs once it is retried.
+// TestJobs checks that the list of jobs and the metrics show failed jobs, and that a failed job
+// runs after a retry.
 func TestJobs(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))
@@ -79,7 +79,7 @@ func TestJobs(t *testing.T) {
 	if err := call("jobs.retry", access.ByID{ID: "job_1"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool { // the runner is woken, finishes it, and it is gone
+	await(t, func() bool { // the retried job runs and is deleted
 		var n int
 		if err := i.DB.Read(t.Context(), func(tx db.Tx) error {
 			return tx.QueryRow(t.Context(), `select count(*) from jobs where organization = $1 and id = 'job_1'`,

@@ -25,9 +25,9 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m, s3test.Stop) }
 
-// TestQuotaAlertSurvivesRestart runs a whole instance. At 80 percent of the
-// day's deletes there is a notice and an email, and the last delete pauses the
-// key. The next instance still has all of that.
+// TestQuotaAlertSurvivesRestart checks the alerts of a quota in a whole instance. At 80 percent of
+// the day's deletes people get a notice and an email. The next delete pauses the key. A restart
+// keeps the counts and the notices.
 func TestQuotaAlertSurvivesRestart(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		c := configOf(t.TempDir())
@@ -106,7 +106,7 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 	})
 }
 
-// await waits until background work has reached a state.
+// await waits until happened returns true.
 func await(t *testing.T, happened func() bool) {
 	t.Helper()
 	for watch := waittest.New(); !happened(); {
@@ -117,7 +117,7 @@ func await(t *testing.T, happened func() bool) {
 	}
 }
 
-// TestOperatorSeesLock shows a lock to the operator, even after the server that
+// TestOperatorSeesLock checks that the operator sees the lock of a key, even after the server that
 // locked the key has stopped.
 func TestOperatorSeesLock(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
@@ -152,7 +152,7 @@ func TestOperatorSeesLock(t *testing.T) {
 			}
 		}
 		before := time.Now()
-		for range 4 { // one passes, and the third refusal locks the key
+		for range 4 { // the first call is allowed, and the third refusal locks the key
 			r := httptest.NewRequest("GET", "/v1/me", nil)
 			r.Header.Set("Authorization", "Bearer "+keys[0].Key)
 			i.Handler.ServeHTTP(httptest.NewRecorder(), r)

@@ -15,19 +15,19 @@ import (
 	"kartei/store/db"
 )
 
-// keySetting is the setting with the fingerprint of the master key. The
-// fingerprint is not secret, since it reveals nothing about the key.
+// keySetting is the name of the setting with the fingerprint of the master key. The fingerprint is
+// not secret, since it does not reveal the key.
 const keySetting = "master-key"
 
-// ErrOtherMasterKey is returned, wrapped, if a database was last used with
-// another master key.
+// ErrOtherMasterKey is wrapped in the error if the database was last used with another master key.
 var ErrOtherMasterKey = errors.New("the database was used with another master key")
 
-// CheckMasterKey stores the fingerprint of the first server's master key in the
-// database. It returns ErrOtherMasterKey to servers with another key, because
-// replicas with different keys would refuse each other's cursors. If several
-// servers start on a new database, the first one decides. If the fingerprint is a
-// previous key's, the current key's replaces it, and the replacement is audited.
+// CheckMasterKey compares the fingerprint of the current master key with the fingerprint in the
+// database. If they differ, it returns ErrOtherMasterKey: replicas with different keys would refuse
+// each other's cursors.
+//
+// A new database gets the fingerprint of the first server that starts. If the stored fingerprint
+// belongs to a previous key, CheckMasterKey replaces it and appends a line to the audit log.
 func CheckMasterKey(ctx context.Context, d db.DB, c clock.Clock, keys masterkey.Ring) error {
 	mine := fingerprint(keys.Current)
 	var known string
@@ -58,12 +58,12 @@ func CheckMasterKey(ctx context.Context, d db.DB, c clock.Clock, keys masterkey.
 	return ErrOtherMasterKey
 }
 
-// fingerprint returns a text that identifies a key.
+// fingerprint returns a text that identifies a key and does not reveal it.
 func fingerprint(k *masterkey.Key) string { return hex.EncodeToString(k.Derive("fingerprint")[:16]) }
 
-// checkMasterKey is CheckMasterKey for a start, with advice in its error. It
-// removes a key that this start created: the key was never used, and the right
-// one belongs in its place.
+// checkMasterKey calls CheckMasterKey at the start, and adds advice to ErrOtherMasterKey. If this
+// start created the key, the key was never used. checkMasterKey then removes its file, so that the
+// operator can put the right key there.
 func (i *Instance) checkMasterKey(ctx context.Context) error {
 	err := CheckMasterKey(ctx, i.DB, i.clock, i.keys)
 	if !errors.Is(err, ErrOtherMasterKey) {
@@ -82,10 +82,9 @@ func (i *Instance) checkMasterKey(ctx context.Context) error {
 		"If that key is lost for good, run 'kartei master-key forget' once: the next server to start decides on the key, and clients begin again with lists that they are reading page by page. Encrypted files of documents cannot be read any more, and webhook endpoints receive nothing until their owners rotate their secrets; nothing else is lost", err, found)
 }
 
-// checkLost warns if the data folder has an older master key but a new database
-// file. The database of this instance may have been deleted then. There is no
-// warning for a named key file or PostgreSQL. The key may have been provided
-// for a first start, or another replica may have created it.
+// checkLost logs a warning if the data folder has an older master key but a new database file. The
+// old database may have been deleted. PostgreSQL and a key file from the settings cause no warning:
+// the key may have been prepared for the first start, or another replica may have created it.
 func (i *Instance) checkLost(ctx context.Context) error {
 	path, isFile := strings.CutPrefix(i.config.Store.Database(), "sqlite:")
 	if !isFile || i.MasterKeyCreated || i.config.Server.MasterKeyFile != "" {
@@ -100,13 +99,13 @@ func (i *Instance) checkLost(ctx context.Context) error {
 	return nil
 }
 
-// forgetMasterKey makes the database accept any master key from the next server
-// that starts.
+// forgetMasterKey returns the act master-key.forget. After it, the next server that starts may have
+// any master key.
 func forgetMasterKey(d db.DB, c clock.Clock) func(context.Context, Nothing) (Nothing, error) {
 	return forget(d, c, keySetting, act{name: "master-key.forget", word: "masterKey.forget", target: keySetting})
 }
 
-// forget clears a setting.
+// forget returns an act that clears a setting.
 func forget(d db.DB, c clock.Clock, setting string, a act) func(context.Context, Nothing) (Nothing, error) {
 	return func(ctx context.Context, _ Nothing) (Nothing, error) {
 		return Nothing{}, d.Write(ctx, func(tx db.Tx) error {

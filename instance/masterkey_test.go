@@ -18,8 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A server with another master key than the database's does not start, and
-// leaves no new key behind.
+// TestAnotherMasterKeyIsRefused checks that a server with another master key does not start, and
+// that it removes a key that it created.
 func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		files := t.TempDir()
@@ -71,9 +71,8 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	})
 }
 
-// A start with a master key but without a database warns of the missing
-// database. The first start does not, and neither does a start with its
-// database.
+// TestWarningOfLostDatabase checks that a start with a master key and without a database logs a
+// warning. The first start, and starts with a database, log none.
 func TestWarningOfLostDatabase(t *testing.T) {
 	c := configOf(t.TempDir())
 	for _, step := range []struct {
@@ -94,8 +93,8 @@ func TestWarningOfLostDatabase(t *testing.T) {
 	}
 }
 
-// If five servers start on a new database with different keys, one of them
-// keeps running.
+// TestOneMasterKeyWins checks that CheckMasterKey accepts one key if five servers with different
+// keys start on a new database.
 func TestOneMasterKeyWins(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		keys, errs := make([]*masterkey.Key, 5), make([]error, 5)
@@ -125,7 +124,8 @@ func TestOneMasterKeyWins(t *testing.T) {
 	})
 }
 
-// A database can change from one master key to the next, but not back.
+// TestMasterKeyIsChanged checks that a database can change to the next master key, and that the old
+// key is then refused.
 func TestMasterKeyIsChanged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before, after := masterkey.New(), masterkey.New()

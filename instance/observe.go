@@ -15,7 +15,7 @@ import (
 	"kartei/store/job"
 )
 
-// observe returns the function that counts the API's answers.
+// observe returns the function that counts the responses of the API in the metrics.
 func (i *Instance) observe() func(api.Observation) {
 	operations := map[string]*telemetry.Operation{"": i.metrics.Operation("")}
 	for n := range api.Table {
@@ -25,7 +25,7 @@ func (i *Instance) observe() func(api.Observation) {
 	return func(o api.Observation) { operations[o.Operation].Count(o.Status, o.Code, o.Duration) }
 }
 
-// measure registers the metrics that parts of the instance provide.
+// measure registers the metrics and the conditions of the instance's parts.
 func (i *Instance) measure() {
 	i.readiness.Warn("writes", func(context.Context) error { return i.DB.Writes().Refused() })
 	i.show(&i.files, "files", "kartei_files_reachable",
@@ -83,22 +83,23 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.Directory.UsesDropped()) })
 }
 
-// depthAge is how long counts from the database are reused. Counting reads all
-// jobs and all deliveries.
+// depthAge is the time for which a count from the database is reused. Counting reads all jobs and
+// all deliveries.
 const depthAge = 10 * time.Second
 
-// countPatience is how long a scrape waits for a count. It is less than the time
-// that the operator's listener has for an answer, also if the database hangs.
+// countPatience is the maximum time for which a scrape waits for a count. It is shorter than the
+// write timeout of the operator's listener, for the case that the database hangs.
 const countPatience = 5 * time.Second
 
-// lately returns a function with the last result of count, at most depthAge
-// old. If the database fails, which /readyz reports, the last result stays. A
-// count that takes longer than countPatience goes on for a later scrape.
+// lately returns a function that returns the last result of count. If the result is older than
+// depthAge, it calls count again. If count fails, the last result is returned, and /readyz reports
+// the failure of the database. If count takes longer than countPatience, its result is for a later
+// scrape.
 func lately[T any](i *Instance, count func(context.Context) (T, error)) func() T {
 	var mu sync.Mutex
 	var last T
 	var at time.Time
-	var running chan struct{} // nil if no count runs
+	var running chan struct{} // nil if count is not running
 	run := func(done chan struct{}) {
 		ctx, cancel := context.WithTimeout(context.Background(), depthAge)
 		defer cancel()
@@ -136,8 +137,7 @@ func lately[T any](i *Instance, count func(context.Context) (T, error)) func() T
 	}
 }
 
-// measureJobs registers the numbers of waiting, running and failed jobs in the
-// whole database.
+// measureJobs registers metrics with the numbers and ages of the jobs in the database.
 func (i *Instance) measureJobs() {
 	look := lately(i, func(ctx context.Context) (counts []job.Count, err error) {
 		err = i.DB.Read(ctx, func(tx db.Tx) error {
@@ -174,13 +174,13 @@ func (i *Instance) measureJobs() {
 		})
 }
 
-// countedLimiter counts the refusals of each policy.
+// countedLimiter is a Limiter that counts the refusals of each policy in the metrics.
 type countedLimiter struct {
 	limit.Limiter
 	metrics *telemetry.Metrics
 }
 
-// Take charges a call and counts a refusal.
+// Take charges a call. If the call is refused, Take counts the refusal for each violated policy.
 func (l countedLimiter) Take(ctx context.Context, c limit.Charge) (limit.Decision, error) {
 	d, err := l.Limiter.Take(ctx, c)
 	for _, policy := range d.Violated {

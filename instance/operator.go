@@ -11,8 +11,8 @@ import (
 	"kartei/people/principal"
 )
 
-// Operator administers a running instance from within its process. It makes the
-// same calls as the command line.
+// Operator administers a running instance from the same process. It makes the same calls as the
+// command line.
 type Operator struct{ caller socket.Caller }
 
 // Operator returns the Operator of the instance.

@@ -16,8 +16,9 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// A start warns of an open data folder. It refuses a master key that others can
-// read, current or previous, and so do the commands that need one.
+// TestStartWithOpenPermissions checks that a start logs a warning if others can access the data
+// folder. If others can read a current or previous master key, the start and the commands that need
+// the key fail.
 func TestStartWithOpenPermissions(t *testing.T) {
 	c := configOf(t.TempDir())
 	if err := os.Chmod(string(c.Store.DataDir), 0o777); err != nil {

@@ -26,14 +26,15 @@ import (
 	"kartei/test/waittest"
 )
 
-// place is a folder or a bucket. dir is the folder, or the one with the
-// bucket's files.
+// place is a folder or a bucket for files. dir is the folder, or the folder with the files of the
+// bucket.
 type place struct{ location, dir string }
 
-// mark returns the path of the file with its mark.
+// mark returns the path of the file that marks the place with the identity of its database.
 func (p place) mark() string { return filepath.Join(p.dir, "folder-id") }
 
-// eachPlace runs a test on both engines with folders, and with buckets.
+// eachPlace runs a test with each engine of the database, with folders and with buckets. another
+// returns a new place.
 func eachPlace(t *testing.T, test func(t *testing.T, url string, another func() place)) {
 	kinds := map[string]func(t *testing.T) func() place{
 		"folder": func(t *testing.T) func() place {
@@ -57,9 +58,9 @@ func eachPlace(t *testing.T, test func(t *testing.T, url string, another func() 
 	}
 }
 
-// A server does not start if its files are in another place than the files of the
-// database's first server. Its error says how to continue. The server may be a
-// replica, or its disk may not be mounted.
+// TestAnotherPlaceIsRefused checks that a server does not start if its place of files differs from
+// the place of the first server. The server may be another replica, or its disk may not be mounted.
+// The error says how to continue.
 func TestAnotherPlaceIsRefused(t *testing.T) {
 	eachPlace(t, func(t *testing.T, url string, another func() place) {
 		key := config.File(filepath.Join(t.TempDir(), "master.key"))
@@ -97,7 +98,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 		if _, err := os.Stat(other.mark()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the other place was marked: %v", err)
 		}
-		// A copy with the mark is the same place.
+		// A copy with the same mark counts as the same place.
 		mark, err := os.ReadFile(first.mark())
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +107,7 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		end(t, begin(t, with(other.location)))
-		// Without the mark, the operator must confirm the place.
+		// A place without the mark must be confirmed by the operator.
 		from := with(third.location)
 		acts, done, err = OpenDoor(context.Background(), &from.Store)
 		if err != nil {
@@ -122,8 +123,8 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 	})
 }
 
-// A database without documents does not claim a folder or bucket with files.
-// Its check would take them for orphans.
+// TestPlaceOfAnotherDatabase checks that a database without documents refuses a place with files.
+// Otherwise its check would remove these files as orphans.
 func TestPlaceOfAnotherDatabase(t *testing.T) {
 	eachPlace(t, func(t *testing.T, url string, another func() place) {
 		c, theirs := configOf(t.TempDir()), another()
@@ -147,8 +148,8 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := begin(t, c)
-		// A database without documents may still have a job that erases its
-		// last file. The folder with that file belongs to it too.
+		// A database without documents may still have a job that erases its last file. Then it
+		// accepts the place.
 		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
 			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 				values (1, 'job_1', $1, $2, 'null', 'waiting', 0, 0, $3, '', 1, 0)`, document.EraseKind, filepath.Base(file),
@@ -168,8 +169,8 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 	})
 }
 
-// A server starts even if its bucket is unreachable. If the bucket turns out to
-// be the wrong one later, that is reported and its files stay untouched.
+// TestUnreachableBucketIsCheckedLater checks that a server starts if its bucket is unreachable. If
+// the bucket later turns out to be the wrong one, the server reports it and leaves its files alone.
 func TestUnreachableBucketIsCheckedLater(t *testing.T) {
 	g := s3test.Shared(t)
 	right, wrong := g.Bucket(t), g.Bucket(t)
@@ -218,7 +219,7 @@ func TestUnreachableBucketIsCheckedLater(t *testing.T) {
 				}
 			}
 		}
-		used(blob.ErrUnavailable) // nothing has checked it yet
+		used(blob.ErrUnavailable) // the place has not been checked yet
 		shows(t, i, now, "kartei_files_reachable "+s.reachable+"\n", s.words...)
 		if s.bucket == right {
 			used(nil)
@@ -236,8 +237,8 @@ func TestUnreachableBucketIsCheckedLater(t *testing.T) {
 	}
 }
 
-// A missing folder is reported, and the instance stays ready, since everything
-// but files works.
+// TestMissingFolder checks that a missing folder of files is reported, and that the instance stays
+// ready. Everything but files works without the folder.
 func TestMissingFolder(t *testing.T) {
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
 	c.Clock = now
@@ -260,8 +261,8 @@ func TestMissingFolder(t *testing.T) {
 	shows("1", `"name":"files","ok":true`)
 }
 
-// shows waits until a metric has a value. It then checks the words in /readyz,
-// which stays 200.
+// shows waits until /metrics contains metric. Then it checks that /readyz has the status 200 and
+// contains words.
 func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...string) {
 	t.Helper()
 	for watch := waittest.New(); ; now.Advance(watchEvery) {
@@ -281,8 +282,8 @@ func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...s
 	}
 }
 
-// An unreachable clamd is reported, since operations only wait for it. Without
-// a configured clamd there is no report.
+// TestScannerAway checks that an unreachable clamd is reported. The instance stays ready, since
+// operations wait for clamd. Without a configured clamd, the metric is missing.
 func TestScannerAway(t *testing.T) {
 	daemon := clamdtest.Start(t)
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))

@@ -20,24 +20,23 @@ import (
 )
 
 const (
-	// maxActs bounds the acts that a restore compares: the newest of each
-	// organization.
+	// maxActs is the maximum number of acts that a restore compares, the newest first.
 	maxActs = 1000
 
 	selectAuditedOrgs = `select number, id from organizations`
 )
 
-// aboutAccess are the first words of acts that change keys and rights.
+// aboutAccess are the first parts of the audit words for changes of keys and permissions.
 var aboutAccess = []string{
 	"account", "client", "grant", "invitation", "key", "organization", "person", "serviceAccount",
 }
 
-// Acts returns the newest acts about keys and rights, the newest first. A restore
-// calls it before it replaces a database, and Lost afterwards. If there is no
-// readable database, it returns none.
+// Acts returns the newest audit lines about keys and permissions, the newest first. A restore calls
+// Acts before it replaces the database, and then passes the lines to Lost. Acts returns an error if
+// it cannot read the database.
 func Acts(ctx context.Context, store *config.Store) ([]audit.Line, error) {
-	// The state of migrations is not asked, because asking makes a table: a database
-	// that is still empty would no longer be one.
+	// The state of migrations is not read, because reading it creates a table. An empty database
+	// would not be empty afterwards.
 	d, done, err := openData(ctx, store, func(context.Context, db.DB) error { return nil })
 	if err != nil {
 		return nil, err
@@ -67,8 +66,8 @@ func accessActs(ctx context.Context, d db.DB) (lines []audit.Line, err error) {
 	}), err
 }
 
-// Lost returns the acts in before that the restored database does not know, because
-// they came after its copy was made. A key that was revoked is valid again.
+// Lost returns the lines of before that the restored database does not have. They are newer than
+// the copy. For example, a key that was revoked after the copy is valid again.
 func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audit.Line, error) {
 	if len(before) == 0 {
 		return []audit.Line{}, nil
@@ -84,8 +83,8 @@ func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audi
 	return slices.DeleteFunc(slices.Clone(before), func(l audit.Line) bool { return has[l.ID] }), nil
 }
 
-// RestoredKey returns an error if a server cannot start on a database that was just
-// restored, because its master key is not there, or is another one.
+// RestoredKey returns an error if the master key does not fit a restored database or is missing. A
+// server could not start.
 func RestoredKey(ctx context.Context, store *config.Store, s *config.Server) error {
 	var known string
 	d, done, err := openData(ctx, store, begun)
@@ -117,10 +116,10 @@ func RestoredKey(ctx context.Context, store *config.Store, s *config.Server) err
 	return nil
 }
 
-// endings are what a restored database begins with. $1 is the time. All sessions,
-// grants, links, invitations and recovery codes end, and devices are forgotten: some
-// of them were used or ended after the copy was made, and each of these serves once.
-// The place of the files is cleared, since the copy names the original one.
+// endings are the changes of a restored database. $1 is the time. They end all sessions, grants,
+// links, invitations and recovery codes, and delete remembered devices. Some of these were used or
+// ended after the copy was made, and would be valid again. The place of the files is cleared, since
+// the copy has the place of the original database.
 var endings = []move.Change{
 	{Table: "sessions", Statement: `update sessions set ended_at = $1 where ended_at = 0`},
 	{Table: "oauth_grants", Statement: `update oauth_grants set ended_at = $1, expires_at = case when expires_at < $1 then expires_at else $1 end where ended_at = 0`},
@@ -131,13 +130,13 @@ var endings = []move.Change{
 	{Table: "settings", Statement: `update settings set value = '' where name = '` + files.PlaceSetting + `'`},
 }
 
-// Restore replaces the database of a store with a copy, see move.Restore. Whatever
-// gives access for a while has ended in it from its first moment, even if this
-// process is killed or the disk is full.
+// Restore replaces the database of a store by a copy, see move.RestoreWith. It applies the changes
+// in endings before the copy becomes the database, even if this process is killed or the disk is
+// full. It returns the path of the old database, if it was moved aside.
 func Restore(
 	ctx context.Context, store *config.Store, from string, force bool, identities move.Identities,
 ) (aside string, err error) {
-	// Neither engine takes parameters here; the time is a number of this process.
+	// These statements cannot have parameters. So the time is written into them.
 	now := strconv.FormatInt(int64(clock.Now(clock.System)), 10)
 	changes := slices.Clone(endings)
 	for i := range changes {
@@ -146,7 +145,8 @@ func Restore(
 	return move.RestoreWith(ctx, from, store.Database(), force, identities, changes)
 }
 
-// Restored audits a restore. A copy of another release keeps no line.
+// Restored appends the line about a restore to the audit log. If the copy has the schema of another
+// release, it logs a warning instead.
 func Restored(ctx context.Context, store *config.Store, from string) error {
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {

@@ -21,9 +21,8 @@ import (
 	"kartei/test/operator"
 )
 
-// TestRestoredEndsSessions checks what a restore tells and ends, also if its process
-// is killed as soon as the database has its name. A session that had
-// ended, a key that was revoked and a role that was taken are there again in a copy.
+// TestRestoredEndsSessions checks what a restore reports as lost, and that it ends sessions,
+// invitations and codes. Without that, a copy would have ended sessions and used invitations again.
 func TestRestoredEndsSessions(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	i := begin(t, configOf(dir))
@@ -74,7 +73,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	revoked, used := i.invited(t, o, org.ID, "a@neu.example"), i.invited(t, o, org.ID, "b@neu.example")
-	if err := i.DB.Write(ctx, func(tx db.Tx) error { // a link of a reset, and a code
+	if err := i.DB.Write(ctx, func(tx db.Tx) error { // a sign-in ticket and a recovery code
 		now := clock.Now(i.clock)
 		if _, err := signin.Issue(ctx, tx, now, signin.PageLifetime, signin.Consent, "", "x"); err != nil {
 			return err
@@ -151,10 +150,10 @@ func TestRestoredEndsSessions(t *testing.T) {
 	}
 }
 
-// onceOnly are the tables whose rows each serve once.
+// onceOnly are the tables whose rows may each be used once.
 var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes", "devices"}
 
-// invited invites somebody.
+// invited creates an invitation and returns it with its token.
 func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) invitation.NewInvitation {
 	t.Helper()
 	made, err := operator.Run(t.Context(), o, invitation.Create, invitation.New{

@@ -5,8 +5,8 @@ import (
 	"kartei/people/sso"
 )
 
-// takeProvider creates the client of the OpenID provider, if there is one. Nothing is
-// asked of it before somebody signs in by it.
+// takeProvider creates the client of the OpenID provider if a provider is configured. The client
+// sends no request before a person signs in.
 func (i *Instance) takeProvider() error {
 	s := &i.config.Server
 	if s.OIDCIssuer == "" {

@@ -7,9 +7,9 @@ import (
 	"kartei/kit/trace"
 )
 
-// takeTracer creates the tracer if the operator names a collector. The
-// collector's address is not checked by package egress. Those checks are for
-// addresses of users, and this one is the operator's.
+// takeTracer creates the tracer if a collector of traces is configured. Package egress does not
+// check the collector's address, since the operator sets this address. Those checks are for
+// addresses that users set.
 func (i *Instance) takeTracer(ctx context.Context) (err error) {
 	i.tracer, err = trace.New(ctx, i.config.Traces, i.config.Version, i.clock.Now, i.logger)
 	if err != nil || i.tracer == nil {
@@ -23,7 +23,7 @@ func (i *Instance) takeTracer(ctx context.Context) (err error) {
 	return nil
 }
 
-// measureTraces registers the counts of sent and lost spans.
+// measureTraces registers metrics with the numbers of sent and lost spans.
 func (i *Instance) measureTraces() {
 	if i.tracer == nil {
 		return

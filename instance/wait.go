@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// firstPause is the first pause before a start tries an unreachable database
-	// again. The pause doubles each time up to longestPause.
+	// firstPause is the first pause before a start tries an unavailable database again. The pause
+	// doubles up to longestPause.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 2 * time.Second
-	// logEvery is the interval between two log entries about the wait.
+	// logEvery is the interval of the log entries while a start waits.
 	logEvery = time.Minute
 )
 
-// patient returns a step that repeats step while the database, or the disk of
-// the files, is away, if the configuration asks for that. Meanwhile calls are
-// answered 503 INSTANCE_PENDING, and /readyz has the reason. what names the
-// missing part in the log.
+// patient returns a step for Start. If Config.Wait is set, the step calls step again while the
+// database or the disk of the files is unavailable. Meanwhile the API answers 503 INSTANCE_PENDING,
+// and /readyz has the reason. what is the name of the unavailable part in the log.
 func (i *Instance) patient(what string, step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := step(ctx)
@@ -46,7 +45,7 @@ func (i *Instance) patient(what string, step func(context.Context) error) func(c
 					"error", err, "waiting", now.Sub(began).Round(time.Second), "operator", i.OperatorURL)
 			}
 			select {
-			case <-i.clock.After(wait/2 + rand.N(wait/2)): // jitter, since replicas start together
+			case <-i.clock.After(wait/2 + rand.N(wait/2)): // jitter, since replicas may start at the same time
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -61,8 +60,8 @@ func (i *Instance) patient(what string, step func(context.Context) error) func(c
 	}
 }
 
-// answerPending answers calls before the database is there and the parts can be
-// assembled.
+// answerPending begins to answer calls with 503 INSTANCE_PENDING while the database is still
+// unavailable.
 func (i *Instance) answerPending() (err error) {
 	if i.public == nil || i.API != nil {
 		return nil

@@ -13,8 +13,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A start that waits for its database logs that at once and then every minute,
-// however often it tries. It continues when the database answers.
+// TestStartWaitsForDatabase checks that a start waits for its database and continues when the
+// database answers. It logs an entry at once and then every minute, independent of the number of
+// attempts.
 func TestStartWaitsForDatabase(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	own.Stop()
@@ -74,7 +75,8 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	}
 }
 
-// Without Wait, a start fails at once.
+// TestStartWithoutWait checks that a start without Config.Wait fails at once if the database is
+// unavailable.
 func TestStartWithoutWait(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	own.Stop()

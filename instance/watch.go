@@ -7,23 +7,22 @@ import (
 )
 
 const (
-	// watchEvery is the interval between two pings of a part, watchPatience the
-	// timeout of one.
+	// watchEvery is the interval of the pings of a part, and watchPatience the timeout of a ping.
 	watchEvery    = 5 * time.Second
 	watchPatience = 4 * time.Second
 )
 
-// condition is something besides the database that some calls need: the store of
-// files, the scan for malware, a clock that is right.
+// condition is the state of a part that some calls need besides the database, such as the store of
+// files, the malware scanner or a right clock.
 type condition struct {
 	ping func(context.Context) error
-	// lost and back are the messages for the log.
+	// lost is logged when the ping begins to fail, and back when it succeeds again.
 	lost, back string
 	away       atomic.Pointer[error]
 }
 
-// watch pings the part regularly until ctx ends, so that an operator learns of
-// a failure before clients do.
+// watch pings a part every watchEvery until ctx ends. It stores the result and logs changes, so
+// that the operator learns of a failure before clients do.
 func (i *Instance) watch(ctx context.Context, w *condition) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, watchPatience)
@@ -51,8 +50,8 @@ func (i *Instance) watch(ctx context.Context, w *condition) {
 	}
 }
 
-// show reports the part as a warning in /readyz, which stays 200, and in a
-// metric.
+// show adds the state of a part to /readyz and to the metrics. In /readyz a failure is a warning,
+// and the status stays 200.
 func (i *Instance) show(w *condition, check, metric, help string) {
 	i.readiness.Warn(check, func(context.Context) error {
 		if reason := w.away.Load(); reason != nil {

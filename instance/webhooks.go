@@ -11,8 +11,8 @@ import (
 	"kartei/kit/egress"
 )
 
-// takeDispatcher creates the dispatcher of webhook deliveries, and the reader of the
-// documents of applications. Users name what both connect to, so they share a guard.
+// takeDispatcher creates the dispatcher of webhook deliveries, and the reader of the metadata
+// documents of applications. Users choose the targets of both, so both use the same egress guard.
 func (i *Instance) takeDispatcher() error {
 	options, err := i.config.Server.Egress()
 	if err != nil {
@@ -37,13 +37,13 @@ func (i *Instance) takeDispatcher() error {
 	return nil
 }
 
-// deliver runs the dispatcher until ctx ends.
+// deliver runs the dispatcher of webhook deliveries until ctx ends.
 func (i *Instance) deliver(ctx context.Context) {
 	i.dispatcher.Run(ctx)
 	i.sender.Close()
 }
 
-// measureWebhooks registers the numbers of deliveries by state in the whole
+// measureWebhooks registers metrics with the numbers of webhook deliveries and endpoints in the
 // database.
 func (i *Instance) measureWebhooks() {
 	look := lately(i, func(ctx context.Context) (dispatch.Figures, error) { return dispatch.Measure(ctx, i.DB) })

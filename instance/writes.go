@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// tryEvery is the interval between test writes while writes are refused.
+	// tryEvery is the interval of the test writes while the database refuses writes.
 	tryEvery = 10 * time.Second
-	// trySetting is the setting that a test write changes.
+	// trySetting is the name of the setting that a test write stores.
 	trySetting = "last-try"
 )
 
-// tryWrites makes a test write at intervals while writes are refused, until ctx
-// ends. Without calls nobody would notice that writes succeed again, and the
-// alarm would go on.
+// tryWrites makes a test write every tryEvery while the database refuses writes, until ctx ends.
+// Without the test and without calls, the alarm would continue after writes succeed again.
 func (i *Instance) tryWrites(ctx context.Context) {
 	for {
 		select {
@@ -39,10 +38,9 @@ func (i *Instance) tryWrites(ctx context.Context) {
 	}
 }
 
-// Explain returns a function that adds to an error of the database what only the
-// operator may read: which disk is full, or which server does not answer. After
-// a commit with an unknown outcome the error stays as it is. refused returns why
-// the database refuses writes at present, or nil.
+// Explain returns a function that adds details for the operator to an error of the database: which
+// disk is full, or which server does not answer. It does not change the error of a commit with an
+// unknown outcome. refused returns the reason why the database refuses writes now, or nil.
 func Explain(refused func() error) func(error) error {
 	return func(err error) error {
 		f, is := errors.AsType[*fault.Fault](err)
@@ -66,7 +64,8 @@ func Explain(refused func() error) func(error) error {
 	}
 }
 
-// pending returns a fault with a text that has a place for a reason.
+// pending returns a fault with the code InstancePending. said is its text, in which reason is
+// inserted.
 func pending(said i18n.Text, reason, cause error) error {
 	return &fault.Fault{Code: fault.InstancePending, Cause: cause, Detail: i18n.Format(said, reason)}
 }

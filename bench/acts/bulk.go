@@ -13,13 +13,14 @@ import (
 	"kartei/bench/report"
 )
 
-// MeasureWholeList measures how fast all contacts of an office get a tag by the pages of the
-// real program, and lose it again, and what the others of the office wait meanwhile.
+// MeasureWholeList measures how long it takes to add a tag to all contacts of an office, and to
+// remove it again. It uses the web application of the real program. It also measures how long other
+// people of the office wait meanwhile.
 func MeasureWholeList(ctx context.Context, b *measure.Bench) error {
 	return atWork(ctx, b, nil, tagAll)
 }
 
-// tagAll gives all contacts a tag and takes it back: the office is kept.
+// tagAll adds a tag to all contacts and undoes the change, since the office stays for later runs.
 func tagAll(
 	ctx context.Context, b *measure.Bench, _ *data.Office, _ data.Clerk, v *browser.Visitor,
 ) ([]report.Figure, error) {
@@ -62,13 +63,13 @@ func tagAll(
 	return append(append(list, during...), after...), err
 }
 
-// wholeList is a clerk who changes a whole list, and the others.
+// wholeList is the browser of a person who changes a whole list. path is the page of the change.
 type wholeList struct {
 	*browser.Visitor
 	path string
 }
 
-// step sends a form of a page, and waits until the job has ended.
+// step sends a form of a page, and returns the time until the background job has ended.
 func (w *wholeList) step(ctx context.Context, page, action string) (time.Duration, error) {
 	_, shown, err := w.Request(ctx, "GET", page, nil, false)
 	if err != nil {

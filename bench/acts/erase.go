@@ -18,8 +18,8 @@ import (
 	"kartei/store/db"
 )
 
-// MeasureErasure measures how fast an organization with --records contacts is erased, and what
-// the people of another office wait meanwhile.
+// MeasureErasure measures how long the erasure of an organization with --records contacts takes,
+// and how long people of another office wait meanwhile.
 func MeasureErasure(ctx context.Context, b *measure.Bench) error {
 	var closing string
 	return atWork(ctx, b, func(ctx context.Context, o *data.Office) (err error) {
@@ -30,8 +30,8 @@ func MeasureErasure(ctx context.Context, b *measure.Bench) error {
 	})
 }
 
-// another creates an organization with as many contacts beside the office, and returns its
-// id. It is to be erased.
+// another creates a second organization with --records contacts beside the office, and returns its
+// id. The measurement erases this organization.
 func another(ctx context.Context, b *measure.Bench, o *data.Office) (string, error) {
 	d, f, err := data.Found(ctx, o.URL, db.Options{NoSync: true})
 	if err != nil {
@@ -50,7 +50,7 @@ func another(ctx context.Context, b *measure.Bench, o *data.Office) (string, err
 	return name, f.Create(ctx, 0, b.Records)
 }
 
-// eraseBeside erases an organization by the command line.
+// eraseBeside erases an organization with the command line, and returns the figures.
 func eraseBeside(
 	ctx context.Context, b *measure.Bench, o *data.Office, v *browser.Visitor, closing string,
 ) ([]report.Figure, error) {

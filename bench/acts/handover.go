@@ -14,12 +14,12 @@ import (
 	"kartei/people/offboarding"
 )
 
-// MeasureHandOver measures how fast records change their owner when somebody leaves, and what
-// the others of the office wait meanwhile.
+// MeasureHandOver measures how long the hand-over of a person's records to another person takes,
+// and how long the others of the office wait meanwhile.
 func MeasureHandOver(ctx context.Context, b *measure.Bench) error { return atWork(ctx, b, nil, depart) }
 
-// depart hands over the records of a user to another one, and back with theirs: the
-// office is kept.
+// depart hands over the records of one person to another, and then all records of the other person
+// back. The office stays for later runs.
 func depart(
 	ctx context.Context, b *measure.Bench, o *data.Office, c data.Clerk, v *browser.Visitor,
 ) ([]report.Figure, error) {
@@ -51,7 +51,8 @@ func depart(
 	return append(list, during...), err
 }
 
-// handOver hands over the records of a user by the command line, and returns how many.
+// handOver hands over the records of a person with the command line, waits for the end and returns
+// the number of records.
 func handOver(ctx context.Context, b *measure.Bench, o *data.Office, from, to string) (handed int64, err error) {
 	run := func(out any, args ...string) error {
 		text, err := exec.CommandContext(ctx, b.Program,

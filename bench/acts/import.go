@@ -21,18 +21,19 @@ import (
 )
 
 const (
-	// importGoal is the time in which 10,000 contacts are imported.
+	// importGoal is the maximum time for an import of 10,000 contacts.
 	importGoal = 30 * time.Second
-	// others are the people who work meanwhile. Each waits between two calls: the
-	// processors are not what an office waits for.
+	// others is the number of people who work meanwhile. otherPause is the time that each waits
+	// between two calls, so that the processors are not fully used.
 	others, otherPause = 4, 20 * time.Millisecond
 )
 
-// MeasureImport measures how fast a file of --imports contacts moves in, by the pages of the
-// real program, and what the others of the office wait meanwhile.
+// MeasureImport measures how long the import of a file with --imports contacts takes in the web
+// application of the real program. It also measures how long the others of the office wait
+// meanwhile.
 func MeasureImport(ctx context.Context, b *measure.Bench) error { return atWork(ctx, b, nil, moveIn) }
 
-// importer is a clerk who imports, and the others.
+// importer is the browser of a person who imports a file. path is the page of the import.
 type importer struct {
 	*browser.Visitor
 	path string
@@ -90,7 +91,7 @@ func moveIn(
 	return slices.Concat(list, during, meanwhile), err
 }
 
-// upload sends a table of new contacts, with companies.
+// upload uploads a CSV file of new contacts with companies, and waits until its columns were read.
 func (i *importer) upload(ctx context.Context, entries int) error {
 	_, page, err := i.Request(ctx, "GET", "/settings/data/new", nil, false)
 	if err != nil {
@@ -145,7 +146,8 @@ func (i *importer) upload(ctx context.Context, entries int) error {
 	return err
 }
 
-// await asks for the page of the import until it says one of two texts.
+// await requests the page of the import until the page contains one of the texts. It returns the
+// page.
 func (i *importer) await(ctx context.Context, texts ...string) (string, error) {
 	for {
 		answer, page, err := i.Request(ctx, "GET", i.path, nil, false)
@@ -171,8 +173,8 @@ var (
 	chosenTag  = regexp.MustCompile(`value="([^"]*)" selected`)
 )
 
-// step sends a form of the page of the import, and returns the time until the
-// page shows the result.
+// step sends a form of the import's page. It returns the time until the page contains one of the
+// texts.
 func (i *importer) step(ctx context.Context, act string, texts ...string) (time.Duration, error) {
 	path := i.path
 	if act == "/undo" {

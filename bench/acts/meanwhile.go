@@ -19,8 +19,8 @@ import (
 	"kartei/bench/report"
 )
 
-// atWork measures what do does at an office with --records contacts, where a clerk has signed
-// in. If first is not nil, it changes the office before its server starts.
+// atWork opens an office with --records contacts, signs in a person and writes the figures that do
+// returns. If first is not nil, atWork calls first before the server of the office starts.
 func atWork(
 	ctx context.Context, b *measure.Bench, first func(context.Context, *data.Office) error,
 	do func(context.Context, *measure.Bench, *data.Office, data.Clerk, *browser.Visitor) ([]report.Figure, error),
@@ -64,7 +64,7 @@ func atWork(
 	return b.Write(os.Stdout, list)
 }
 
-// quiet is what the others wait while nothing else happens.
+// quiet returns how long the others wait while nothing else happens.
 func quiet(ctx context.Context, b *measure.Bench, v *browser.Visitor) (map[string]browser.Spans, error) {
 	return work(ctx, v, func(ctx context.Context) error {
 		select {
@@ -75,8 +75,7 @@ func quiet(ctx context.Context, b *measure.Bench, v *browser.Visitor) (map[strin
 	})
 }
 
-// besides compares what the others wait while something happens with what they wait
-// without it.
+// besides returns figures that compare the waiting times in busy with the waiting times in quiet.
 func besides(quiet, busy map[string]browser.Spans, when string) (list []report.Figure, err error) {
 	for _, call := range []string{"the list of contacts", "a new contact"} {
 		before, meanwhile := quiet[call], busy[call]
@@ -93,7 +92,8 @@ func besides(quiet, busy map[string]browser.Spans, when string) (list []report.F
 	return list, nil
 }
 
-// work lets the others work until do has ended.
+// work lets the others make calls until do has returned. It returns the times of their calls by
+// name.
 func work(
 	ctx context.Context, v *browser.Visitor, do func(context.Context) error,
 ) (taken map[string]browser.Spans, err error) {
@@ -130,7 +130,8 @@ func work(
 	return taken, err
 }
 
-// other does one thing that the others of an office do.
+// other makes a call of another person: it opens the list of contacts, or creates a contact at
+// every third call.
 func other(ctx context.Context, v *browser.Visitor, n int) (name string, took time.Duration, err error) {
 	if n%3 != 0 {
 		begin := time.Now()
@@ -154,6 +155,6 @@ func other(ctx context.Context, v *browser.Visitor, n int) (name string, took ti
 	return "a new contact", time.Since(begin), err
 }
 
-// besideOthers is the highest time of the calls of others while an import or a
-// hand-over runs, relative to that without one, for 95 of 100.
+// besideOthers is the maximum ratio of the others' waiting times during a long act and without it.
+// Both times are the 95th percentile.
 const besideOthers = 2

@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// Visitor is a browser.
+// Visitor is a browser of a person. Base is the URL of the server, and Cookie the cookie of the
+// session.
 type Visitor struct {
 	Base, Cookie string
 	Client       *http.Client
 }
 
-// New returns a browser of nobody, with connections that it keeps. It does not
-// follow redirects.
+// New returns a Visitor that is not signed in. It keeps up to the given number of idle connections,
+// and does not follow redirects.
 func New(base string, connections int) *Visitor {
 	return &Visitor{Base: base, Client: &http.Client{
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: connections},
@@ -32,8 +33,8 @@ var fieldTags = regexp.MustCompile(`<input [^>]*>`)
 
 var tagNames = regexp.MustCompile(` (name|value|type)="([^"]*)"`)
 
-// Request sends a request as a browser does, and returns the answer and its body as it
-// went over the wire.
+// Request sends a request like a browser. It returns the response and its body, which is compressed
+// if packed is set and the server supports it.
 func (v *Visitor) Request(
 	ctx context.Context, method, path string, form url.Values, packed bool,
 ) (*http.Response, []byte, error) {
@@ -59,7 +60,7 @@ func (v *Visitor) Request(
 	return answer, body, err
 }
 
-// SignIn sends the form that signs in.
+// SignIn signs in with an email address and a password, and sets v.Cookie.
 func (v *Visitor) SignIn(ctx context.Context, email, password string) error {
 	_, body, err := v.Request(ctx, "GET", "/signin", nil, false)
 	if err != nil {
@@ -83,7 +84,8 @@ func (v *Visitor) SignIn(ctx context.Context, email, password string) error {
 	return nil
 }
 
-// Hidden returns the fields with a value of the form for an address.
+// Hidden returns the names and values of the input fields in the form with an action. It omits
+// checkboxes and radio buttons.
 func Hidden(page, action string) url.Values {
 	_, form, _ := strings.Cut(page, `action="`+action+`"`)
 	form, _, _ = strings.Cut(form, "</form>")
@@ -100,11 +102,11 @@ func Hidden(page, action string) url.Values {
 	return values
 }
 
-// Spans are the times of answers.
+// Spans are durations of requests.
 type Spans []time.Duration
 
-// At returns a quantile of the times in milliseconds, for example the median for 0.5. The
-// spans must be sorted.
+// At returns a quantile of the durations in milliseconds. The share 0.5 is the median. The
+// durations must be sorted.
 func (s Spans) At(share float64) float64 {
 	return float64(s[int(share*float64(len(s)-1))].Microseconds()) / 1000
 }

@@ -19,15 +19,16 @@ import (
 	"kartei/store/db"
 )
 
-// Clerk is a member of the office with an account, and the records that its pages show.
+// Clerk is a member of the office with an account. IDs has records that the measured pages show.
 type Clerk struct {
 	Email, Password string
 	Users           []string
-	// IDs are the ids of records, by family.
+	// IDs are the ids of records by family.
 	IDs map[string][]string
 }
 
-// Hired fills the office if necessary, and gives a member an account with a password.
+// Hired fills the office with the missing records and logged calls. Then it creates an account with
+// a password for a member.
 func Hired(ctx context.Context, o *Office, n int) (c Clerk, err error) {
 	d, f, err := Found(ctx, o.URL, db.Options{})
 	if err != nil {
@@ -57,7 +58,7 @@ func Hired(ctx context.Context, o *Office, n int) (c Clerk, err error) {
 	})
 }
 
-// Hire gives a member an account with a password.
+// Hire creates an account with a password for a member of the office.
 func (f *Founder) Hire(ctx context.Context) (c Clerk, err error) {
 	now := clock.Now(clock.System)
 	c = Clerk{Email: fmt.Sprintf("bench-%d@example.com", now), Password: rand.Text(), Users: f.Office.Users}
@@ -70,7 +71,7 @@ func (f *Founder) Hire(ctx context.Context) (c Clerk, err error) {
 		if err != nil {
 			return err
 		}
-		// the sessions of the account of an earlier run, which is nobody's now
+		// sessions of the account that an earlier run created and nobody uses now
 		if _, err = tx.Exec(ctx, `delete from sessions where principal_id = $1`, c.Users[1]); err != nil {
 			return err
 		}
@@ -81,11 +82,11 @@ func (f *Founder) Hire(ctx context.Context) (c Clerk, err error) {
 	})
 }
 
-// loggedCalls is the number of calls in the log, for the pages about interfaces.
+// loggedCalls is the number of calls in the request log, for the pages that show logged calls.
 const loggedCalls = 200_000
 
-// called fills the request log with n calls of the member's key over 30 days, as far as
-// they are missing: one in fifty is refused.
+// called adds calls of the member's key to the request log until it has n calls. The calls are
+// spread over 30 days, and one in fifty is refused.
 func (f *Founder) called(ctx context.Context, n int) error {
 	var have int
 	if err := f.db.Read(ctx, func(tx db.Tx) error {

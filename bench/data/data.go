@@ -33,10 +33,11 @@ import (
 	gojson "github.com/go-json-experiment/json"
 )
 
-// generation is incremented if people.go changes the contents of a data folder.
+// generation identifies the contents of a data folder. It must be incremented when people.go
+// changes them.
 const generation = 2
 
-// folderContents describes the contents of a data folder.
+// folderContents is the content of the file bench.json in a data folder.
 type folderContents struct {
 	Generation int `json:"generation"`
 	Records    int `json:"records"`
@@ -50,15 +51,15 @@ type Office struct {
 	Records int
 	// Key belongs to a member of the office and has every scope.
 	Key string
-	// IDs are the ids of contacts from the whole table.
+	// IDs are the ids of contacts, spread over the whole table.
 	IDs []string
-	// Since is a time before the last thousand changes. Only an office that was
-	// created over the API has it.
+	// Since is a time before the last thousand changes. It is empty unless the office was created
+	// over the API.
 	Since string
 }
 
-// Prepare returns an office with n contacts. It copies a folder kept in root,
-// and fills that folder first if necessary.
+// Prepare returns an office with n contacts for one run. It copies the kept folder in root, and
+// fills that folder first if necessary.
 func Prepare(ctx context.Context, root string, n int) (*Office, error) {
 	if err := Fill(ctx, root, n); err != nil {
 		return nil, err
@@ -76,14 +77,14 @@ func Prepare(ctx context.Context, root string, n int) (*Office, error) {
 
 func keptIn(root string, n int) string { return filepath.Join(root, strconv.Itoa(n)) }
 
-// Fill fills the kept folder for n contacts if it is not filled.
+// Fill fills the folder for n contacts in root, unless it is filled.
 func Fill(ctx context.Context, root string, n int) error {
 	kept := keptIn(root, n)
 	if isFilled(kept, n) {
 		return nil
 	}
 	report.Say("%s contacts: filling %s", report.Number(float64(n)), kept)
-	if _, err := os.Stat(filepath.Join(kept, "bench.json")); err == nil { // of another generation
+	if _, err := os.Stat(filepath.Join(kept, "bench.json")); err == nil { // the folder is of another generation
 		if err := os.RemoveAll(kept); err != nil {
 			return err
 		}
@@ -100,12 +101,12 @@ func isFilled(dir string, n int) bool {
 	return err == nil && json.Unmarshal(b, &f) == nil && f == folderContents{generation, n}
 }
 
-// Database returns the address of the SQLite database in a folder.
+// Database returns the URL of the SQLite database in a folder.
 func Database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
 
-// fill creates the sample office in a database with its folder, and n contacts in its
-// sandbox. It calls the function behind POST /contacts, many times in one transaction. A
-// fill that was interrupted goes on where it ended.
+// fill creates the sample office in a database, and n contacts in its sandbox. It calls the
+// function behind POST /contacts many times in each transaction. If a fill was interrupted, the
+// next fill continues.
 func fill(ctx context.Context, url, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -125,7 +126,7 @@ func fill(ctx context.Context, url, dir string, n int) error {
 	return d.Close()
 }
 
-// Create creates the contacts from number done to n.
+// Create creates the contacts with the numbers from done to n.
 func (f *Founder) Create(ctx context.Context, done, n int) error {
 	services := &op.Services{Families: []op.Family{contact.Contacts.Family}}
 	bar := progress.New(os.Stderr)
@@ -153,8 +154,8 @@ func (f *Founder) Create(ctx context.Context, done, n int) error {
 	return nil
 }
 
-// filledBefore returns how many contacts an interrupted fill created. The sample office
-// has none before.
+// filledBefore returns how many contacts an interrupted fill has created. The sample office has no
+// contacts at first.
 func (f *Founder) filledBefore(ctx context.Context) (n int, err error) {
 	err = f.db.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, `select count(*) from contacts where organization = $1`, f.Actor.Org()).Scan(&n)
@@ -162,7 +163,7 @@ func (f *Founder) filledBefore(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// writeState writes that a folder has n contacts.
+// writeState stores in the folder that it has n contacts.
 func writeState(dir string, n int) error {
 	b, err := json.Marshal(folderContents{generation, n})
 	if err != nil {
@@ -176,12 +177,12 @@ type Founder struct {
 	db        db.DB
 	Directory *access.Directory
 	Office    sample.Office
-	// Key is a new key of a member, and actor is that member.
+	// Key is a new API key of a member, and Actor is this member.
 	Key   string
 	Actor *access.Actor
 }
 
-// Found opens a database and creates the sample office in it if it is missing.
+// Found opens a database and creates the sample office in it, unless the office exists.
 func Found(ctx context.Context, url string, opts db.Options) (d db.DB, f Founder, err error) {
 	if d, err = open.Database(ctx, url, opts); err != nil {
 		return nil, f, err
@@ -205,8 +206,9 @@ func Found(ctx context.Context, url string, opts db.Options) (d db.DB, f Founder
 	return d, f, err
 }
 
-// Batches generates people while the caller stores each batch in one transaction. With
-// batches of 250 PostgreSQL takes 2,700 people a second, with 2,000 it took 1,800.
+// Batches returns a channel of batches of the people up to number n. It generates people while the
+// caller stores a batch. With batches of 250, PostgreSQL stores 2,700 people a second. With batches
+// of 2,000 it stored 1,800.
 func Batches(p *People, n int) <-chan []contact.Fields {
 	out := make(chan []contact.Fields, 4)
 	go func() {
@@ -222,7 +224,7 @@ func Batches(p *People, n int) <-chan []contact.Fields {
 	return out
 }
 
-// Operator administers the database.
+// Operator returns an Operator that administers the database.
 func (f *Founder) Operator() *operator.Operator {
 	return operator.New(f.db, clock.System, f.Directory, release.Names(release.Versions)...)
 }
@@ -235,7 +237,7 @@ func memberKey(ctx context.Context, d *operator.Operator, organization, user str
 	return key.Key, err
 }
 
-// open creates a key for the office and picks contacts.
+// open creates an API key for the office and selects contacts for IDs.
 func (o *Office) open(ctx context.Context) error {
 	d, f, err := Found(ctx, o.URL, db.Options{})
 	if err != nil {
@@ -250,7 +252,7 @@ func (o *Office) open(ctx context.Context) error {
 			&last); err != nil {
 			return err
 		}
-		// Contacts at evenly spaced times come from the whole table.
+		// Contacts that were changed at evenly spaced times are spread over the whole table.
 		for i := range int64(maxPicked) {
 			var id string
 			at := first + (last-first)/maxPicked*i
@@ -267,10 +269,10 @@ func (o *Office) open(ctx context.Context) error {
 	})
 }
 
-// maxPicked is the maximum number of contacts that are read by id.
+// maxPicked is the maximum number of ids in IDs.
 const maxPicked = 20_000
 
-// Warm reads the database once, so that no run pays for cold pages.
+// Warm reads the database file once. Later runs then find its pages in the cache of the system.
 func (o *Office) Warm() error {
 	file, err := os.Open(filepath.Join(o.Dir, "kartei.db"))
 	if err != nil {
@@ -281,8 +283,8 @@ func (o *Office) Warm() error {
 	return err
 }
 
-// copyFolder copies regular files and syncs them to disk. Otherwise they might
-// be written back during a measurement.
+// copyFolder copies the regular files of a folder and syncs them to disk. Without the sync, the
+// system might write them during a measurement.
 func copyFolder(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -299,7 +301,8 @@ func copyFolder(from, to string) error {
 	return nil
 }
 
-// CopyFile copies a file, which must not exist yet, and syncs it to disk.
+// CopyFile copies a file and syncs the copy to disk. It returns an error if the copy exists
+// already.
 func CopyFile(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -317,7 +320,7 @@ func CopyFile(from, to string) (err error) {
 	return out.Sync()
 }
 
-// Bodies returns contacts as JSON in the form that clients send.
+// Bodies returns the JSON of n contacts as clients send it.
 func Bodies(n int) ([]string, error) {
 	p := NewPeople([]string{""})
 	list := make([]string, n)
@@ -346,7 +349,8 @@ func Bodies(n int) ([]string, error) {
 	return list, nil
 }
 
-// Kept returns the kept office in SQLite, filled if necessary.
+// Kept returns the office in SQLite that stays for later runs. It fills the office first if
+// necessary.
 func Kept(ctx context.Context, root string, n int) (*Office, error) {
 	if err := Fill(ctx, root, n); err != nil {
 		return nil, err
@@ -356,7 +360,7 @@ func Kept(ctx context.Context, root string, n int) (*Office, error) {
 	return o, o.open(ctx)
 }
 
-// Tidy removes the request log of earlier runs.
+// Tidy deletes the request log of earlier runs.
 func (o *Office) Tidy(ctx context.Context) error {
 	d, err := open.Database(ctx, o.URL, db.Options{})
 	if err != nil {
@@ -369,7 +373,8 @@ func (o *Office) Tidy(ctx context.Context) error {
 	})
 }
 
-// NewOffice creates an organization with a member and the member's key.
+// NewOffice creates an organization with a member and an API key. It returns the organization's id
+// and the office with the key.
 func NewOffice(ctx context.Context, op *operator.Operator, n int) (name string, o *Office, err error) {
 	organization, err := op.CreateOrganization(ctx, organization.New{
 		Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On,

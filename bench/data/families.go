@@ -18,7 +18,7 @@ import (
 	"kartei/store/db"
 )
 
-// Furnish creates n companies, tasks and documents, as far as they are missing.
+// Furnish creates companies, tasks and documents until there are n of each.
 func (f *Founder) Furnish(ctx context.Context, n int) error {
 	var have int
 	if err := f.db.Read(ctx, func(tx db.Tx) error {
@@ -51,7 +51,7 @@ func (f *Founder) Furnish(ctx context.Context, n int) error {
 	return search.NewMerger(f.db, clock.System).Once(ctx, clock.Now(clock.System).Add(time.Hour))
 }
 
-// oneOfEach creates a company, a task and a document with the names of a person.
+// oneOfEach creates a company, a task and a document. Their names contain the name of the person p.
 func (f *Founder) oneOfEach(ctx context.Context, c *op.Call, i int, p contact.Fields, v *Vocabulary) error {
 	name := "Ohne"
 	if p.LastName != nil {

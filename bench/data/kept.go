@@ -12,12 +12,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a PostgreSQL server that keeps one database for each office
-// between runs.
+// Server is a PostgreSQL server that has a database for each office. Its data stay for later runs.
 type Server struct{ *dbtest.Server }
 
-// StartServer starts the server of a folder with PostgreSQL's default settings,
-// except for memory and connections.
+// StartServer starts the PostgreSQL server of a folder. Its settings are the defaults, except for
+// memory and connections.
 func StartServer(root string) (*Server, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -26,7 +25,7 @@ func StartServer(root string) (*Server, error) {
 	if err := os.MkdirAll(root, 0o711); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(root, 0o711); err != nil { // the user of PostgreSQL must pass through
+	if err := os.Chmod(root, 0o711); err != nil { // the user of PostgreSQL needs access to folders inside
 		return nil, err
 	}
 	s, err := dbtest.KeepServer(filepath.Join(root, "postgres"), "max_connections=100", "shared_buffers=2GB",
@@ -34,8 +33,8 @@ func StartServer(root string) (*Server, error) {
 	return &Server{s}, err
 }
 
-// OpenKept returns the kept office with n contacts, on PostgreSQL or on SQLite. stop stops
-// the server of the database.
+// OpenKept returns the office with n contacts that stays for later runs, on PostgreSQL or SQLite.
+// The returned function stops the database server.
 func OpenKept(ctx context.Context, root string, n int, postgres bool) (o *Office, stop func(), err error) {
 	if !postgres {
 		o, err = Kept(ctx, root, n)
@@ -52,7 +51,7 @@ func OpenKept(ctx context.Context, root string, n int, postgres bool) (o *Office
 	return o, k.Stop, nil
 }
 
-// Office returns the office with n contacts, filled if necessary.
+// Office returns the office with n contacts. It fills the office first if necessary.
 func (k *Server) Office(ctx context.Context, root string, n int) (*Office, error) {
 	address, err := k.Fill(ctx, root, n)
 	if err != nil {
@@ -62,11 +61,10 @@ func (k *Server) Office(ctx context.Context, root string, n int) (*Office, error
 	return o, o.open(ctx)
 }
 
-// beside returns the folder for the files that a server has outside its
-// database.
+// beside returns the data folder of an office whose database is on PostgreSQL.
 func (k *Server) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
 
-// Fill fills the database of an office once, and returns its address.
+// Fill fills the database of an office unless it is filled, and returns its URL.
 func (k *Server) Fill(ctx context.Context, root string, n int) (string, error) {
 	name := fmt.Sprintf("office_%d_%d", n, generation)
 	address := "postgres://postgres@/" + name + "?host=" + k.Dir()
@@ -87,7 +85,7 @@ func (k *Server) Fill(ctx context.Context, root string, n int) (string, error) {
 	return address, writeState(dir, n)
 }
 
-// create creates a database unless an interrupted run has created it.
+// create creates a database unless it exists, for example from an interrupted run.
 func (k *Server) create(ctx context.Context, name string) error {
 	conn, err := pgx.Connect(ctx, k.URL())
 	if err != nil {
@@ -103,8 +101,8 @@ func (k *Server) create(ctx context.Context, name string) error {
 	return err
 }
 
-// Settle does the maintenance that PostgreSQL would do by itself some time
-// after a load.
+// Settle runs the maintenance that PostgreSQL would run some time after many inserts: vacuum,
+// analyze and a checkpoint.
 func Settle(ctx context.Context, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {

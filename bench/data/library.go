@@ -18,8 +18,8 @@ import (
 	"kartei/store/db"
 )
 
-// Library returns the kept office with documents, filled if necessary. It
-// measures the kept data itself, since a copy would double the space.
+// Library returns the office with n documents that stays for later runs. It fills the office first
+// if necessary. The measurement uses this data without a copy, since a copy would double the space.
 func Library(ctx context.Context, root string, n int) (*Office, error) {
 	dir := filepath.Join(root, fmt.Sprintf("documents-%d", n))
 	if !isFilled(dir, n) {
@@ -38,8 +38,8 @@ func Library(ctx context.Context, root string, n int) (*Office, error) {
 	return &Office{Dir: dir, URL: Database(dir), Records: n, Key: f.Key}, d.Close()
 }
 
-// fillLibrary creates documents by the functions that an operation calls after
-// it has read a file's text, many in one transaction.
+// fillLibrary creates documents with many in each transaction. It calls the functions that an
+// operation calls after it has read a file's text.
 func fillLibrary(ctx context.Context, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -67,7 +67,7 @@ func fillLibrary(ctx context.Context, dir string, n int) error {
 		from += len(batch)
 		bar.Tell(int64(from), int64(n))
 	}
-	// The state after ten minutes without writes.
+	// This merges the search index as after ten minutes without writes.
 	if err := search.NewMerger(d, clock.System).Once(ctx, clock.Now(clock.System).Add(time.Hour)); err != nil {
 		return err
 	}
@@ -77,7 +77,8 @@ func fillLibrary(ctx context.Context, dir string, n int) error {
 	return writeState(dir, n)
 }
 
-// contents generates the words of documents while the caller stores them.
+// contents returns a channel of batches of the documents' words. It generates words while the
+// caller stores a batch.
 func contents(n int) <-chan []*search.Document {
 	out := make(chan []*search.Document, 4)
 	go func() {
@@ -94,7 +95,7 @@ func contents(n int) <-chan []*search.Document {
 	return out
 }
 
-// Store creates document i with the words of its content.
+// Store creates the document with number i and the given words, and returns its id.
 func Store(ctx context.Context, tx db.Tx, f Founder, i int, words *search.Document) (name string, err error) {
 	call := &op.Call{
 		Actor: f.Actor, Tx: tx, Now: clock.Now(clock.System),

@@ -12,14 +12,13 @@ import (
 	"kartei/record/contact"
 )
 
-// Groups are words that divide the contacts. Every contact has one of them, so
-// a fifth of all have each: 200,000 of a million.
+// Groups are words that divide the contacts. Each contact has one of them, and each word is in a
+// fifth of the contacts: 200,000 of a million.
 var Groups = []string{"Mandantschaft", "Interessent", "Gegenseite", "Behörde", "Lieferant"}
 
-// People generates any number of contacts from the sample office's contacts,
-// whose names are limited. The same number always gives the same contact. The
-// frequency of the n-th last name is proportional to 1/n^0.9, close to Zipf's
-// law. Addresses, numbers and dates vary as they do between people.
+// People generates any number of contacts. They are variants of the sample office's contacts, which
+// are few. The same number always gives the same contact. The frequency of the n-th last name is
+// proportional to 1/n^0.9, close to Zipf's law. Addresses, numbers and dates vary.
 type People struct {
 	base   []contact.Fields
 	last   []string
@@ -28,7 +27,8 @@ type People struct {
 	seen   int       // number of earlier contacts that are visible to everyone
 }
 
-// NewPeople returns the first person. owners are the ids of the principals who own contacts.
+// NewPeople returns a People that begins with the first contact. owners are the ids of the
+// principals who own contacts.
 func NewPeople(owners []string) *People {
 	p := &People{base: sample.Contacts(4000, owners)}
 	for _, end := range strings.Fields(lastNameEnds) {
@@ -95,7 +95,7 @@ func (p *People) Next() contact.Fields {
 	return f
 }
 
-// FileWord returns a word that ten contacts have, different for each n.
+// FileWord returns the n-th file word. Ten contacts share each file word.
 func FileWord(n int) string {
 	letters := []byte("zqxjaaaaa")
 	for i := len(letters) - 1; i >= 4; i-- {

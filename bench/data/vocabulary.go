@@ -12,14 +12,13 @@ import (
 // MaxWords is the maximum number of words of a document that the index keeps.
 const MaxWords = 10_000
 
-// Vocabulary has German-like words. The frequency of the n-th word is
-// proportional to 1/n^0.9.
+// Vocabulary has words that look German. The frequency of the n-th word is proportional to 1/n^0.9.
 type Vocabulary struct {
 	Words []string
 	upTo  []float64
 }
 
-// NewVocabulary returns always the same words.
+// NewVocabulary returns a Vocabulary. It has the same words in each call.
 func NewVocabulary() *Vocabulary {
 	v := &Vocabulary{}
 	parts := strings.Fields(`kauf recht miet vertrag leist gericht frist zahl klar antrag klag schluss pflicht sach
@@ -33,7 +32,7 @@ func NewVocabulary() *Vocabulary {
 			}
 		}
 	}
-	// Frequent words must have nothing else in common.
+	// Shuffling ensures that frequent words do not share parts.
 	r := rand.New(rand.NewPCG(3, 3))
 	r.Shuffle(len(v.Words), func(i, j int) { v.Words[i], v.Words[j] = v.Words[j], v.Words[i] })
 	sum := 0.0
@@ -55,15 +54,16 @@ func (v *Vocabulary) length(i int) int {
 	return min(MaxWords, int(420*math.Exp(0.7*r.NormFloat64())))
 }
 
-// Content returns the words of the text of document i.
+// Content returns the words of the content of document i for the search index. length is the number
+// of words.
 func (v *Vocabulary) Content(i, length int) *search.Document {
 	d := new(search.Document)
 	d.Add(search.Note, v.Text(i, length))
 	return d
 }
 
-// Text returns a text of length different words. A fifth of all documents share
-// each group word, such as 'Mandantschaft', and ten share a file word.
+// Text returns a text of length different words for document i. A fifth of the documents share each
+// word of Groups, and ten documents share a file word.
 func (v *Vocabulary) Text(i, length int) string {
 	r := rand.New(rand.NewPCG(uint64(i), 13))
 	seen := make(map[string]bool, length)

@@ -20,7 +20,7 @@ import (
 	"kartei/store/db"
 )
 
-// The names of the series of documents, for --only.
+// Names of the series of documents, for --only.
 const (
 	findFew   = "find, few hits"
 	findMany  = "find, many hits"
@@ -29,8 +29,8 @@ const (
 	numberMny = "number, many hits"
 )
 
-// Measure measures documents: transfers of files, reads during running
-// operations, and searches in the content.
+// Measure measures transfers of files, reads while operations run, and searches in the content of
+// documents.
 func Measure(ctx context.Context, b *measure.Bench) (err error) {
 	if err := b.StartLoad(ctx); err != nil {
 		return err
@@ -55,8 +55,7 @@ func Measure(ctx context.Context, b *measure.Bench) (err error) {
 	return b.Write(os.Stdout, list)
 }
 
-// measureContent searches documents with text, and measures the indexing of long
-// ones.
+// measureContent measures searches in documents with text, and the indexing of long documents.
 func measureContent(ctx context.Context, b *measure.Bench) ([]report.Figure, error) {
 	o, err := data.Library(ctx, b.Data, b.Documents)
 	if err != nil {
@@ -106,10 +105,10 @@ func measureContent(ctx context.Context, b *measure.Bench) ([]report.Figure, err
 	}, held...), nil
 }
 
-// measureIntake creates 64 documents of 4,096 words and eight with the maximum number
-// of words. It then hides them from everyone but their owner, and deletes them.
-// It reports the longest transaction, which blocks all other writers, and the
-// longest wait of a concurrent writer.
+// measureIntake creates 64 documents of 4,096 words and eight documents with the maximum number of
+// words. Then it hides them from everyone but their owner, and deletes them. It returns figures of
+// the longest transaction, which blocks all other writers, and of the longest wait of a concurrent
+// writer.
 func measureIntake(ctx context.Context, o *data.Office) ([]report.Figure, error) {
 	d, f, err := data.Found(ctx, o.URL, db.Options{})
 	if err != nil {
@@ -128,7 +127,7 @@ func measureIntake(ctx context.Context, o *data.Office) ([]report.Figure, error)
 	return list, nil
 }
 
-// intake is the office for documents that are created and deleted.
+// intake creates, hides and deletes documents in an office.
 type intake struct {
 	data.Founder
 	d          db.DB
@@ -136,7 +135,7 @@ type intake struct {
 	mover      *search.Mover
 }
 
-// of returns the figures for a number of documents with a number of words.
+// of returns the figures for a number of documents with the given number of words.
 func (i *intake) of(ctx context.Context, documents, words int) ([]report.Figure, error) {
 	var longest, hiding, removal, waiting float64
 	var names []string
@@ -172,7 +171,8 @@ func (i *intake) of(ctx context.Context, documents, words int) ([]report.Figure,
 	}, nil
 }
 
-// put creates a document the way an operation does.
+// put creates a document in the same steps as an operation. It raises longest to the duration of
+// its longest transaction.
 func (i *intake) put(ctx context.Context, n, length int, longest *float64) (name string, err error) {
 	words := i.vocabulary.Content(1_000_000+n, length)
 	for left := search.Ahead(words, false); left > 0; {
@@ -216,8 +216,8 @@ func remove(ctx context.Context, c *op.Call, name string) error {
 	return err
 }
 
-// wait makes small changes one after the other until the rest of the work in
-// the index is done.
+// wait makes small changes one after another until the search index has moved all words. It raises
+// longest to the duration of the longest change in milliseconds.
 func (i *intake) wait(ctx context.Context, longest *float64) error {
 	done := make(chan error)
 	go func() { done <- i.mover.Once(ctx) }()
@@ -247,7 +247,7 @@ func timed(longest *float64, do func() error) error {
 	return err
 }
 
-// atMost returns a row about milliseconds.
+// atMost returns a figure in milliseconds that must be below bound.
 func atMost(what string, ms, bound float64) report.Figure {
 	return report.Figure{
 		What: what, Goal: fmt.Sprintf("< %.0f ms", bound), Measured: fmt.Sprintf("%.1f ms", ms),

@@ -25,12 +25,12 @@ import (
 // transferSize is the size of the transferred files: 100 MiB.
 const transferSize = 100 << 20
 
-// file returns the bytes of an uploaded file, which cannot be compressed.
+// file returns the content of an uploaded file. The content cannot be compressed.
 func file() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{7}), transferSize) }
 
-// ServeCopies is the baseline for uploads and downloads. It copies a request into a
-// file, or a file into the response, and computes the SHA-256. It prints its
-// address and ends with its standard input.
+// ServeCopies is the baseline process for uploads and downloads. It copies a request to a file, or
+// a file to the response, and computes the SHA-256. It writes its address to out, and ends when in
+// ends.
 func ServeCopies(in io.Reader, out io.Writer) error {
 	var dir string
 	decoder := json.NewDecoder(in)
@@ -80,7 +80,7 @@ func copyOver(dir string, w http.ResponseWriter, r *http.Request) (err error) {
 	return f.Sync()
 }
 
-// desk returns an office without records, for transfers.
+// desk opens an office without records, for transfers.
 func desk(ctx context.Context, b *measure.Bench) (*measure.Place, error) {
 	dir, err := os.MkdirTemp(b.Data, "run-")
 	if err != nil {
@@ -99,7 +99,7 @@ func desk(ctx context.Context, b *measure.Bench) (*measure.Place, error) {
 	return b.Open(ctx, o)
 }
 
-// session is the answer of POST /uploads.
+// session is the response of POST /uploads.
 type session struct {
 	ID, URL string
 	Headers map[string]string
@@ -109,7 +109,7 @@ func newSession(p *measure.Place, name, kind string, size int64) (s session, err
 	return s, p.Call("POST", "/uploads", map[string]any{"fileName": name, "contentType": kind, "size": size}, &s)
 }
 
-// send streams a file to an address and returns the duration.
+// send uploads a file with PUT and returns the duration.
 func send(url string, headers map[string]string, body io.Reader, size int64) (time.Duration, error) {
 	r, err := http.NewRequest("PUT", url, body)
 	if err != nil {
@@ -157,12 +157,11 @@ func receive(url, key string) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// concurrentTransfers is the number of simultaneous transfers in the
-// measurement of memory.
+// concurrentTransfers is the number of concurrent transfers in the measurement of memory.
 const concurrentTransfers = 20
 
-// measureTransfers compares encrypted uploads and downloads with plain copies,
-// alternately. It also measures the memory of many concurrent transfers.
+// measureTransfers compares encrypted uploads and downloads with plain copies, in turn. It also
+// measures the memory of many concurrent transfers.
 func measureTransfers(ctx context.Context, b *measure.Bench) ([]report.Figure, error) {
 	p, err := desk(ctx, b)
 	if err != nil {
@@ -179,8 +178,8 @@ func measureTransfers(ctx context.Context, b *measure.Bench) ([]report.Figure, e
 	time.Sleep(time.Second)
 	idle := p.Memory.Take()
 	other = "http://" + other + "/"
-	// The uploads stay sessions, and the document exists before the
-	// measurement. So only transfers are measured, and no reading of text.
+	// The uploads do not become documents, and the downloaded document exists before. So no reading
+	// of text is measured.
 	const kind = "text/plain"
 	text := append(bytes.Repeat([]byte("Urteil "), 8), '\n')
 	document, err := document(p, "Anlage.txt", kind, func() io.Reader { return &again{text: text, left: transferSize} },
@@ -199,7 +198,7 @@ func measureTransfers(ctx context.Context, b *measure.Bench) ([]report.Figure, e
 	}
 	var ratios [2][]float64
 	var times [4][]float64
-	for i := range b.Runs + 1 { // the first round warms up
+	for i := range b.Runs + 1 { // the first round warms up and is not counted
 		var took [4]time.Duration
 		for n, transfer := range []func() (time.Duration, error){
 			func() (time.Duration, error) { return send(other, nil, file(), transferSize) }, up,
@@ -224,7 +223,7 @@ func measureTransfers(ctx context.Context, b *measure.Bench) ([]report.Figure, e
 	if err := together(up, func() (time.Duration, error) { return receive(content, p.Key) }); err != nil {
 		return nil, err
 	}
-	grown := p.Memory.Take() - idle // includes the peaks of the earlier runs
+	grown := p.Memory.Take() - idle // the peak since idle, with the peaks of the runs above
 	row := func(what string, n int) report.Figure {
 		r := report.Median(ratios[n])
 		return report.Figure{
@@ -243,7 +242,7 @@ func measureTransfers(ctx context.Context, b *measure.Bench) ([]report.Figure, e
 	}, leave(b, p)
 }
 
-// together runs transfers concurrently, half of them in each direction.
+// together runs transfers concurrently, in equal parts of each way.
 func together(ways ...func() (time.Duration, error)) error {
 	errs := make([]error, concurrentTransfers)
 	var wait sync.WaitGroup
@@ -259,8 +258,8 @@ func leave(b *measure.Bench, p *measure.Place) error {
 	return errors.Join(b.Close(p), os.RemoveAll(p.Dir))
 }
 
-// discard removes the uploaded bytes of a session. The session would keep them
-// for a day, and the disk may be small.
+// discard removes the uploaded file of a session. Otherwise the file would stay for a day, and the
+// disk may be small.
 func discard(p *measure.Place, session string) error {
 	found, err := filepath.Glob(filepath.Join(p.Dir, "files", "uploads", "*", session+"*"))
 	for _, name := range found {
@@ -277,7 +276,7 @@ func discard(p *measure.Place, session string) error {
 
 var errFile = errors.New("the file of an upload is missing")
 
-// again reads a text repeatedly.
+// again is a reader that repeats a text until it has returned left bytes.
 type again struct {
 	text []byte
 	left int
@@ -320,23 +319,23 @@ func document(p *measure.Place, name, kind string, body func() io.Reader, size i
 	return o.Result.ID, nil
 }
 
-// operation is an operation in the API.
+// operation is an operation in responses of the API.
 type operation struct {
 	ID, Status string
 	Error      json.RawMessage
 	Result     *struct{ ID string }
 }
 
-// queued is the number of operations that wait at the same time.
+// queued is the number of operations that wait at the beginning of a run.
 const queued = 1000
 
-// The series of reads with and without running operations.
+// Names of the series of reads, without and with running operations.
 const (
 	readsAlone  = "drain, reads alone"
 	readsBeside = "drain, reads beside operations"
 )
 
-// measureQueue compares reads during running operations with reads alone.
+// measureQueue compares reads while operations run with reads alone.
 func measureQueue(ctx context.Context, b *measure.Bench) ([]report.Figure, error) {
 	p, err := desk(ctx, b)
 	if err != nil {
@@ -399,7 +398,7 @@ func measureQueue(ctx context.Context, b *measure.Bench) ([]report.Figure, error
 	}}, leave(b, p)
 }
 
-// fillQueue uploads the files of all queued documents.
+// fillQueue uploads the files of all queued documents and returns the ids of the upload sessions.
 func fillQueue(p *measure.Place, v *data.Vocabulary, round int) ([]string, error) {
 	sessions := make([]string, queued)
 	return sessions, atOnce(queued, func(n int) error {
@@ -414,14 +413,14 @@ func fillQueue(p *measure.Place, v *data.Vocabulary, round int) ([]string, error
 	})
 }
 
-// missing returns how many of the wanted documents do not exist yet.
+// missing returns how many of want documents do not exist yet.
 func missing(p *measure.Place, want int) (int, error) {
 	var c struct{ Count int }
 	err := p.Call("GET", "/documents/count", nil, &c)
 	return want - c.Count, err
 }
 
-// atOnce calls do for each number below n, on eight goroutines.
+// atOnce calls do for each number below n, in eight goroutines.
 func atOnce(n int, do func(n int) error) error {
 	var wait sync.WaitGroup
 	errs := make([]error, 8)

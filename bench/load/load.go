@@ -17,27 +17,27 @@ import (
 	"kartei/bench/process"
 )
 
-// Fresh is a placeholder in a request. It is replaced by a new text in every
-// sending.
+// Fresh is a placeholder in a request. Each time the request is sent, a new text replaces it.
 const Fresh = "fresh-00000000000000"
 
-// WarmUp is how long a load runs before the measurement.
+// WarmUp is the time for which a load runs before its requests are counted.
 const WarmUp = 300 * time.Millisecond
 
-// maxCountTime limits the time of a load that ends after a number of answers.
+// maxCountTime is the maximum time of a load that ends after a number of responses.
 const maxCountTime = 5 * time.Minute
 
-// Job is a job for the load generator.
+// Job is a load for the load generator. Time is the measured time, without the warm-up.
 type Job struct {
 	Address     string
 	Connections int
 	Time        time.Duration
-	// Requests are whole HTTP/1.1 requests, sent in any order.
+	// Requests are complete HTTP/1.1 requests. They are sent in random order.
 	Requests []string
-	// Want is the required status of every answer.
+	// Want is the status that each response must have.
 	Want int
-	// Count ends the load after this number of answers instead of after Time,
-	// unless it is 0. There is no warm-up then, and requests are sent in order.
+	// Count is the number of responses after which the load ends. If it is set, Time is ignored,
+	// there is no warm-up, and requests are sent in order. Zero means that the load ends after
+	// Time.
 	Count int64
 }
 
@@ -45,25 +45,25 @@ type Job struct {
 type Result struct {
 	Answers   int     `json:"answers"`
 	Failures  int     `json:"failures,omitempty"`
-	Failure   string  `json:"failure,omitempty"` // the first one
+	Failure   string  `json:"failure,omitempty"` // the first failure
 	PerSecond float64 `json:"perSecond"`
 	P50       float64 `json:"p50"`
 	P90       float64 `json:"p90"`
 	P99       float64 `json:"p99"`
 	Max       float64 `json:"max"`
-	// CPU is the server's processor time for one answer, Client the load
-	// generator's. Both are in microseconds and include the warm-up.
+	// CPU is the processor time of the server for each response, and Client the processor time of
+	// the load generator. Both are in microseconds and include the warm-up.
 	CPU    float64 `json:"cpu,omitempty"`
 	Client float64 `json:"client,omitempty"`
-	// Database is the same for the PostgreSQL server.
+	// Database is the processor time of the PostgreSQL server for each response, in microseconds.
 	Database float64 `json:"database,omitempty"`
-	// Sent counts all answers, including the warm-up's.
+	// Sent is the number of all responses, with the warm-up.
 	Sent int `json:"sent"`
 }
 
-// Generate is the process of the load generator. It runs each incoming load,
-// one after the other, and answers with the result. It implements just enough
-// HTTP to use little of the machine that it measures.
+// Generate is the process of the load generator. It reads jobs from in, runs one after another, and
+// writes the results to out. It implements only the necessary parts of HTTP, so that it uses little
+// of the machine's processor time.
 func Generate(in io.Reader, out io.Writer) error {
 	return process.EachJob(in, out, func(l *Job) (Result, error) { return l.run(), nil })
 }
@@ -113,9 +113,9 @@ func (l *Job) run() Result {
 	return r
 }
 
-// drive sends requests one after the other over one connection. It returns the
-// durations of those that began between begin and end, and the number of all.
-// It stops at the first unexpected answer, or if next has no more requests.
+// drive sends requests one after another over one connection. It returns the durations of the
+// requests that began after begin, and the number of all requests. It stops after end, at the first
+// unexpected response, or when next has no more requests.
 func (l *Job) drive(begin, end time.Time, next func() (string, bool)) (times []time.Duration, sent int, err error) {
 	conn, err := net.Dial("tcp", l.Address)
 	if err != nil {
@@ -148,8 +148,7 @@ func (l *Job) drive(begin, end time.Time, next func() (string, bool)) (times []t
 	}
 }
 
-// refresh replaces all placeholders in a request by one new text, which no
-// other request has.
+// refresh replaces all placeholders in a request by the same random text.
 func refresh(request []byte) {
 	var text [len(Fresh)]byte
 	for rest := request; ; {
@@ -165,7 +164,7 @@ func refresh(request []byte) {
 	}
 }
 
-// take reads one answer: it checks the status and discards the body.
+// take reads a response, checks its status and discards its body.
 func take(r *bufio.Reader, want int) error {
 	line, err := r.ReadSlice('\n')
 	if err != nil {

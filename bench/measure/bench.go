@@ -18,46 +18,46 @@ import (
 	"kartei/bench/report"
 )
 
-// Bench is one run of measurements, with its processes.
+// Bench is a run of measurements with its processes.
 type Bench struct {
 	Settings
-	// Large is the office with Settings.Records contacts, Small the one beside it. Both may
-	// be nil.
+	// Large is the office with Settings.Records contacts, and Small the office for comparison. Both
+	// may be nil.
 	Large, Small *Place
-	// Series are measured in this order by each round.
+	// Series are the measurements of a round, in this order.
 	Series []Series
-	// Contents are contacts as JSON, to send.
+	// Contents are contacts as JSON, for requests that create contacts.
 	Contents []string
-	// Results are the results of the series by their names, one of each round.
+	// Results maps the names of series to their results, one result for each round.
 	Results map[string][]load.Result
 
 	load    *process.Helper
-	memory  []float64 // the peak of the large office's server in each round, in MB
+	memory  []float64 // peak memory of the large office's server in each round, in MB
 	offices []*data.Office
 	servers []*process.Server
 	helpers []*process.Helper
 }
 
-// New returns a run of measurements with these settings.
+// New returns a Bench with the given settings.
 func New(s Settings) *Bench { return &Bench{Settings: s, Results: map[string][]load.Result{}} }
 
 // Place is an office with its server.
 type Place struct {
 	*data.Office
 	*process.Server
-	// Database is the process id of the PostgreSQL server; 0 on SQLite.
+	// Database is the process id of the PostgreSQL server, or 0 on SQLite.
 	Database int
 }
 
-// Series is one measurement that every round repeats. Of is the server whose processor
-// time counts.
+// Series is a measurement that each round repeats. Of is the server whose processor time is
+// measured.
 type Series struct {
 	Name string
 	Of   Target
 	Run  func() (load.Result, error)
 }
 
-// Prepare returns a copy of the office with so many contacts. End removes it.
+// Prepare returns a copy of the office with records contacts. End removes the copy.
 func (b *Bench) Prepare(ctx context.Context, records int) (*data.Office, error) {
 	o, err := data.Prepare(ctx, b.Data, records)
 	if o != nil {
@@ -66,23 +66,24 @@ func (b *Bench) Prepare(ctx context.Context, records int) (*data.Office, error) 
 	return o, err
 }
 
-// RemoveLater lets End remove the folder of an office.
+// RemoveLater makes End remove the folder of an office.
 func (b *Bench) RemoveLater(o *data.Office) { b.offices = append(b.offices, o) }
 
-// Open starts the server of an office, by the program of the settings. With a folder for
-// profiles, this program is the server.
+// Open starts the server of an office with the program of the settings. If profiles are written,
+// the program bench itself is the server.
 func (b *Bench) Open(ctx context.Context, o *data.Office, flags ...string) (*Place, error) {
 	return b.keep(o)(process.Serve(ctx, b.Program, nil, o.Dir, o.URL, b.Profile != "", flags...))
 }
 
-// OpenBy starts the server of an office by a program, with extra environment variables.
+// OpenBy starts the server of an office with the given program and additional environment
+// variables.
 func (b *Bench) OpenBy(
 	ctx context.Context, o *data.Office, program string, environment []string, flags ...string,
 ) (*Place, error) {
 	return b.keep(o)(process.Serve(ctx, program, environment, o.Dir, o.URL, false, flags...))
 }
 
-// keep lets End stop the server that has started for an office.
+// keep returns a function that makes End stop the started server of an office.
 func (b *Bench) keep(o *data.Office) func(*process.Server, error) (*Place, error) {
 	return func(s *process.Server, err error) (*Place, error) {
 		if err != nil {
@@ -105,7 +106,8 @@ func (b *Bench) StartLoad(ctx context.Context) (err error) {
 	return err
 }
 
-// Send lets the load generator send requests. A call that failed is an error.
+// Send sends a job to the load generator and returns the result. It returns an error if a request
+// failed.
 func (b *Bench) Send(job *load.Job) (r load.Result, err error) {
 	if err := b.load.Ask(job, &r); err != nil {
 		return r, err
@@ -116,7 +118,7 @@ func (b *Bench) Send(job *load.Job) (r load.Result, err error) {
 	return r, nil
 }
 
-// Helper starts a helper, which End stops. role is its first argument.
+// Helper starts a helper process. role is its first argument. End stops the helper.
 func (b *Bench) Helper(ctx context.Context, role string) (*process.Helper, error) {
 	h, err := process.StartHelper(ctx, role)
 	if err != nil {
@@ -130,15 +132,14 @@ func (b *Bench) Helper(ctx context.Context, role string) (*process.Helper, error
 type Target struct {
 	Address  string
 	Pid      int
-	place    *Place // nil for a bare server
-	database int    // see Place
+	place    *Place // nil for a baseline server
+	database int    // see Place.Database
 }
 
-// Target returns the server of a place as a target.
+// Target returns the server of p as the target of a load.
 func (p *Place) Target() Target { return Target{p.Address, p.Pid(), p, p.Database} }
 
-// End stops every process and removes the copies of the data. It may be called
-// again.
+// End stops all processes and removes the copies of the data. It may be called several times.
 func (b *Bench) End() {
 	for _, h := range b.helpers {
 		if err := h.End(); err != nil {
@@ -158,24 +159,24 @@ func (b *Bench) End() {
 
 func (s Series) called() string { return s.Name }
 
-// ChooseSeries keeps only the series that match --only.
+// ChooseSeries removes the series that do not match --only. It returns an error if none is left.
 func (b *Bench) ChooseSeries() (err error) {
 	b.Series, err = Choose(b.Series, Series.called, b.Only)
 	return err
 }
 
-// WithClients returns the name of a series of a kind with n clients.
+// WithClients returns the name of a series with n clients.
 func WithClients(name string, n int) string { return fmt.Sprintf("%s, %d", name, n) }
 
-// Time is how long a series takes.
+// Time returns the duration of a series.
 func (b *Bench) Time() time.Duration { return time.Duration(b.Seconds * float64(time.Second)) }
 
-// Add adds a series of requests whose answers have status 200.
+// Add adds a series of requests whose responses must have the status 200.
 func (b *Bench) Add(name string, of Target, connections int, requests []string) {
 	b.AddWanting(name, of, connections, requests, http.StatusOK)
 }
 
-// AddWanting is Add for answers with another status.
+// AddWanting adds a series of requests whose responses must have the status want.
 func (b *Bench) AddWanting(name string, of Target, connections int, requests []string, want int) {
 	b.Series = append(b.Series, Series{Name: name, Of: of, Run: func() (r load.Result, err error) {
 		before := process.Used(b.load.Pid())
@@ -187,12 +188,12 @@ func (b *Bench) AddWanting(name string, of Target, connections int, requests []s
 	}})
 }
 
-// perAnswer divides processor time by the number of answers, in microseconds.
+// perAnswer returns the processor time for each response in microseconds.
 func perAnswer(t time.Duration, r load.Result) float64 {
 	return float64(t.Microseconds()) / float64(max(1, r.Sent))
 }
 
-// Round runs every series once.
+// Round runs each series once. n is the number of the round, from 0.
 func (b *Bench) Round(ctx context.Context, n int) error {
 	for _, s := range b.Series {
 		if err := ctx.Err(); err != nil {
@@ -212,9 +213,8 @@ func (b *Bench) Round(ctx context.Context, n int) error {
 	return nil
 }
 
-// exitTime is the time for pgbench's connections to end before the processor
-// time of their server is read. A connection that ended later would count for
-// the next series.
+// exitTime is the time that connections of pgbench get to end before the processor time of their
+// server is read. Otherwise a connection that ends later would count for the next series.
 const exitTime = 300 * time.Millisecond
 
 func (b *Bench) measure(s Series, n int) (r load.Result, err error) {

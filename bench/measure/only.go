@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Choose returns the entries of a list whose names begin with --only. If there
-// are none, the error lists all names. A run without measurements would look
-// like success.
+// Choose returns the entries of a list whose names begin with only. If there are none, the error
+// lists all names. Without the error, a run without measurements would look like success.
 func Choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 	var chosen []T
 	var names []string
@@ -24,5 +23,5 @@ func Choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 	return chosen, nil
 }
 
-// Itself is the name of a name, for Choose.
+// Itself returns its argument. It is the function name in a call of Choose with a list of names.
 func Itself(name string) string { return name }

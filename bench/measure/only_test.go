@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An unknown name is an error that lists all names. It must not count as a run
-// without measurements.
+// TestOnly checks that --only selects series, and that an unknown name causes an error with all
+// names.
 func TestOnly(t *testing.T) {
 	list := []Series{{Name: "get"}, {Name: "list"}, {Name: "list, hundredth page"}, {Name: "post"}}
 	for only, want := range map[string][]string{

@@ -14,20 +14,19 @@ import (
 	"kartei/bench/load"
 )
 
-// Get returns a GET in the form of an ordinary client.
+// Get returns a GET request as an ordinary client sends it.
 func (p *Place) Get(path string) string {
 	return "GET /v1" + path + " HTTP/1.1\r\nHost: " + p.Address +
 		"\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.Key +
 		"\r\nAccept: application/json\r\n\r\n"
 }
 
-// Post returns the creation of a contact.
+// Post returns a request that creates a contact.
 func (p *Place) Post(body string) string {
 	return p.Write("POST", "/contacts", body, "Idempotency-Key: "+load.Fresh)
 }
 
-// Write returns a writing request in the form of an ordinary client, with extra
-// headers.
+// Write returns a request with a body and additional headers, as an ordinary client sends it.
 func (p *Place) Write(method, path, body string, headers ...string) string {
 	return method + " /v1" + path + " HTTP/1.1\r\nHost: " + p.Address +
 		"\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.Key +
@@ -35,10 +34,10 @@ func (p *Place) Write(method, path, body string, headers ...string) string {
 		strings.Join(append(headers, fmt.Sprintf("Content-Length: %d", len(body))), "\r\n") + "\r\n\r\n" + body
 }
 
-// InBatch is the number of creations in a batch.
+// InBatch is the number of contacts that a batch creates.
 const InBatch = 20
 
-// Batch returns a call that creates contacts.
+// Batch returns a batch request that creates contacts.
 func (p *Place) Batch(bodies []string) string {
 	calls := make([]string, len(bodies))
 	for i, body := range bodies {
@@ -50,7 +49,7 @@ func (p *Place) Batch(bodies []string) string {
 	return p.Write("POST", "/batch", body)
 }
 
-// Gets returns reads of the contacts that were picked.
+// Gets returns requests for the contacts in IDs.
 func (p *Place) Gets() []string {
 	list := make([]string, len(p.IDs))
 	for i, id := range p.IDs {
@@ -59,8 +58,8 @@ func (p *Place) Gets() []string {
 	return list
 }
 
-// Searches returns requests for words that ten contacts have, and for words
-// that a fifth of all have.
+// Searches returns requests that search for words of ten contacts (few), and for words of a fifth
+// of all contacts (many).
 func (p *Place) Searches(path string) (few, many []string) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 1000 {
@@ -72,7 +71,7 @@ func (p *Place) Searches(path string) (few, many []string) {
 	return few, many
 }
 
-// Call makes a call of the API and decodes the answer.
+// Call makes a call of the API and decodes the response into answer.
 func (p *Place) Call(method, path string, body, answer any) error {
 	var sent io.Reader
 	if body != nil {

@@ -9,7 +9,7 @@ import (
 	"kartei/bench/report"
 )
 
-// Write prints the table of the figures, and writes them into the file of --json.
+// Write prints the table of the figures. If --json is set, it also writes a JSON file.
 func (b *Bench) Write(out io.Writer, figures []report.Figure) error {
 	d := report.Document{
 		Records: b.Records, Organizations: b.Organizations, Documents: b.Documents, Webhooks: b.Webhooks,
@@ -18,7 +18,7 @@ func (b *Bench) Write(out io.Writer, figures []report.Figure) error {
 	return d.Write(out, b.JSON, b.Markdown)
 }
 
-// Median returns the median of a value over the runs of a series.
+// Median returns the median of a value over the results of a series.
 func (b *Bench) Median(name string, pick func(load.Result) float64) float64 {
 	var values []float64
 	for _, r := range b.Results[name] {
@@ -27,14 +27,14 @@ func (b *Bench) Median(name string, pick func(load.Result) float64) float64 {
 	return report.Median(values)
 }
 
-// PerSecond picks the answers in a second.
+// PerSecond returns the number of responses per second.
 func PerSecond(r load.Result) float64 { return r.PerSecond }
 
-// P99 picks the time that 99 of 100 answers stay below, in milliseconds.
+// P99 returns the 99th percentile of the response times in milliseconds.
 func P99(r load.Result) float64 { return r.P99 }
 
-// Ratio returns the median, over the runs, of one series' throughput divided by
-// another's in the same run.
+// Ratio returns the median of the ratios of two series' throughput. Each ratio is of results in the
+// same round.
 func (b *Bench) Ratio(name, limit string) float64 {
 	var ratios []float64
 	for i, r := range b.Results[name] {
@@ -43,8 +43,8 @@ func (b *Bench) Ratio(name, limit string) float64 {
 	return report.Median(ratios)
 }
 
-// Against returns a row that compares the throughput of a series with a limit, which is
-// another series. least is the share to reach.
+// Against returns a figure that compares the throughput of a series with another series, the limit.
+// least is the ratio to reach.
 func (b *Bench) Against(what, name, limit, limitIs string, least float64) report.Figure {
 	r := b.Ratio(name, limit)
 	return report.Figure{
@@ -55,7 +55,7 @@ func (b *Bench) Against(what, name, limit, limitIs string, least float64) report
 	}
 }
 
-// Within returns a row about the p99 of a series, with its limit in milliseconds.
+// Within returns a figure of the p99 of a series, which must be below limit milliseconds.
 func (b *Bench) Within(what, name string, limit float64) report.Figure {
 	v := b.Median(name, P99)
 	return report.Figure{
@@ -66,8 +66,8 @@ func (b *Bench) Within(what, name string, limit float64) report.Figure {
 	}
 }
 
-// Memories returns the rows about memory. Memory may grow by at most a tenth
-// from the first run to the last.
+// Memories returns the figures of memory. Memory may grow by at most a tenth from the first round
+// to the last.
 func (b *Bench) Memories() []report.Figure {
 	highest := slices.Max(b.memory)
 	list := []report.Figure{{

@@ -14,14 +14,16 @@ type Settings struct {
 	Postgres bool
 	Citus    bool
 	Limited  bool
-	// Organizations is the value of --organizations; 0 measures something else.
+	// Organizations is the value of --organizations. Zero means that organizations are not
+	// measured.
 	Organizations int
-	// Documents is the value of --documents; 0 measures something else.
+	// Documents is the value of --documents. Zero means that documents are not measured.
 	Documents int
-	// Webhooks is the number of deliveries of --webhooks.
+	// Webhooks is the number of deliveries of --webhooks. Zero means that webhooks are not
+	// measured.
 	Webhooks int
-	// Imports is the number of contacts of an import, 0 for none.
+	// Imports is the number of contacts of an import. Zero means that imports are not measured.
 	Imports int
-	// Other is the program to compare with the one of this tree.
+	// Other is the path of the program with which the program of this tree is compared.
 	Other string
 }

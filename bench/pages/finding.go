@@ -31,19 +31,19 @@ import (
 )
 
 const (
-	// maxFindTime is the budget of an answer while somebody types, in
-	// milliseconds, for 95 of 100.
+	// maxFindTime is the maximum 95th percentile of response times while a person types, in
+	// milliseconds.
 	maxFindTime = 50
-	// maxListRatio is the highest time of an answer, relative to the four lists with
-	// the same text.
+	// maxListRatio is the maximum ratio of the time of a search over all families and the time of
+	// the four lists.
 	maxListRatio = 3
 )
 
-// MeasureFinding measures finding over all families while somebody types, beside the lists of
-// the four families with the same text. Both go along the path as the web application's
-// calls do, in this process and without HTTP.
+// MeasureFinding measures the search over all families while a person types. It compares it with
+// the lists of the four families with the same text. Both are calls of the web application in this
+// process, without HTTP.
 func MeasureFinding(ctx context.Context, b *measure.Bench) error {
-	root := filepath.Join(b.Data, "lookup") // other measurements expect contacts alone
+	root := filepath.Join(b.Data, "lookup") // other measurements need an office with contacts only
 	o, stop, err := data.OpenKept(ctx, root, b.Records, b.Postgres)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func MeasureFinding(ctx context.Context, b *measure.Bench) error {
 	return b.Write(os.Stdout, list)
 }
 
-// typed are texts as people type them, from one contact each.
+// typed are kinds of search texts that people type. Each text comes from a contact.
 var typed = []struct {
 	name string
 	text func(contact.Fields) string
@@ -114,7 +114,7 @@ func first(text *string, n int) string {
 	return string(runes[:min(n, len(runes))])
 }
 
-// national writes a number as people of its country do.
+// national returns a telephone number as people write it within the country.
 func national(number *string) *string {
 	if number == nil {
 		return nil
@@ -122,19 +122,19 @@ func national(number *string) *string {
 	return new("0" + strings.TrimPrefix(*number, "+49 "))
 }
 
-// desk is a member of an office at the web application.
+// desk is a member of an office who uses the web application.
 type desk struct {
 	db     db.DB
 	api    *api.API
 	cookie api.Credential
-	// people are contacts from the whole table.
+	// people are contacts, spread over the whole table.
 	people []contact.Fields
 }
 
 func (d *desk) end() { d.db.Close() }
 
-// sitDown opens the office with n contacts and a tenth of it of the other families,
-// filled if necessary.
+// sitDown opens the office with n contacts, and n/10 records of each other family. It creates
+// missing records.
 func sitDown(ctx context.Context, o *data.Office, n int) (*desk, error) {
 	store, f, err := data.Found(ctx, o.URL, db.Options{})
 	if err != nil {
@@ -151,7 +151,7 @@ func sitDown(ctx context.Context, o *data.Office, n int) (*desk, error) {
 	return d, nil
 }
 
-// begin signs a member in and picks people.
+// begin signs a member in and selects people.
 func (d *desk) begin(ctx context.Context, f data.Founder, o *data.Office) (err error) {
 	member := f.Office.Users[1]
 	var token string
@@ -196,7 +196,7 @@ func (d *desk) begin(ctx context.Context, f data.Founder, o *data.Office) (err e
 	})
 }
 
-// open opens the path, without limits. answers seals the stored answers of changes.
+// open opens the API without limits. answers encrypts the stored responses of changes.
 func (d *desk) open(f data.Founder, answers masterkey.Vault) (err error) {
 	limits := limit.Open(limit.Config{}, clock.System, limit.Options{DB: d.db, Replica: "bench"})
 	d.api, err = api.New(api.Options{
@@ -206,7 +206,7 @@ func (d *desk) open(f data.Founder, answers masterkey.Vault) (err error) {
 	return err
 }
 
-// do makes a call of the web application and returns its time.
+// do makes a call of the web application and returns the duration.
 func (d *desk) do(ctx context.Context, r *api.Request) (time.Duration, error) {
 	r.Door, r.Credential, r.Address = api.Web, d.cookie, netip.MustParseAddr("127.0.0.1")
 	begin := time.Now()
@@ -228,7 +228,7 @@ func (d *desk) find(ctx context.Context, q string) (time.Duration, error) {
 	})
 }
 
-// lists searches the lists of the four families one after the other.
+// lists searches the lists of the four families one after another, and returns the total duration.
 func (d *desk) lists(ctx context.Context, q string) (sum time.Duration, err error) {
 	for _, f := range api.Families {
 		took, err := d.do(ctx, &api.Request{Method: "GET", Path: "/" + f.Plural, Query: "limit=5&q=" + url.QueryEscape(q)})
@@ -240,7 +240,7 @@ func (d *desk) lists(ctx context.Context, q string) (sum time.Duration, err erro
 	return sum, nil
 }
 
-// measure finds each text several times, in turn with the lists.
+// measure searches for each text several times, in turn with the lists.
 func (d *desk) measure(ctx context.Context, name string, texts []string, runs int) ([]report.Figure, error) {
 	var found, listed []time.Duration
 	var sum, bare time.Duration
@@ -255,7 +255,7 @@ func (d *desk) measure(ctx context.Context, name string, texts []string, runs in
 				return nil, err
 			}
 			if i == 0 {
-				continue // warms up
+				continue // the first round warms up
 			}
 			found, listed = append(found, took), append(listed, lists)
 			sum, bare = sum+took, bare+lists

@@ -50,32 +50,33 @@ import (
 )
 
 const (
-	// pageClients is the number of browsers that ask at the same time, without a pause.
-	// They keep both processors of a small machine busy, which shows what a page costs.
+	// pageClients is the number of browsers that request pages at the same time, without pauses.
+	// They keep both processors of a small machine busy.
 	pageClients = 4
-	// fewClients is their number for the budgets. They ask for some 250 pages a second;
-	// 50 people who each open one every five seconds ask for 10.
+	// fewClients is the number of browsers when the budgets are measured. They request some 250
+	// pages a second. Fifty people who each open a page every five seconds request 10.
 	fewClients = 2
-	// maxCallRatio is the highest time of a page, relative to its operations.
+	// maxCallRatio is the maximum ratio of the time of a page and the time of its operations.
 	maxCallRatio = 3
-	// signIns is how often the clerk signs in, signInBudget the time of 95 of 100 in
-	// milliseconds, and signingIn its name among the pages.
+	// signIns is the number of sign-ins that are measured. signInBudget is the maximum 95th
+	// percentile of their times in milliseconds. signingIn is the name of the sign-in among the
+	// pages.
 	signIns, signInBudget = 10, 250
 	signingIn             = "sign-in"
-	// firstVisit and nextVisit bound the bytes over the wire, in KB.
+	// firstVisit and nextVisit are the maximum numbers of transferred bytes, in KB.
 	firstVisit, nextVisit = 56, 12
 )
 
-// page is a page of the application, and the operations that it makes.
+// page is a page of the web application with the operations that it calls.
 type page struct {
 	name string
-	// line is the line of the page in app.Pages.
+	// line is the method and path of the page in app.Pages.
 	line string
-	// query follows the address.
+	// query is appended to the path.
 	query string
-	// limit is the budget of 95 of 100 answers in milliseconds, or 0.
+	// limit is the maximum 95th percentile of response times in milliseconds. Zero means no limit.
 	limit float64
-	// calls are rows of its line, with what the page hands them.
+	// calls are the operations that the page calls, with their arguments.
 	calls []call
 }
 
@@ -84,8 +85,8 @@ type call struct {
 	with func(*caller) api.Arguments
 }
 
-// measured are the pages of a clerk's day, and the pages of somebody who looks
-// after interfaces.
+// measured are the pages that people of an office use in a day, and the pages of a person who
+// manages API keys and webhooks.
 var measured = []page{
 	{
 		"today",
@@ -212,7 +213,8 @@ var measured = []page{
 	{"settings: people", "GET /settings/people", "", 20, []call{whoAmI, {principal.FindNames, body("limit", 50)}}},
 }
 
-// body returns the members of a body.
+// body returns a function for the arguments of a call with a body. pairs are the names and values
+// of its members.
 func body(pairs ...any) func(*caller) api.Arguments {
 	members := map[string]any{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -221,7 +223,7 @@ func body(pairs ...any) func(*caller) api.Arguments {
 	return func(*caller) api.Arguments { return api.Arguments{Body: members} }
 }
 
-// me and it stand for the visitor and the record of the page.
+// me and it are placeholders for the visitor and the record of the page.
 const me, it = "{me}", "{it}"
 
 var (
@@ -245,7 +247,8 @@ func sinceMidnight(*caller) api.Arguments {
 	}
 }
 
-// asks returns the parameters of a list or a count.
+// asks returns a function for the arguments of a list or a count. pairs are the names and values of
+// the query parameters.
 func asks(pairs ...string) func(*caller) api.Arguments {
 	return func(v *caller) api.Arguments {
 		q := url.Values{}
@@ -266,7 +269,7 @@ func finds(limit int) func(*caller) api.Arguments {
 	}
 }
 
-// record returns a record of the family of the page: another one for each number.
+// record returns the id of a record of the page's family. Each number n gives another record.
 func (p page) record(ids map[string][]string, n int) string {
 	_, path, _ := strings.Cut(p.line, " /")
 	family, _, _ := strings.Cut(path, "/")
@@ -277,7 +280,7 @@ func (p page) record(ids map[string][]string, n int) string {
 	return list[n%len(list)]
 }
 
-// caller is a browser that asks for pages, or a caller of bare operations.
+// caller is a browser that requests pages, or a caller of operations.
 type caller struct {
 	*browser.Visitor
 	record string
@@ -285,10 +288,10 @@ type caller struct {
 	api    *api.API
 }
 
-// Measure measures pages of the application against the operations that they make. The
-// server of the pages is the real program, with a session from the form that signs in;
-// the operations go along the path in this process, afterwards and with the same session,
-// and one answer over HTTP has the bodies of all of them. Both answers are compressed.
+// Measure compares pages of the web application with the operations that they call. The real
+// program serves the pages, after a sign-in with the form. The operations are called afterwards in
+// this process, with the same session. One HTTP response has the bodies of all operations of a
+// page. All responses are compressed.
 func Measure(ctx context.Context, b *measure.Bench) error {
 	pages, err := measure.Choose(measured, func(p page) string { return p.name }, b.Only)
 	if err != nil {
@@ -297,7 +300,7 @@ func Measure(ctx context.Context, b *measure.Bench) error {
 	if err := namedInTheirLines(pages); err != nil {
 		return err
 	}
-	root := filepath.Join(b.Data, "lookup") // the same office with all families
+	root := filepath.Join(b.Data, "lookup") // the office that has records of all families
 	o, stop, err := data.OpenKept(ctx, root, b.Records, b.Postgres)
 	if err != nil {
 		return err
@@ -327,7 +330,8 @@ func Measure(ctx context.Context, b *measure.Bench) error {
 	return b.Write(os.Stdout, append(list, weights...))
 }
 
-// namedInTheirLines fails unless each page has a line that names its operations.
+// namedInTheirLines returns an error unless each page is in app.Pages and declares its operations
+// there.
 func namedInTheirLines(pages []page) error {
 	for _, p := range pages {
 		i := slices.IndexFunc(app.Pages, func(l shell.Page) bool { return l.Method+" "+l.Path == p.line })
@@ -343,7 +347,7 @@ func namedInTheirLines(pages []page) error {
 	return nil
 }
 
-// visit measures the pages, and what a browser loads.
+// visit measures the pages, and the bytes that a browser loads.
 func visit(
 	ctx context.Context, b *measure.Bench, o *data.Office, c data.Clerk, pages []page, taken map[string]browser.Spans,
 ) (cookie string, weights []report.Figure, err error) {
@@ -402,7 +406,7 @@ func callAll(
 	}
 	d := &desk{db: store, cookie: api.Cookie(token, true)}
 	defer d.end()
-	key, err := masterkey.Load(filepath.Join(o.Dir, "master.key")) // the server made it
+	key, err := masterkey.Load(filepath.Join(o.Dir, "master.key")) // the server created the master key
 	if err != nil {
 		return err
 	}
@@ -429,10 +433,10 @@ func callAll(
 	return nil
 }
 
-// few marks the times of a page with fewClients.
+// few is appended to the name of a page for its times with fewClients.
 const few = ", two browsers"
 
-// side runs a function by several clients at the same time, after a warm-up.
+// side calls a function in several clients at the same time. It returns the times after a warm-up.
 func side(
 	ctx context.Context, clients int, seconds float64, do func(client, i int) (time.Duration, error),
 ) (all browser.Spans, err error) {
@@ -472,12 +476,12 @@ var (
 	assetTags = regexp.MustCompile(`(?:href|src)="(/static/[^"]*)"`)
 )
 
-// page asks for a page and returns the time of its answer. A form is read before, which
-// is not counted.
+// page requests a page and returns the time until the response. The time to load a form before is
+// not counted.
 func (v *caller) page(ctx context.Context, p page) (time.Duration, error) {
 	method, path, _ := strings.Cut(p.line, " ")
 	path = strings.Replace(path, "{id}", v.record, 1) + p.query
-	if !strings.HasPrefix(path, "/settings") { // which show both environments
+	if !strings.HasPrefix(path, "/settings") { // pages below /settings are for both environments
 		path = "/sandbox" + path
 	}
 	var form url.Values
@@ -502,8 +506,8 @@ func (v *caller) page(ctx context.Context, p page) (time.Duration, error) {
 	return took, nil
 }
 
-// ask asks for the operations of a page about a record, and returns the time of the
-// answer. The revision of a change is read before, which is not counted.
+// ask requests the operations of a page about a record, and returns the time until the response.
+// The time to read a record's revision before a change is not counted.
 func (v *caller) ask(ctx context.Context, d *desk, record string, p page) (time.Duration, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.Base+"/?record="+record, http.NoBody)
 	if err != nil {
@@ -533,8 +537,8 @@ func (v *caller) ask(ctx context.Context, d *desk, record string, p page) (time.
 	return took, nil
 }
 
-// caller returns a caller with the cookie of the desk, for a change of the record with
-// an ETag.
+// caller returns an api.Caller with the cookie of the desk. match is the ETag for a change of a
+// record, or nil.
 func (d *desk) caller(match []string) api.Caller {
 	header := map[string][]string{"Accept-Language": {"de"}}
 	if match != nil {
@@ -543,8 +547,8 @@ func (d *desk) caller(match []string) api.Caller {
 	return api.Caller{Door: api.Web, Credential: d.cookie, Address: netip.MustParseAddr("127.0.0.1"), Header: header}
 }
 
-// operations makes the calls of a page one after the other, and writes their answers,
-// compressed.
+// operations makes the calls of a page one after another, and writes their compressed response
+// bodies to w.
 func (v *caller) operations(
 	ctx context.Context, w http.ResponseWriter, d *desk, p page, match []string,
 ) error {
@@ -569,7 +573,8 @@ func (v *caller) operations(
 	return packed.Close()
 }
 
-// weigh returns what a browser loads at its first visit, and at the next page.
+// weigh returns figures of the bytes that a browser loads at its first visit, and for the next
+// page.
 func (v *caller) weigh(ctx context.Context, contact string) ([]report.Figure, error) {
 	_, page, err := v.Request(ctx, "GET", "/sandbox/contacts", nil, false)
 	if err != nil {
@@ -608,7 +613,7 @@ func (v *caller) weigh(ctx context.Context, contact string) ([]report.Figure, er
 	}, err
 }
 
-// pageFigures returns the rows about a page: against its operations, and its budget.
+// pageFigures returns the figures of a page: its time compared with its operations, and its budget.
 func pageFigures(p page, taken map[string]browser.Spans, bare browser.Spans) []report.Figure {
 	all := taken[p.name]
 	slices.Sort(all)
@@ -626,7 +631,7 @@ func pageFigures(p page, taken map[string]browser.Spans, bare browser.Spans) []r
 	return list
 }
 
-// withinBudget returns the row about the time that 95 of 100 answers stay below.
+// withinBudget returns the figure of a 95th percentile, which must be below limit milliseconds.
 func withinBudget(name string, limit float64, taken browser.Spans) report.Figure {
 	slices.Sort(taken)
 	p95 := taken.At(0.95)
@@ -637,7 +642,7 @@ func withinBudget(name string, limit float64, taken browser.Spans) report.Figure
 	}
 }
 
-// throughput returns the answers in a second by all clients.
+// throughput returns the responses per second of all clients together.
 func throughput(s browser.Spans) float64 {
 	var sum time.Duration
 	for _, t := range s {

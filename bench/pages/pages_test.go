@@ -2,8 +2,8 @@ package pages
 
 import "testing"
 
-// The pages that are measured exist, and their lines name the operations that they are
-// compared with.
+// TestMeasuredPages checks that the measured pages exist and declare the operations with which they
+// are compared.
 func TestMeasuredPages(t *testing.T) {
 	if err := namedInTheirLines(measured); err != nil {
 		t.Error(err)

@@ -14,16 +14,16 @@ import (
 	"kartei/bench/report"
 )
 
-// maxGetRatio is the highest cost of a tool that reads a contact, relative to the same read
-// over REST.
+// maxGetRatio is the maximum ratio of the cost of a tool that reads a contact and the cost of the
+// same read over REST.
 const maxGetRatio = 3.0
 
-// maxMemory is the memory that a call of that tool may take, in bytes.
+// maxMemory is the maximum memory that a call of this tool may allocate, in bytes.
 const maxMemory = 64 << 10
 
-// MeasureAssistants measures what an assistant's calls cost, beside the read of a contact over
-// REST with the same key: processor time and allocations of one server, in pairs, and the
-// memory of a call.
+// MeasureAssistants measures the cost of an assistant's calls, compared with the read of a contact
+// over REST with the same key. The cost is the processor time and the allocations of one server, in
+// pairs, and the memory of a call.
 func MeasureAssistants(ctx context.Context, b *measure.Bench) error {
 	places, _, end, err := newOffices(ctx, b, b.Program)
 	defer end()
@@ -31,7 +31,7 @@ func MeasureAssistants(ctx context.Context, b *measure.Bench) error {
 		return err
 	}
 	rest := places[0]
-	assistant := *rest // the same server through the other door
+	assistant := *rest // the same server, over MCP
 	var rows []report.Figure
 	for _, q := range []question{
 		{"tools/call", `{"name":"contacts_get","arguments":{"id":"{id}"}}`, true},
@@ -47,13 +47,13 @@ func MeasureAssistants(ctx context.Context, b *measure.Bench) error {
 	return b.Write(os.Stdout, rows)
 }
 
-// question is what an assistant asks again and again.
+// question is a request that an assistant repeats.
 type question struct {
 	method, params string // {id} stands for the id of a contact
 	goals          bool
 }
 
-// costOf returns the rows of a question: its processor time, allocations and memory.
+// costOf returns the figures of a question: its processor time, allocations and memory.
 func costOf(
 	ctx context.Context, b *measure.Bench, q question, rest, assistant *measure.Place,
 ) ([]report.Figure, error) {
@@ -108,7 +108,7 @@ func costOf(
 	}, nil
 }
 
-// memoryOf returns the bytes that a server allocates during some work.
+// memoryOf returns the number of bytes that a server allocates while work runs.
 func memoryOf(s *process.Server, work func() error) (float64, error) {
 	before, err := s.Metric("go_memstats_alloc_bytes_total")
 	if err != nil {
@@ -121,7 +121,7 @@ func memoryOf(s *process.Server, work func() error) (float64, error) {
 	return after - before, err
 }
 
-// ask sends a request of the protocol, as a client of the older revision does.
+// ask sends an MCP request, as a client of the older protocol revision does.
 func ask(ctx context.Context, p *measure.Place, method, params string) error {
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Address+"/mcp", strings.NewReader(body))

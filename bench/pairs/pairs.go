@@ -13,24 +13,22 @@ import (
 	"kartei/bench/report"
 )
 
-// cost is the cost of one call: processor time of the server and of its
-// PostgreSQL server in microseconds, and the number of objects that the server
-// allocates.
+// cost is the cost of a call: the processor time of the server and of its PostgreSQL server in
+// microseconds, and the number of objects that the server allocates.
 type cost struct{ cpu, allocations, database float64 }
 
-// costPairs collects one kind of cost over pairs.
+// costPairs has the values of one kind of cost in all pairs.
 type costPairs struct{ without, with, ratio []float64 }
 
-// comparison collects the costs of pairs.
+// comparison has the costs of all pairs.
 type comparison struct {
 	name                       string
 	cpu, allocations, database costPairs
 }
 
-// pair measures two servers alternately, in the order without, with, with,
-// without, and takes the means. Other work of the machine then affects both.
-// Work that a server does after its calls, such as storing the request log,
-// counts equally too.
+// pair measures two servers in the order without, with, with, without, and adds the means of both.
+// So other work of the machine affects both servers. Work that a server does after its calls, such
+// as storing the request log, is counted for both too.
 func (c *comparison) pair(
 	ctx context.Context, n int, without, with *measure.Place, half func(*measure.Place) (cost, error),
 ) error {
@@ -61,9 +59,8 @@ func (c *costPairs) note(without, with float64) {
 	c.without, c.with, c.ratio = append(c.without, without), append(c.with, with), append(c.ratio, with/without)
 }
 
-// figure returns a row with the median of the pairs' ratios, the quartiles as
-// their spread, and the confidence interval of the median. base is the name of
-// the baseline.
+// figure returns a figure with the median of the ratios, their quartiles and the confidence
+// interval of the median. base is the name of the baseline.
 func (c *costPairs) figure(what, base, unit, goal string, limit float64) report.Figure {
 	sorted := slices.Sorted(slices.Values(c.ratio))
 	low, high := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
@@ -78,9 +75,8 @@ func (c *costPairs) figure(what, base, unit, goal string, limit float64) report.
 	}
 }
 
-// confidence returns the 95 % confidence interval of the median of all possible
-// pairs. The number of pairs below that median is binomial for any
-// distribution, so the bounds are order statistics.
+// confidence returns the 95 % confidence interval of the median of all possible pairs. The number
+// of pairs below this median has a binomial distribution, so the bounds are order statistics.
 func confidence(sorted []float64) (from, to float64) {
 	n := float64(len(sorted))
 	rank := int(math.Floor((n - 1.96*math.Sqrt(n)) / 2))
@@ -88,9 +84,8 @@ func confidence(sorted []float64) (from, to float64) {
 	return sorted[rank], sorted[len(sorted)-1-rank]
 }
 
-// perCall returns the cost of each call in work, which returns the number of
-// calls. Reading the allocations allocates too. This part is measured before
-// the work and subtracted.
+// perCall returns the cost of each call that work makes. work returns the number of calls. Reading
+// the number of allocations allocates too. This part is measured before and subtracted.
 func perCall(p *measure.Place, work func() (calls int, err error)) (c cost, err error) {
 	first, err := p.Allocations()
 	if err != nil {
@@ -120,8 +115,8 @@ func perCall(p *measure.Place, work func() (calls int, err error)) (c cost, err 
 	}, err
 }
 
-// spent returns the processor time that a server and its PostgreSQL server, if
-// any, have used since their start, in microseconds.
+// spent returns the processor time that a server and its PostgreSQL server have used since their
+// start, in microseconds.
 func spent(p *measure.Place) (cpu, database float64, err error) {
 	if p.Database != 0 {
 		database = float64(process.UsedWithChildren(p.Database).Microseconds())

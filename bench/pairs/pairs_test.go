@@ -2,9 +2,9 @@ package pairs
 
 import "testing"
 
-// The confidence interval of the median of forty pairs is from the 14th to the
-// 27th, as in tables of the binomial distribution. With few pairs it is from
-// the least to the greatest.
+// TestConfidence checks the confidence interval of the median. For forty pairs it is from the 14th
+// to the 27th value, as in tables of the binomial distribution. For few pairs it is from the least
+// to the greatest value.
 func TestConfidence(t *testing.T) {
 	var forty []float64
 	for i := range 40 {

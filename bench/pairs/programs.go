@@ -21,36 +21,36 @@ import (
 )
 
 const (
-	// againstPairs is the number of pairs that each call has in one run.
+	// againstPairs is the number of pairs for each call in a run.
 	againstPairs = 4
-	// maxRatio is the highest allowed cost of a call, relative to its cost
-	// with the other program.
+	// maxRatio is the maximum ratio of the cost of a call and its cost with the other program.
 	maxRatio = 1.05
-	// againstConnections is small, because the scheduler decides how many
-	// writes share a transaction. On a busy machine this number varies more.
+	// againstConnections is the number of connections. It is small, because the scheduler decides
+	// how many writes share a transaction. This number varies more on a busy machine.
 	againstConnections = 4
 	// Records is the number of contacts in each office.
 	Records = 10_000
-	// againstBodies is the number of different contacts to send.
+	// againstBodies is the number of different contacts that are sent.
 	againstBodies = 500
 )
 
-// compare is one kind of call that is compared between two programs.
+// compare is a kind of call that is compared between two programs.
 type compare struct {
 	name string
 	// calls is the number of calls in each half of a pair.
 	calls int64
-	// requests returns the requests to a server, which answers them with want.
+	// requests returns the requests to a server. Their responses must have the status want.
 	requests func(*measure.Place) ([]string, error)
 	want     int
-	// each is the number of counted units that one call causes; 0 stands for 1.
+	// each is the number of units for which the cost of a call is counted, such as records of a
+	// batch. Zero means 1.
 	each int
-	// deliveries is true if each counts the deliveries that a call causes. A
-	// measurement then ends when all have arrived.
+	// deliveries says that each is the number of deliveries that a call causes. A measurement then
+	// ends when all deliveries have arrived.
 	deliveries bool
 }
 
-// compares are the calls in the order of the table.
+// compares returns the kinds of calls in the order of the table.
 func compares(b *measure.Bench) []compare {
 	path := func(path string) func(*measure.Place) ([]string, error) {
 		return func(p *measure.Place) ([]string, error) { return []string{p.Get(path)}, nil }
@@ -87,10 +87,10 @@ func compares(b *measure.Bench) []compare {
 	}
 }
 
-// MeasurePrograms compares the program of this tree with another one. For each of the
-// main calls it measures processor time and allocations of the server, in
-// pairs. Each program creates its office with its own commands and calls, so
-// neither depends on the schema of the other.
+// MeasurePrograms compares the program of this tree with another program. For each of the main
+// calls, it measures the processor time and the allocations of the servers, in pairs. Each program
+// creates its office with its own commands and calls. So neither depends on the schema of the
+// other.
 func MeasurePrograms(ctx context.Context, b *measure.Bench) (err error) {
 	calls, err := measure.Choose(compares(b), func(c compare) string { return c.name }, b.Only)
 	if err != nil {
@@ -115,14 +115,14 @@ func MeasurePrograms(ctx context.Context, b *measure.Bench) (err error) {
 	return b.Write(os.Stdout, againstFigures(b, calls, results))
 }
 
-// newOffices starts each program on an office of its own, and a receiver for their
-// endpoints. end ends all of them and removes their data, also after an error.
+// newOffices starts each program with a new office, and a receiver for their webhook endpoints. The
+// function end stops all of them and removes their data. It must be called even after an error.
 func newOffices(
 	ctx context.Context, b *measure.Bench, programs ...string,
 ) (places []*measure.Place, r *webhooks.Receiver, end func(), err error) {
 	var undo []func()
 	end = func() {
-		b.End() // the servers end before their databases
+		b.End() // the servers must end before their databases
 		for _, f := range slices.Backward(undo) {
 			f()
 		}
@@ -152,8 +152,8 @@ func newOffices(
 	return places, r, end, nil
 }
 
-// restart restarts the servers. Two processes of the same program may differ by
-// some percent during their whole life, because of the layout of their memory.
+// restart restarts the servers. During their whole life, two processes of the same program may
+// differ by some percent, because of the layout of their memory.
 func restart(ctx context.Context, b *measure.Bench, places []*measure.Place, r *webhooks.Receiver) (err error) {
 	for _, p := range places {
 		if err := b.Close(p); err != nil {
@@ -166,7 +166,7 @@ func restart(ctx context.Context, b *measure.Bench, places []*measure.Place, r *
 	return nil
 }
 
-// again starts a server that has ended.
+// again starts a server that was stopped.
 func again(ctx context.Context, b *measure.Bench, p *measure.Place, r *webhooks.Receiver) error {
 	started, err := b.OpenBy(ctx, p.Office, p.Server.Program(), nil, r.Flags(webhooks.Endpoints)...)
 	if err != nil {
@@ -176,7 +176,7 @@ func again(ctx context.Context, b *measure.Bench, p *measure.Place, r *webhooks.
 	return nil
 }
 
-// comparePairs measures the pairs of one run.
+// comparePairs measures the pairs of a run.
 func comparePairs(
 	ctx context.Context, b *measure.Bench, calls []compare, results []comparison, places []*measure.Place, r *webhooks.Receiver,
 ) error {
@@ -209,7 +209,7 @@ func againstFigures(b *measure.Bench, calls []compare, results []comparison) (li
 	return list
 }
 
-// costOfCalls measures one half of a pair.
+// costOfCalls measures half of a pair: the calls to one server.
 func costOfCalls(
 	ctx context.Context, b *measure.Bench, c compare, p *measure.Place, to *webhooks.Receiver,
 ) (cost, error) {
@@ -231,8 +231,8 @@ func costOfCalls(
 	})
 }
 
-// startOffice starts a program on new data and creates an office there with
-// contacts and endpoints. remove removes everything but the server.
+// startOffice starts a program with new data, and creates an office with contacts and webhook
+// endpoints. The function remove removes everything but the server.
 func startOffice(
 	ctx context.Context, b *measure.Bench, program, dir string, r *webhooks.Receiver,
 ) (p *measure.Place, remove func(), err error) {
@@ -269,8 +269,7 @@ func startOffice(
 	return p, remove, fillByCalls(b, p)
 }
 
-// newKey creates an organization with an administrator and a member. It returns
-// the member's key.
+// newKey creates an organization with an admin and a member, and returns the member's key.
 func newKey(ctx context.Context, p *measure.Place, program string) (string, error) {
 	command := func(answer any, arguments ...string) error {
 		arguments = append(arguments, "--data-dir", p.Dir, "--database-url", p.URL, "--json")
@@ -301,9 +300,8 @@ func newKey(ctx context.Context, p *measure.Place, program string) (string, erro
 	return key.Key, err
 }
 
-// fillByCalls creates the contacts over the API, in batches, and picks the
-// contacts to read. It uses one connection, so that both search indexes get the
-// same segments.
+// fillByCalls creates the contacts over the API in batches, and selects the contacts to read. It
+// uses one connection, so that the search indexes of both offices get the same segments.
 func fillByCalls(b *measure.Bench, p *measure.Place) error {
 	var batches []string
 	for bodies := range slices.Chunk(b.Contents, measure.InBatch) {
@@ -334,8 +332,7 @@ func fillByCalls(b *measure.Bench, p *measure.Place) error {
 	return nil
 }
 
-// synced returns the request of a client that follows the changes of contacts
-// and asks for the next hundred.
+// synced returns the request of a client that synchronizes contacts: the next hundred changes.
 func synced(p *measure.Place) ([]string, error) {
 	return []string{p.Get("/contacts?limit=100&includeDeleted=true&updatedSince=" + url.QueryEscape(p.Since))}, nil
 }

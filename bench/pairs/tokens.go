@@ -26,16 +26,16 @@ import (
 )
 
 const (
-	// maxKeyRatio is the highest cost of a call with an access token, relative to a call with
-	// a key. maxCreateRatio is the highest cost of a call to an endpoint for applications,
-	// such as a refresh, relative to the creation of a contact.
+	// maxKeyRatio is the maximum ratio of the cost of a call with an access token and with a key.
+	// maxCreateRatio is the maximum ratio of the cost of a call to an OAuth endpoint, such as a
+	// refresh, and of the creation of a contact.
 	maxKeyRatio, maxCreateRatio = 1.05, 5.0
 	tokenCallback               = "https://app.example/callback"
 )
 
-// MeasureTokens measures what access tokens cost: a call with one beside a call with a key, and
-// what the endpoints for applications do beside the creation of a contact. All calls of a
-// series come one after the other over one connection.
+// MeasureTokens measures the cost of access tokens. It compares calls with an access token and with
+// a key, and calls to the OAuth endpoints with the creation of a contact. Calls of a series follow
+// each other on one connection.
 func MeasureTokens(ctx context.Context, b *measure.Bench) error {
 	places, r, end, err := newOffices(ctx, b, b.Program)
 	defer end()
@@ -47,7 +47,7 @@ func MeasureTokens(ctx context.Context, b *measure.Bench) error {
 	if err != nil {
 		return err
 	}
-	// The same server by two credentials.
+	// This is the same server with another credential.
 	tokened, office := *keyed, *keyed.Office
 	tokened.Office = &office
 	if err := a.exchange(ctx); err != nil {
@@ -121,18 +121,18 @@ func MeasureTokens(ctx context.Context, b *measure.Bench) error {
 	return b.Write(os.Stdout, list)
 }
 
-// application is a program that acts for the member of an office, and has a client of a
-// service account too.
+// application is an OAuth application. It has a client that acts for a member of the office, and a
+// client of a service account.
 type application struct {
 	*measure.Place
 	client, secret          string // of the service account
-	public                  string // the client that acts for the member
+	public                  string // client that acts for the member
 	code, verifier          string
 	access, refreshed, last string
 }
 
-// connect makes both clients, and lets the one act for the member, as the consent page
-// does. The server is restarted: SQLite serves one process at a time.
+// connect creates both clients, and the consent of the member for the first. It stops the server
+// meanwhile, since only one process at a time can use an SQLite database.
 func connect(ctx context.Context, b *measure.Bench, p *measure.Place, r *webhooks.Receiver) (*application, error) {
 	a := &application{Place: p, verifier: rand.Text() + rand.Text()}
 	var me struct {
@@ -151,7 +151,7 @@ func connect(ctx context.Context, b *measure.Bench, p *measure.Place, r *webhook
 	return a, again(ctx, b, p, r)
 }
 
-// admit stores both clients, and what the member consents to.
+// admit stores both clients and the consent of the member.
 func (a *application) admit(ctx context.Context, organization, principal string) error {
 	d, err := open.Database(ctx, a.URL, db.Options{})
 	if err != nil {
@@ -198,7 +198,7 @@ func (a *application) admit(ctx context.Context, organization, principal string)
 	})
 }
 
-// post sends a form to an endpoint for applications.
+// post sends a form to an OAuth endpoint.
 func (a *application) post(ctx context.Context, endpoint string, form url.Values) (answer struct {
 	AccessToken  string `json:"access_token"`
 	RefreshToken string `json:"refresh_token"`
@@ -254,7 +254,7 @@ func (a *application) forService(ctx context.Context) error {
 	return err
 }
 
-// introspect asks about a token of the service account.
+// introspect sends an introspection of a token of the service account.
 func (a *application) introspect(ctx context.Context) error {
 	if a.last == "" {
 		if err := a.forService(ctx); err != nil {

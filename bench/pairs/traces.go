@@ -14,24 +14,24 @@ import (
 	"kartei/bench/report"
 )
 
-// tracesPairs is the number of pairs in each run. A difference of one percent
-// is smaller than the difference between two equal runs.
+// tracesPairs is the number of pairs in each run. Many pairs are necessary, since two equal runs
+// differ by more than one percent.
 const tracesPairs = 4
 
-// maxTraceRatio is the highest allowed cost of a read if one call in a hundred
-// is traced, relative to one without traces.
+// maxTraceRatio is the maximum ratio of the cost of a read if one call in a hundred is traced, and
+// without traces.
 const maxTraceRatio = 1.02
 
-// The environments that are compared. The collector is added.
+// These environment variables are compared. The address of the collector is added.
 var (
 	untraced  = []string{"OTEL_SDK_DISABLED=true"}
 	hundredth = []string{"OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.01"}
 	each      = []string{"OTEL_TRACES_SAMPLER=always_on"}
 )
 
-// MeasureTraces compares reads with and without traces, with one call in a hundred
-// traced. It measures processor time and allocations of the server, in pairs. A
-// pair of two equal servers shows how much of a difference is chance.
+// MeasureTraces compares reads without traces and with one call in a hundred traced. It measures
+// the processor time and the allocations of the servers, in pairs. Pairs of equal servers show how
+// much of a difference is chance.
 func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
 	if err := b.StartLoad(ctx); err != nil {
 		return err
@@ -78,7 +78,7 @@ func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
 	return b.Write(os.Stdout, list)
 }
 
-// costOfRead returns the cost of one read for a server.
+// costOfRead returns the cost of a read for a server.
 func costOfRead(b *measure.Bench, p *measure.Place) (cost, error) {
 	return perCall(p, func() (int, error) {
 		r, err := b.Send(&load.Job{
@@ -88,8 +88,8 @@ func costOfRead(b *measure.Bench, p *measure.Place) (cost, error) {
 	})
 }
 
-// ServeCollector is the process of a collector that accepts all spans and keeps
-// none. It answers with its address.
+// ServeCollector is the process of a collector that accepts all spans and stores none. It writes
+// its address to out.
 func ServeCollector(in io.Reader, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

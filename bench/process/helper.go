@@ -11,8 +11,8 @@ import (
 	"os/exec"
 )
 
-// Helper is a subprocess of this program. It reads JSON from standard input and
-// answers in JSON on standard output.
+// Helper is a child process of this program. It reads JSON from standard input and writes JSON to
+// standard output.
 type Helper struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
@@ -20,7 +20,7 @@ type Helper struct {
 	out     *json.Decoder
 }
 
-// StartHelper starts this program in another role, its first argument.
+// StartHelper starts this program as a helper. role is its first argument.
 func StartHelper(ctx context.Context, role string) (*Helper, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -42,7 +42,7 @@ func StartHelper(ctx context.Context, role string) (*Helper, error) {
 	return &Helper{c, stdin, json.NewEncoder(stdin), json.NewDecoder(bufio.NewReader(stdout))}, nil
 }
 
-// Ask sends a question and reads the answer.
+// Ask sends a question as JSON and decodes the reply into answer.
 func (h *Helper) Ask(question, answer any) error {
 	if err := h.in.Encode(question); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (h *Helper) End() error {
 	return h.command.Wait()
 }
 
-// EachJob is the helper's side. It runs each incoming job, one after the other,
-// and answers with the result until the input ends.
+// EachJob is the main loop of a helper. It decodes jobs from in, runs one after another, and writes
+// the results to out until in ends.
 func EachJob[J, R any](in io.Reader, out io.Writer, do func(*J) (R, error)) error {
 	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
 	for {

@@ -23,10 +23,10 @@ import (
 	"kartei/integration/limit"
 )
 
-// Server is a running Kartei in a process of its own.
+// Server is a running Kartei in a separate process.
 type Server struct {
-	// Address is the one of the API, Operator the URL of the operator's listener, which is
-	// empty with a profiler.
+	// Address is the host and port of the API. Operator is the URL of the operator's listener. It
+	// is empty for a server with a profiler.
 	Address, Operator string
 	Memory            *Memory
 
@@ -35,8 +35,7 @@ type Server struct {
 	profiled bool
 }
 
-// highestLimits returns all limits at their maximum, so that calls are counted
-// but never refused.
+// highestLimits returns all limits with very high values. So calls are counted and never refused.
 func highestLimits() []string {
 	var list []string
 	for _, p := range limit.Policies() {
@@ -45,9 +44,9 @@ func highestLimits() []string {
 	return list
 }
 
-// Serve starts a program as the server of a folder and a database, with extra environment
-// variables. If profile is true, this program runs the same parts together with a profiler.
-// flags are extra settings, of the form --name=value if the profiler must understand them.
+// Serve starts a program as the server of a folder and a database, with additional environment
+// variables. If profile is set, this program serves instead, together with a profiler. flags are
+// additional settings. A server with a profiler needs them in the form --name=value.
 func Serve(
 	ctx context.Context, program string, environment []string, dir, database string, profile bool, flags ...string,
 ) (*Server, error) {
@@ -113,25 +112,24 @@ func (s *Server) Pid() int { return s.command.Process.Pid }
 // Program returns the path of the program.
 func (s *Server) Program() string { return s.command.Path }
 
-// Profile starts a CPU profile in a file. An empty name ends it.
+// Profile starts a CPU profile, which is written to a file. An empty name ends the profile.
 func (s *Server) Profile(file string) error {
 	_, err := fmt.Fprintln(s.stdin, file)
 	return err
 }
 
-// End stops the server and waits for it.
+// End stops the server and waits for its end.
 func (s *Server) End() error {
 	s.Memory.end()
-	err := s.stdin.Close() // ends a server with a profiler, after its last profile
+	err := s.stdin.Close() // ends a server with a profiler after its last profile
 	if !s.profiled {
 		err = s.command.Process.Signal(syscall.SIGTERM)
 	}
 	return errors.Join(err, s.command.Wait())
 }
 
-// ServeProfiled is the process of a server with a profiler. Each input line
-// names the file of the next profile, and an empty line ends the profile. flags
-// are settings of the server.
+// ServeProfiled is the process of a server with a profiler. Each line on standard input is the file
+// for the next profile. An empty line ends the profile. flags are settings of the server.
 func ServeProfiled(dir, database string, flags []string) error {
 	ctx := context.Background()
 	var c instance.Config
@@ -166,8 +164,8 @@ func ServeProfiled(dir, database string, flags []string) error {
 	return i.Close(ctx)
 }
 
-// Unbounded returns the settings of a server in this process, which refuses no call. flags
-// have the form --name=value.
+// Unbounded returns the settings of a server that refuses no calls, for a server in this process.
+// flags have the form --name=value.
 func Unbounded(flags ...string) (s config.Server, err error) {
 	s = config.Server{
 		Metered: true, Guesses: 30,
@@ -190,7 +188,7 @@ func Unbounded(flags ...string) (s config.Server, err error) {
 	return s, nil
 }
 
-// set applies a flag of the form --name=value to the settings.
+// set applies a flag to the settings.
 func set(s *config.Server, flag string) error {
 	name, text, _ := strings.Cut(flag, "=")
 	if off, found := strings.CutPrefix(name, "--no-"); found {
@@ -205,11 +203,10 @@ func set(s *config.Server, flag string) error {
 	return fmt.Errorf("there is no setting %s", flag)
 }
 
-// Allocations asks a server for the number of objects that it has allocated so
-// far.
+// Allocations returns the number of objects that a server has allocated so far.
 func (s *Server) Allocations() (float64, error) { return s.Metric("go_memstats_mallocs_total") }
 
-// Metric asks a server for the value of a metric without labels.
+// Metric returns the value of a server's metric without labels.
 func (s *Server) Metric(name string) (float64, error) {
 	response, err := http.Get(s.Operator + "/metrics")
 	if err != nil {

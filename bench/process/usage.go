@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory watches the memory of a process.
+// Memory measures the memory of a process.
 type Memory struct {
 	pid  int
 	stop chan struct{}
@@ -20,9 +20,9 @@ type Memory struct {
 	peak chan chan float64
 }
 
-// watchMemory samples RssAnon, the private memory of a process, ten times a
-// second. VmRSS also counts the mapped pages of the database file. They are the
-// kernel's page cache, which it reclaims as needed.
+// watchMemory reads RssAnon, the private memory of a process, ten times a second. VmRSS would
+// include the mapped pages of the database file. These are page cache, which the kernel reclaims as
+// needed.
 func watchMemory(pid int) *Memory {
 	m := &Memory{pid, make(chan struct{}), make(chan struct{}), make(chan chan float64)}
 	go func() {
@@ -45,7 +45,7 @@ func watchMemory(pid int) *Memory {
 	return m
 }
 
-// Take returns the peak since the last call, in MB (10⁶ bytes).
+// Take returns the peak since the last call in MB (10⁶ bytes).
 func (m *Memory) Take() float64 {
 	reply := make(chan float64)
 	m.peak <- reply
@@ -57,7 +57,7 @@ func (m *Memory) end() {
 	<-m.done
 }
 
-// anonymous returns RssAnon in MB, or 0 if the system does not provide it.
+// anonymous returns RssAnon in MB, or 0 if the system does not report it.
 func anonymous(pid int) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -72,9 +72,9 @@ func anonymous(pid int) float64 {
 	return kib * 1024 / 1e6
 }
 
-// UsedWithChildren is used for a process and its children, such as a PostgreSQL
-// server and its connections. For children that have ended, it counts the times
-// that the parent has collected.
+// UsedWithChildren returns the processor time of a process and its children, such as a PostgreSQL
+// server and its connections. Children that have ended count only if the parent has waited for
+// them.
 func UsedWithChildren(pid int) time.Duration {
 	sum := Used(pid)
 	if fields := stat(pid); len(fields) >= 15 {
@@ -90,9 +90,8 @@ func UsedWithChildren(pid int) time.Duration {
 	return sum
 }
 
-// Used returns the processor time of a process so far, or 0 if the system does
-// not provide it. Unlike throughput, it does not depend on the load of the
-// machine.
+// Used returns the processor time of a process so far, or 0 if the system does not report it.
+// Unlike throughput, it does not depend on the load of the machine.
 func Used(pid int) time.Duration {
 	fields := stat(pid)
 	if len(fields) < 13 {
@@ -101,15 +100,14 @@ func Used(pid int) time.Duration {
 	return ticks(fields[11]) + ticks(fields[12])
 }
 
-// ticks reads one of the fields 14 to 17 of proc(5), in hundredths of a second.
+// ticks parses one of the fields 14 to 17 of proc(5), which are in hundredths of a second.
 func ticks(field string) time.Duration {
 	n, _ := strconv.Atoi(field)
 	return time.Duration(n) * 10 * time.Millisecond
 }
 
-// stat returns the fields of /proc/PID/stat (proc(5)) from the third on, since
-// the second is a name in parentheses. It returns nil if the system does not
-// provide them.
+// stat returns the fields of /proc/PID/stat (proc(5)) from the third on. The second field is a name
+// in parentheses and may contain blanks. stat returns nil if the system does not have this file.
 func stat(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -118,8 +116,8 @@ func stat(pid int) []string {
 	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 }
 
-// ProcessTime is Used in nanoseconds. It reads the CPU clock of another
-// process (clock_getcpuclockid(3)).
+// ProcessTime returns the processor time of a process with a resolution of nanoseconds. It reads
+// the CPU clock of the process (clock_getcpuclockid(3)).
 func ProcessTime(pid int) (time.Duration, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {

@@ -20,15 +20,14 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// answer is the bare server's response to every request.
+// answer is the response of the baseline server to each request.
 type answer struct {
 	Header http.Header
 	Body   []byte
 }
 
-// ServeBare is the process of the limit for reads. It is net/http alone, and writes
-// the same headers and bytes as the server under comparison. It prints its
-// address and ends with its standard input.
+// ServeBare is the process of the baseline for reads. It uses only net/http, and writes the same
+// headers and bytes as the compared server. It writes its address to out, and ends when in ends.
 func ServeBare(in io.Reader, out io.Writer) error {
 	var a answer
 	decoder := json.NewDecoder(in)
@@ -55,16 +54,16 @@ func ServeBare(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// loop is a job for the limit for writes.
+// loop is a job for the baseline of writes.
 type loop struct {
 	Dir  string
 	Time time.Duration
-	// Contents are stored in turn.
+	// Contents are the contacts to store, one after another.
 	Contents []string
 }
 
-// Insert is the process of the limit for writes. It inserts single rows into a
-// table of its own, each with its own commit and fsync.
+// Insert is the process of the baseline for writes. It inserts rows into a separate table, each
+// with a commit and an fsync.
 func Insert(in io.Reader, out io.Writer) error {
 	return process.EachJob(in, out, (*loop).run)
 }

@@ -9,7 +9,7 @@ import (
 	"kartei/bench/report"
 )
 
-// Small is the size of the small table, for comparison with the large one.
+// Small is the number of contacts in the office for comparison.
 const Small = 100_000
 
 func figures(b *measure.Bench) []report.Figure {
@@ -36,11 +36,11 @@ func figures(b *measure.Bench) []report.Figure {
 		b.Within("count of all", countAll, 5),
 		b.Within("count, "+few, countFew, 5),
 		b.Within("count, "+many, countMany, 5))
-	list = slices.DeleteFunc(list, func(f report.Figure) bool { return f.Value == 0 }) // not measured because of --only
+	list = slices.DeleteFunc(list, func(f report.Figure) bool { return f.Value == 0 }) // a value is zero if --only excluded the series
 	return append(list, b.Memories()...)
 }
 
-// batches returns the row that compares creations in batches with single ones.
+// batches returns the figure that compares creates in batches with single creates.
 func batches(b *measure.Bench) report.Figure {
 	each := func(r load.Result) float64 { return measure.InBatch * r.PerSecond }
 	r := measure.InBatch * b.Ratio(postBatch, postOne)

@@ -13,7 +13,7 @@ import (
 	"kartei/bench/report"
 )
 
-// The names of the series about the cost of limits.
+// Names of the series about the cost of limits.
 const (
 	getFree  = "get, nothing counted"
 	getOne   = "get, counted"
@@ -22,8 +22,8 @@ const (
 	oneOne   = "get, one caller, counted"
 )
 
-// measureLimits compares reads with and without limits. The limits of all levels are
-// counted by two replicas on one PostgreSQL server.
+// measureLimits compares reads with and without limits. With limits, two replicas on one PostgreSQL
+// server count the calls at all levels.
 func (p *postgresBench) measureLimits(ctx context.Context) (err error) {
 	if err := p.StartLoad(ctx); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (p *postgresBench) measureLimits(ctx context.Context) (err error) {
 	})
 }
 
-// getsOf returns reads of contacts from the whole table.
+// getsOf returns requests for contacts that are spread over the whole table.
 func (p *postgresBench) getsOf(at *measure.Place) (list []string) {
 	for i := range 20_000 {
 		list = append(list, at.Get(fmt.Sprintf("/contacts/con_0%025d", 1+i*p.Records/20_000)))
@@ -79,8 +79,8 @@ func (p *postgresBench) getsOf(at *measure.Place) (list []string) {
 	return list
 }
 
-// copyKey copies the master key, if there is one and the copy is missing. Replicas
-// share it.
+// copyKey copies the master key, unless there is none or the copy exists. Replicas share the master
+// key.
 func copyKey(from, to string) error {
 	err := data.CopyFile(filepath.Join(from, "master.key"), filepath.Join(to, "master.key"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {

@@ -27,9 +27,9 @@ import (
 	"kartei/test/operator"
 )
 
-// MeasureOrganizations measures the cost of many organizations in an instance. It
-// compares calls spread over all of them with calls over pgOffices of them, and
-// measures the memory that each called organization needs.
+// MeasureOrganizations measures the cost of many organizations in an instance. It compares calls
+// spread over all organizations with calls to pgOffices of them. It also measures the memory for
+// each organization that is called.
 func MeasureOrganizations(ctx context.Context, b *measure.Bench) (err error) {
 	if b.Organizations <= pgOffices {
 		return fmt.Errorf("--organizations must be more than %d", pgOffices)
@@ -48,7 +48,7 @@ func MeasureOrganizations(ctx context.Context, b *measure.Bench) (err error) {
 			return err
 		}
 		defer remove()
-		address, pid = s.URL(), s.Pid() // the processor time of the coordinator
+		address, pid = s.URL(), s.Pid() // processor time of the coordinator only
 		if err := distribute(ctx, address); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func MeasureOrganizations(ctx context.Context, b *measure.Bench) (err error) {
 		defer s.Remove()
 		address, pid = s.URL(), s.Pid()
 	}
-	defer b.End() // the servers end before their database
+	defer b.End() // the servers must end before their database
 	tenants, err := makeTenants(ctx, b, address)
 	if err != nil {
 		return err
@@ -83,8 +83,8 @@ func MeasureOrganizations(ctx context.Context, b *measure.Bench) (err error) {
 	if err := planOrganizations(b, tenants); err != nil {
 		return err
 	}
-	// The load itself needs memory with few organizations too, so that is
-	// measured first.
+	// The load itself needs memory too. So it runs with few organizations before the memory is
+	// measured.
 	for _, few := range b.Series {
 		if strings.HasSuffix(few.Name, ofSmall("")) {
 			if _, err := few.Run(); err != nil {
@@ -113,7 +113,7 @@ func MeasureOrganizations(ctx context.Context, b *measure.Bench) (err error) {
 	}))
 }
 
-// distribute creates the tables on a cluster and distributes them.
+// distribute creates the tables on a Citus cluster and distributes them.
 func distribute(ctx context.Context, address string) error {
 	d, err := open.Database(ctx, address+"&application_name="+postgres.AloneName, db.Options{})
 	if err != nil {
@@ -126,14 +126,13 @@ func distribute(ctx context.Context, address string) error {
 	return errors.Join(err, d.Close())
 }
 
-// tenant is an organization with a key and a contact.
+// tenant is an organization with an API key and a contact.
 type tenant struct {
 	place   *measure.Place
 	contact string
 }
 
-// makeTenants creates the organizations through the functions of the
-// administration.
+// makeTenants creates the organizations with the functions of the administration.
 func makeTenants(ctx context.Context, b *measure.Bench, address string) (list []tenant, err error) {
 	d, err := open.Database(ctx, address, db.Options{NoSync: true})
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The names of the series on PostgreSQL.
+// Names of the series on PostgreSQL.
 const (
 	pgSelect    = "get, pgbench"
 	pgGet       = "get"
@@ -43,20 +43,19 @@ const (
 )
 
 const (
-	// pgClients is the number of connections of every load, pgbench's included.
+	// pgClients is the number of connections of each load, also of pgbench.
 	pgClients = 16
-	// pgOffices is the number of organizations that writes are spread over.
-	// pgbench has as many of its own. It adds documents to the search index
-	// without merging them, so in a shared organization the product would have
-	// to do that.
+	// pgOffices is the number of organizations over which writes are spread. pgbench writes to
+	// other organizations, as many of them. It adds documents to the search index without merging
+	// them. In a shared organization, the product would have to merge them.
 	pgOffices = 64
-	// templates is the number of contacts that the product creates. The others
-	// are copies with ids that pgbench can compute.
+	// templates is the number of contacts that the product creates. The other contacts are copies
+	// with ids that pgbench can compute.
 	templates = 2000
 )
 
-// MeasurePostgres measures on a temporary server. It has PostgreSQL's default
-// settings, which are durable, except for memory and connections.
+// MeasurePostgres measures on a temporary PostgreSQL server. The server has the default settings,
+// which are durable, except for memory and connections.
 func MeasurePostgres(ctx context.Context, b *measure.Bench) (err error) {
 	server, err := dbtest.NewServer("max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB")
 	if err != nil {
@@ -68,7 +67,7 @@ func MeasurePostgres(ctx context.Context, b *measure.Bench) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	defer b.End() // the server ends before its database
+	defer b.End() // the server must end before its database
 	p := &postgresBench{Bench: b, server: server, dir: dir}
 	if p.program, err = exec.LookPath("pgbench"); err != nil {
 		p.program = filepath.Join(server.Programs(), "pgbench")
@@ -103,7 +102,7 @@ func MeasurePostgres(ctx context.Context, b *measure.Bench) (err error) {
 		b.Against("POST /contacts, "+report.Number(pgOffices)+" organizations", pgPostMany, pgWriteMany, "pgbench", 0.50),
 		b.Against("POST /contacts, one organization", pgPostOne, pgWriteMany, "pgbench, many organizations", 0.25),
 	}
-	// not measured because of --only
+	// a value is zero if --only excluded the series
 	return b.Write(os.Stdout, slices.DeleteFunc(figures, func(f report.Figure) bool { return f.Value == 0 }))
 }
 
@@ -113,19 +112,18 @@ type postgresBench struct {
 	dir    string
 	// program is the path of pgbench.
 	program string
-	// keys belong to one member of each organization. The order is the large
-	// one, those that the product writes to, then pgbench's. numbers are the
-	// numbers of the organizations.
+	// keys are API keys of a member of each organization. The first is for the large organization.
+	// Then come the organizations to which the product writes, and the organizations of pgbench.
+	// numbers are the numbers of the organizations in the same order.
 	keys    []string
 	numbers []int64
 	member  string // the member of the large organization, with the first key
-	// selects is the statement of GET /contacts/{id}. expects is the statement
-	// by which each call checks whether keys and rights have changed.
+	// selects is the statement of GET /contacts/{id}. expects is the statement with which each call
+	// checks whether keys or permissions have changed.
 	selects, expects string
 }
 
-// fill creates the office with its contacts, and the other organizations
-// without any.
+// fill creates the office with its contacts, and the other organizations without contacts.
 func (p *postgresBench) fill(ctx context.Context) error {
 	d, f, err := data.Found(ctx, p.server.URL(), db.Options{})
 	if err != nil {
@@ -162,7 +160,7 @@ func (p *postgresBench) fill(ctx context.Context) error {
 	return p.copies(ctx)
 }
 
-// record finds the statements that read a contact.
+// record sets the statements with which the product reads a contact.
 func (p *postgresBench) record(ctx context.Context, directory *access.Directory, call *op.Call) error {
 	var stated []string
 	d, err := open.Database(ctx, p.server.URL(), db.Options{Stated: func(query string) { stated = append(stated, query) }})
@@ -188,12 +186,12 @@ func (p *postgresBench) record(ctx context.Context, directory *access.Directory,
 		return fmt.Errorf("a contact is read by %q instead of two statements", stated)
 	}
 	p.expects = stated[0]
-	// the form in which db sends both
+	// package db sends both in this form
 	p.selects = "select (" + p.expects + "), " + strings.TrimPrefix(stated[1], "select ")
 	return nil
 }
 
-// office creates one more organization.
+// office creates a further organization.
 func (p *postgresBench) office(ctx context.Context, f data.Founder, n int) error {
 	_, o, err := data.NewOffice(ctx, f.Operator(), n)
 	if err != nil {
@@ -207,11 +205,11 @@ func (p *postgresBench) office(ctx context.Context, f data.Founder, n int) error
 	return nil
 }
 
-// numbered is the id of a copy in a form that pgbench can write. An id may end
+// numbered is an SQL expression for the id of a copy. pgbench can compute it, since an id may end
 // with 26 digits.
 const numbered = `('con_0' || lpad(cast(%s as text), 25, '0'))`
 
-// copies multiplies the existing contacts.
+// copies inserts Records copies of the existing contacts.
 func (p *postgresBench) copies(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.server.URL())
 	if err != nil {
@@ -234,9 +232,9 @@ func (p *postgresBench) copies(ctx context.Context) error {
 	return data.Settle(ctx, p.server.URL())
 }
 
-// columns returns the columns of a table and an expression for each. The
-// expression comes from own, or else from other, which gets the column and its
-// value in some row.
+// columns returns the columns of a table and an expression for each column. The expression is in
+// own. For a column that is missing in own, the function other returns it from the column's name
+// and its value in a row.
 func (p *postgresBench) columns(
 	ctx context.Context, conn *pgx.Conn, table string, own map[string]string, other func(name, value string) string,
 ) (names, values string, err error) {
@@ -266,8 +264,8 @@ func (p *postgresBench) columns(
 	return strings.Join(columns, ", "), strings.Join(list, ", "), nil
 }
 
-// scripts writes the scripts of pgbench, with the statements of the product. A
-// read and a create take one round trip each.
+// scripts writes the scripts of pgbench with the statements of the product. A read and a create
+// take one round trip each.
 func (p *postgresBench) scripts(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.server.URL())
 	if err != nil {
@@ -293,7 +291,7 @@ func (p *postgresBench) scripts(ctx context.Context) error {
 	return p.writeScript(ctx, conn, "one.sql", fmt.Sprint(first))
 }
 
-// variable matches text that pgbench would take for a variable.
+// variable matches text that pgbench would interpret as a variable.
 var variable = regexp.MustCompile(`:([a-zA-Z0-9_])`)
 
 func (p *postgresBench) writeScript(ctx context.Context, conn *pgx.Conn, file, organization string) error {
@@ -341,7 +339,7 @@ func (p *postgresBench) writeScript(ctx context.Context, conn *pgx.Conn, file, o
 	return os.WriteFile(filepath.Join(p.dir, file), []byte(b.String()), 0o644)
 }
 
-// plan puts series that are compared next to each other.
+// plan adds the series. Series that are compared follow each other.
 func (p *postgresBench) plan(ctx context.Context, s *process.Server) error {
 	at := func(i int) *measure.Place {
 		return &measure.Place{Office: &data.Office{Key: p.keys[i]}, Server: s, Database: p.server.Pid()}
@@ -361,7 +359,7 @@ func (p *postgresBench) plan(ctx context.Context, s *process.Server) error {
 	return p.ChooseSeries()
 }
 
-// rate matches the result that pgbench prints.
+// rate matches the result in the output of pgbench.
 var rate = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
 
 func (p *postgresBench) pgbench(ctx context.Context, name, script string) {

@@ -17,7 +17,7 @@ import (
 	"kartei/bench/report"
 )
 
-// Measure measures reads, lists, searches and creations on SQLite.
+// Measure measures reads, lists, searches and creates on SQLite.
 func Measure(ctx context.Context, b *measure.Bench) error {
 	if err := start(ctx, b); err != nil {
 		return err
@@ -32,7 +32,7 @@ func Measure(ctx context.Context, b *measure.Bench) error {
 	return b.Write(os.Stdout, figures(b))
 }
 
-// start prepares offices, servers, limits and loads.
+// start prepares the offices, the servers, the baselines and the loads.
 func start(ctx context.Context, b *measure.Bench) (err error) {
 	if b.Large, err = openPlace(ctx, b, b.Records); err != nil {
 		return err
@@ -84,7 +84,7 @@ func openPlace(ctx context.Context, b *measure.Bench, records int) (*measure.Pla
 	return p, o.Warm()
 }
 
-// bare starts a bare server.
+// bare starts a baseline server that always sends the response a.
 func bare(ctx context.Context, b *measure.Bench, a answer) (measure.Target, error) {
 	h, err := b.Helper(ctx, "bare")
 	if err != nil {
@@ -94,8 +94,7 @@ func bare(ctx context.Context, b *measure.Bench, a answer) (measure.Target, erro
 	return t, h.Ask(a, &t.Address)
 }
 
-// plan lists the series in the order of a round. Series that are compared stand
-// next to each other.
+// plan adds the series in the order of a round. Series that are compared follow each other.
 func plan(b *measure.Bench, bareGet, bareList measure.Target, inserter *process.Helper) error {
 	large := b.Large.Target()
 	b.Add(getBare, bareGet, 16, []string{b.Large.Get("/contacts/" + b.Large.IDs[0])})
@@ -142,7 +141,7 @@ func plan(b *measure.Bench, bareGet, bareList measure.Target, inserter *process.
 	return b.ChooseSeries()
 }
 
-// fetch makes one call and returns the answer for a bare server.
+// fetch makes a GET request and returns the response, for a baseline server.
 func fetch(p *measure.Place, path string) (answer, error) {
 	request, err := http.NewRequest("GET", "http://"+p.Address+"/v1"+path, nil)
 	if err != nil {
@@ -158,11 +157,11 @@ func fetch(p *measure.Place, path string) (answer, error) {
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("GET %s: %s: %s", path, response.Status, body)
 	}
-	response.Header.Del("Date") // net/http writes its own
+	response.Header.Del("Date") // net/http sets this header itself
 	return answer{response.Header, body}, err
 }
 
-// hundredthPage follows the list to its hundredth page and returns the path.
+// hundredthPage follows the list to its hundredth page and returns the path of this page.
 func hundredthPage(p *measure.Place) (path string, err error) {
 	path = "/contacts?limit=25"
 	for range 99 {
@@ -179,7 +178,7 @@ func hundredthPage(p *measure.Place) (path string, err error) {
 	return path, nil
 }
 
-// The names of the series.
+// Names of the series.
 const (
 	getBare    = "get, bare server"
 	getLarge   = "get"

@@ -12,9 +12,8 @@ import (
 	"kartei/bench/report"
 )
 
-// kinds are the compared reads. least is the share of the small office's
-// throughput that the large one must reach: 1/1.2 for reads, and half for
-// searches and their counts.
+// kinds are the reads to compare. least is the share of the small office's throughput that the
+// large office must reach. It is 1/1.2 for reads, and half for searches and their counts.
 var kinds = []struct {
 	name, what string
 	least      float64
@@ -31,13 +30,12 @@ var kinds = []struct {
 	{"search, many hits", "search with a fifth of all as hits", 0.5},
 }
 
-// scaleClients is the number of connections, enough to keep both processors of
-// a small machine busy.
+// scaleClients is the number of connections. It is enough to keep both processors of a small
+// machine busy.
 const scaleClients = 8
 
-// MeasureScale compares reads of an office with many contacts with the same reads of
-// one with few, on one engine. It reads the kept data itself, since a copy
-// would double the space.
+// MeasureScale compares reads in an office with many contacts with the same reads in an office with
+// few. It uses the kept data without a copy, since a copy would double the space.
 func MeasureScale(ctx context.Context, b *measure.Bench) (err error) {
 	if b.Records <= Small {
 		return fmt.Errorf("with --scale, --records must be more than %d", Small)
@@ -50,7 +48,7 @@ func MeasureScale(ctx context.Context, b *measure.Bench) (err error) {
 		}
 		defer k.Stop()
 		kept, database = k.Office, k.Pid()
-		defer b.End() // the servers end before their database
+		defer b.End() // the servers must end before their database
 	}
 	for _, p := range []struct {
 		place   **measure.Place
@@ -84,11 +82,11 @@ func MeasureScale(ctx context.Context, b *measure.Bench) (err error) {
 	return b.Write(os.Stdout, scales(b))
 }
 
-// ofSmall returns the name of the small office's series of a kind. The name of
-// the large one's is the kind itself.
+// ofSmall returns the name of the small office's series of a kind. The kind itself is the name of
+// the large office's series.
 func ofSmall(kind string) string { return kind + ", small" }
 
-// planScale puts the two series of each kind next to each other.
+// planScale adds the two series of each kind next to each other.
 func planScale(b *measure.Bench) error {
 	few, err := reads(b.Small)
 	if err != nil {
@@ -112,7 +110,7 @@ func planScale(b *measure.Bench) error {
 	return nil
 }
 
-// reads returns the requests of each kind.
+// reads returns the requests of each kind by the kind's name.
 func reads(p *measure.Place) (map[string][]string, error) {
 	hundredth, err := hundredthPage(p)
 	if err != nil {
@@ -137,7 +135,8 @@ func reads(p *measure.Place) (map[string][]string, error) {
 	}, nil
 }
 
-// changes returns times at which contacts from the whole table were changed.
+// changes returns the times at which contacts were changed. The contacts are spread over the whole
+// table.
 func changes(p *measure.Place) (list []string, err error) {
 	for i := 0; i < len(p.IDs); i += max(1, len(p.IDs)/100) {
 		a, err := fetch(p, "/contacts/"+p.IDs[i])

@@ -14,7 +14,7 @@ import (
 	"kartei/bench/load"
 )
 
-// Figure is one row of the table: a goal and a measured value.
+// Figure is a row of the table: a measured value and its goal.
 type Figure struct {
 	What     string  `json:"what"`
 	Goal     string  `json:"goal"`
@@ -24,7 +24,7 @@ type Figure struct {
 	Reached  bool    `json:"reached"`
 }
 
-// Document is the output of --json.
+// Document is the content of the file of --json.
 type Document struct {
 	At      time.Time `json:"at"`
 	Go      string    `json:"go"`
@@ -32,22 +32,22 @@ type Document struct {
 	CPUs    int       `json:"cpus"`
 	CPU     string    `json:"cpu"`
 	Records int       `json:"records"`
-	// Organizations is the number of organizations, if they are measured.
+	// Organizations is the number of organizations, or 0 if they are not measured.
 	Organizations int `json:"organizations,omitempty"`
-	// Documents is the number of documents, if they are measured.
+	// Documents is the number of documents, or 0 if they are not measured.
 	Documents int `json:"documents,omitempty"`
-	// Webhooks is the number of deliveries.
+	// Webhooks is the number of deliveries, or 0 if they are not measured.
 	Webhooks int                      `json:"webhooks,omitempty"`
 	Seconds  float64                  `json:"seconds"`
 	Runs     int                      `json:"runs"`
 	Figures  []Figure                 `json:"figures"`
 	Results  map[string][]load.Result `json:"results"`
-	// Memory is the peak of RssAnon of the large server in each run, in MB.
+	// Memory is the peak memory (RssAnon) of the large office's server in each run, in MB.
 	Memory []float64 `json:"memory"`
 }
 
-// Write prints the table, as Markdown if markdown is true. It writes everything into a
-// JSON file unless file is empty.
+// Write prints the table, as Markdown if markdown is set. Unless file is empty, it also writes the
+// Document to this file.
 func (d *Document) Write(out io.Writer, file string, markdown bool) error {
 	d.At, d.Go, d.System = time.Now().UTC().Truncate(time.Second), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
 	d.CPUs, d.CPU = runtime.NumCPU(), processor()
@@ -66,7 +66,7 @@ func (d *Document) Write(out io.Writer, file string, markdown bool) error {
 	return d.table(out)
 }
 
-// Median returns the median, 0 of no values.
+// Median returns the median of values, or 0 if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -78,7 +78,7 @@ func Median(values []float64) float64 {
 	return s[len(s)/2]
 }
 
-// Number formats a number with separators: 1,000,000.
+// Number formats a number with separators, for example 1,000,000.
 func Number(v float64) string {
 	s := fmt.Sprintf("%.0f", v)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -167,5 +167,5 @@ func processor() string {
 	return "unknown processor"
 }
 
-// Say prints progress on standard error.
+// Say prints a line about the progress to standard error.
 func Say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -19,14 +19,14 @@ import (
 	"kartei/integration/webhook"
 )
 
-// postJob is a job for the bare loop.
+// postJob is a job for the baseline loop of deliveries.
 type postJob struct {
 	Address, CA, Body string
 	Time              time.Duration
 }
 
-// Deliver is the process of the limit for deliveries: net/http and an HMAC,
-// and nothing else.
+// Deliver is the process of the baseline for deliveries. It sends requests with net/http and an
+// HMAC.
 func Deliver(in io.Reader, out io.Writer) error {
 	return process.EachJob(in, out, (*postJob).run)
 }
@@ -91,5 +91,5 @@ func (p *postJob) post(t *http.Transport, secret webhook.Secret, id string, now 
 	return nil
 }
 
-// hookClients is the number of connections of the bare loop.
+// hookClients is the number of connections of the baseline loop.
 const hookClients = 64

@@ -20,13 +20,13 @@ import (
 	"kartei/test/webhooktest"
 )
 
-// Receiver receives deliveries.
+// Receiver is a process that receives deliveries. CA is the file with its certificate authority.
 type Receiver struct {
 	*process.Helper
 	CA, address string
 }
 
-// StartReceiver starts a receiver, whose certificate authority is in a file of a folder.
+// StartReceiver starts a Receiver. It writes the certificate authority to a file in dir.
 func StartReceiver(ctx context.Context, b *measure.Bench, dir string) (*Receiver, error) {
 	h, err := b.Helper(ctx, "receive")
 	if err != nil {
@@ -36,7 +36,8 @@ func StartReceiver(ctx context.Context, b *measure.Bench, dir string) (*Receiver
 	return r, r.Ask(r.CA, &r.address)
 }
 
-// Await waits for n deliveries. It fails if none has arrived for a minute.
+// Await waits for n deliveries. It returns an error if none arrives for a minute, or if too many
+// arrive.
 func (r *Receiver) Await(ctx context.Context, n int) error {
 	for quiet := time.Now(); n > 0; time.Sleep(10 * time.Millisecond) {
 		var came receiverReport
@@ -56,8 +57,7 @@ func (r *Receiver) Await(ctx context.Context, n int) error {
 	return nil
 }
 
-// Flags returns the settings of a server with n endpoints, which all lead to the
-// receiver.
+// Flags returns the flags of a server with n endpoints, all of which lead to the receiver.
 func (r *Receiver) Flags(n int) []string {
 	var dial []string
 	for i := range n {
@@ -69,18 +69,18 @@ func (r *Receiver) Flags(n int) []string {
 	}
 }
 
-// receiverReport is the receiver's report: the number of requests since the last
-// question, and the delays of the first thousand after the commits of their
-// events, in milliseconds.
+// receiverReport is a report of the receiver. Requests is the number of requests since the last
+// report. After has the delays of up to a thousand deliveries since the commits of their events, in
+// milliseconds.
 type receiverReport struct {
 	Requests int
 	After    []float64
-	Last     string // body
+	Last     string // body of the last of these deliveries
 }
 
-// ServeReceiver is the process of the receiver, which accepts all deliveries. The
-// first question names the file for its certificate authority, and the answer
-// is its address. Each further question returns what has arrived.
+// ServeReceiver is the process of the receiver, which accepts all deliveries. The first message on
+// in is the file for its certificate authority, and the reply is its address. The reply to each
+// further message is a receiverReport.
 func ServeReceiver(in io.Reader, out io.Writer) error {
 	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
 	var ca string
@@ -117,7 +117,7 @@ func ServeReceiver(in io.Reader, out io.Writer) error {
 	}
 }
 
-// tally counts requests.
+// tally is the handler of the receiver. It counts the requests.
 type tally struct {
 	n     atomic.Int64
 	mu    sync.Mutex
@@ -125,7 +125,7 @@ type tally struct {
 	last  string
 }
 
-// sampled is the number of requests that are inspected between two questions.
+// sampled is the number of requests that are inspected between two reports.
 const sampled = 1000
 
 func (t *tally) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -154,7 +154,6 @@ func (t *tally) take() receiverReport {
 	return r
 }
 
-// Endpoints is the number of endpoints of the backlog. One more
-// measures the delay of a first attempt. Together they are the maximum for
-// a principal.
+// Endpoints is the number of endpoints of the backlog. One further endpoint measures the delay of a
+// first attempt. Together they are the maximum for a principal.
 const Endpoints = 15

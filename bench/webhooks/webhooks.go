@@ -22,7 +22,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The names of the series of webhooks.
+// Names of the series of webhooks.
 const (
 	postHooks    = "deliveries, bare loop"
 	deliverHooks = "deliveries"
@@ -31,14 +31,14 @@ const (
 )
 
 const (
-	// hookEvents is the number of events that measure the first attempt.
+	// hookEvents is the number of events with which the delay of a first attempt is measured.
 	hookEvents = 100
 )
 
-// Measure measures deliveries to one TLS receiver. The first measure is the
-// delay between the commit and the arrival of an event without other load. The
-// second is the rate at which a backlog drains, compared with a bare loop that
-// signs and posts the same bytes. The third is the duration of calls meanwhile.
+// Measure measures deliveries to a TLS receiver: the delay between the commit of an event and its
+// arrival, without other load. It also measures the rate at which a backlog is delivered, compared
+// with a loop that signs and posts the same bytes. The third value is the duration of calls
+// meanwhile.
 func Measure(ctx context.Context, b *measure.Bench) (err error) {
 	dir, err := os.MkdirTemp(b.Data, "run-")
 	if err != nil {
@@ -54,7 +54,7 @@ func Measure(ctx context.Context, b *measure.Bench) (err error) {
 		defer s.Remove()
 		h.url, h.database = s.URL(), s.Pid()
 	}
-	defer b.End() // the server ends before its database
+	defer b.End() // the server must end before its database
 	for _, step := range []func(context.Context) error{h.prepare, h.firstAttempts, h.calm, h.fill, h.bareLoop, h.drain} {
 		if err := step(ctx); err != nil {
 			return err
@@ -81,7 +81,7 @@ func Measure(ctx context.Context, b *measure.Bench) (err error) {
 	return b.Write(os.Stdout, list)
 }
 
-// backlog is an office with deliveries that wait.
+// backlog is an office with many deliveries that wait.
 type backlog struct {
 	*measure.Bench
 	dir, url string
@@ -91,8 +91,8 @@ type backlog struct {
 	loop     *process.Helper
 	place    *measure.Place
 	contact  string
-	body     string    // of a delivery
-	idle     []float64 // ms
+	body     string    // body of a delivery
+	idle     []float64 // delays of first attempts in milliseconds
 }
 
 // prepare creates the office, starts all processes, and creates the endpoints.
@@ -153,7 +153,7 @@ func (h *backlog) received() (r receiverReport, err error) {
 	return r, h.receiver.Ask(struct{}{}, &r)
 }
 
-// firstAttempts makes one change after the other and measures each delivery.
+// firstAttempts makes changes one after another and measures the delay of each delivery.
 func (h *backlog) firstAttempts(ctx context.Context) error {
 	if _, err := h.received(); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (h *backlog) firstAttempts(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			time.Sleep(50 * time.Millisecond) // the next event arrives alone
+			time.Sleep(50 * time.Millisecond) // long enough that the next event is delivered alone
 			r, err := h.received()
 			if err != nil {
 				return err
@@ -184,10 +184,10 @@ func (h *backlog) firstAttempts(ctx context.Context) error {
 	return nil
 }
 
-// calm measures calls without anything to deliver.
+// calm measures calls while nothing is to be delivered.
 func (h *backlog) calm(ctx context.Context) error { return h.gets(ctx, calmGet) }
 
-// gets measures calls under a name.
+// gets measures reads of a contact as series with the given name.
 func (h *backlog) gets(ctx context.Context, name string) error {
 	p := h.place
 	h.Series = nil
@@ -232,7 +232,7 @@ func (h *backlog) fill(ctx context.Context) error {
 // contacts returns the number of contacts for the backlog.
 func (h *backlog) contacts() int { return (h.Webhooks + Endpoints - 1) / Endpoints }
 
-// bareLoop measures the limit.
+// bareLoop measures the baseline.
 func (h *backlog) bareLoop(context.Context) error {
 	var r load.Result
 	if err := h.loop.Ask(postJob{h.receiver.address, h.receiver.CA, h.body, h.Time()}, &r); err != nil {
@@ -244,8 +244,8 @@ func (h *backlog) bareLoop(context.Context) error {
 	return err
 }
 
-// drain lets the backlog be delivered: first alone, then during calls, then to
-// its end. After that the log must have one row for each received request.
+// drain delivers the backlog: first without calls, then during calls, and then to its end.
+// Afterwards it checks that the log has a row for each received request.
 func (h *backlog) drain(ctx context.Context) error {
 	if err := h.start(ctx); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (h *backlog) drain(ctx context.Context) error {
 		}
 		return nil
 	}
-	// By then each endpoint has its connections.
+	// After a tenth of the deliveries, each endpoint has its connections.
 	if err := wait(func() bool { return total > h.size()/10 }); err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (h *backlog) drain(ctx context.Context) error {
 	}
 	report.Say("%s deliveries in %s; memory (RssAnon) of the server at most %.0f MB", report.Number(float64(total)),
 		time.Since(begin).Round(time.Second), h.place.Memory.Take())
-	if err := h.stop(); err != nil { // which stores the last attempts
+	if err := h.stop(); err != nil { // the end of the server stores the last attempts
 		return err
 	}
 	rows, err := h.logged(ctx)
@@ -308,7 +308,7 @@ func (h *backlog) drain(ctx context.Context) error {
 
 func (h *backlog) size() int { return h.contacts() * Endpoints }
 
-// logged counts the rows of the delivery log about contacts.
+// logged returns the number of rows about contacts in the log of deliveries.
 func (h *backlog) logged(ctx context.Context) (n int, err error) {
 	d, err := open.Database(ctx, h.url, db.Options{})
 	if err != nil {

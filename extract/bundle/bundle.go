@@ -10,49 +10,52 @@ import (
 	"kartei/extract/textio"
 )
 
-// Part is what a file with several parts has: a file of an archive, or the rows of a sheet.
+// Part is a part of a file: a file of an archive, or a sheet of a workbook.
 type Part struct {
-	// Name is the path of the file in the archive. It is empty if the file itself is a workbook.
+	// Name is the path in the archive. It is empty if the unpacked file is itself a workbook.
 	Name string `json:"name,omitempty"`
-	// Sheet is the name of the sheet whose rows are the content.
+	// Sheet is the name of the sheet. It is empty if the part is not a sheet.
 	Sheet string `json:"sheet,omitempty"`
-	// LeftOut says why there is no content.
+	// LeftOut says why the part has no content. It is empty if the part has its content.
 	LeftOut LeftOut `json:"leftOut,omitempty"`
-	// Size is the length of the content.
+	// Size is the length of Content in bytes.
 	Size int `json:"size,omitempty"`
-	// Content are the bytes of a file, or lines with a Row in JSON each.
+	// Content is the content of a file as it is in the archive. For a sheet it has one line for
+	// each row: a Row as JSON.
 	Content []byte `json:"-"`
 }
 
 // Row is a row of a sheet.
 type Row struct {
-	// Number counts the rows of the sheet from 1.
+	// Number is the number of the row in the sheet, from 1.
 	Number int `json:"n"`
-	// At are the columns of the cells, from 0 and ascending. Cells are their texts, never empty.
+	// At has the column of each cell, from 0 in ascending order. Cells has the texts, and none is
+	// empty.
 	At    []int    `json:"at"`
 	Cells []string `json:"c"`
 }
 
-// LeftOut says why a part was left out.
+// LeftOut is a reason why a part has no content.
 type LeftOut string
 
-// The reasons.
+// The reasons why a part has no content.
 const (
-	// OtherKind is a file that is no table and no vCard.
+	// OtherKind means a file that is neither a table nor a vCard file.
 	OtherKind LeftOut = "kind"
-	// Nested is an archive in an archive.
+	// Nested means an archive in the archive.
 	Nested LeftOut = "nested"
-	// Sealed has a password, Unreadable is broken.
+	// Sealed means a file with a password, and Unreadable a broken file.
 	Sealed     LeftOut = "encrypted"
 	Unreadable LeftOut = "broken"
-	// Hidden is a sheet that the workbook does not show.
+	// Hidden means a sheet that Excel does not show.
 	Hidden LeftOut = "hidden"
 )
 
-// MaxSize bounds the bytes of all parts of a file.
+// MaxSize is the maximum size of the encoded parts of a file in bytes.
 const MaxSize = 64 << 20
 
-// Parse reads what a Writer wrote. A child is not trusted.
+// Parse decodes the output of a Writer. It returns an error for invalid output, since the server
+// does not trust a child.
 func Parse(b []byte) (list []Part, err error) {
 	for len(b) > 0 {
 		head, rest, found := bytes.Cut(b, []byte("\n"))
@@ -66,20 +69,20 @@ func Parse(b []byte) (list []Part, err error) {
 	return list, nil
 }
 
-// Writer writes parts, at most MaxSize bytes of them.
+// Writer writes encoded parts. It writes at most MaxSize bytes.
 type Writer struct {
 	out  io.Writer
 	left int
 }
 
-// NewWriter returns a writer of parts.
+// NewWriter returns a Writer that writes to out.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out, left: MaxSize} }
 
-// Left returns the number of bytes that may still be written.
+// Left returns the number of bytes that w may still write.
 func (w *Writer) Left() int { return w.left }
 
-// Add writes a part: a line with what it is, and its content. Beyond the bound the
-// error is textio.ErrInflated.
+// Add writes a part: a line with its members as JSON, and then its content. If the output would
+// exceed MaxSize, Add returns textio.ErrInflated.
 func (w *Writer) Add(part Part) error {
 	part.Size = len(part.Content)
 	head, err := json.Marshal(part)

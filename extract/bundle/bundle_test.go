@@ -7,7 +7,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// What a child writes is not trusted.
+// TestParse checks that Parse refuses invalid output, and that it decodes the output of a Writer.
 func TestParse(t *testing.T) {
 	for _, wrong := range []string{"x", "{}", `{"size":5}` + "\nabc", `{"size":-1}` + "\nabc"} {
 		if _, err := Parse([]byte(wrong)); err == nil {

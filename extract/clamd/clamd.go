@@ -18,7 +18,7 @@ import (
 // URL is the address of a clamd: unix:PATH or tcp://HOST:PORT.
 type URL string
 
-// UnmarshalText refuses other addresses.
+// UnmarshalText sets u. It returns an error if b is not such an address.
 func (u *URL) UnmarshalText(b []byte) error {
 	if _, _, err := URL(b).address(); err != nil {
 		return err
@@ -39,24 +39,23 @@ func (u URL) address() (network, address string, err error) {
 	return "", "", fmt.Errorf("%q is not the address of a clamd; accepted are unix:/PATH and tcp://HOST:PORT", string(u))
 }
 
-// ErrSize means that clamd does not accept files of this size (its
-// StreamMaxLength). Trying again does not help.
+// ErrSize means that clamd does not accept files of this size, because of its setting
+// StreamMaxLength. Another attempt does not help.
 var ErrSize = errors.New("extract: clamd does not accept files of this size")
 
-// ErrAway means that clamd did not answer: nothing listens, there was no
-// answer in time, or the connection was closed without one. It means nothing
-// about the file.
+// ErrAway means that clamd did not answer. It was not running, did not answer in time, or closed
+// the connection without an answer. ErrAway does not say anything about the file.
 var ErrAway = errors.New("extract: clamd does not answer")
 
-// Scanner asks a clamd whether files are malware. It is safe for use by several
-// goroutines; each file has a connection of its own.
+// Scanner sends files to a clamd, which scans them for malware. It opens a connection for each
+// file. A Scanner is safe for use by several goroutines.
 type Scanner struct {
 	network, address string
 	dialer           net.Dialer
-	stepTimeout      time.Duration // for each step
+	stepTimeout      time.Duration // maximum time for each read or write
 }
 
-// New returns a scanner. It does not connect yet.
+// New returns a Scanner. It does not connect to clamd yet.
 func New(u URL) (*Scanner, error) {
 	network, address, err := u.address()
 	if err != nil {
@@ -65,7 +64,7 @@ func New(u URL) (*Scanner, error) {
 	return &Scanner{network: network, address: address, stepTimeout: 2 * time.Minute}, nil
 }
 
-// Ping checks that clamd answers.
+// Ping returns an error unless clamd answers.
 func (s *Scanner) Ping(ctx context.Context) error {
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -82,19 +81,20 @@ func (s *Scanner) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Scan streams a file to clamd and returns the name of the malware; "" if there
-// is none. After an error it is unknown whether the file is clean. The error is
-// ErrSize, ErrAway or an error of reading the file. Any other error
-// means that clamd failed on this file, or that another program listens.
+// Scan sends a file to clamd and returns the name of the malware that clamd found. The name is
+// empty if the file is clean.
+//
+// An error means that the file may be infected or clean. The error is ErrSize, ErrAway or an error
+// of reading r. Any other error means that clamd failed on this file, or that another program
+// listens at the address.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer c.close()
-	// The daemon may answer and close the connection while the file is being sent.
-	// Sending into a closed connection discards the answer, so it is read at
-	// the same time.
+	// clamd may answer and close the connection before it has the whole file. A write to a closed
+	// connection can discard the answer. So a second goroutine reads the answer during the writes.
 	type reply struct {
 		answer string
 		err    error
@@ -117,13 +117,14 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 	if err != nil {
 		return found, err
 	}
-	if found == "" && sent != nil { // an answer before the whole file was sent
+	if found == "" && sent != nil { // clamd answered before it had the whole file
 		return "", fmt.Errorf("extract: clamd answered %.80q before it had the whole file: %v", got.answer, sent)
 	}
 	return found, nil
 }
 
-// verdict reads the answer to INSTREAM.
+// verdict parses the answer to the command INSTREAM. It returns the name of the malware, if clamd
+// found any.
 func verdict(answer string) (found string, err error) {
 	result, is := strings.CutPrefix(answer, "stream: ")
 	switch {
@@ -139,8 +140,8 @@ func verdict(answer string) (found string, err error) {
 	return "", fmt.Errorf("extract: clamd answered %.80q", answer)
 }
 
-// session is one connection. If a deadline cannot be set, the next read or
-// write returns the error.
+// session is a connection to clamd. The errors of SetReadDeadline and SetWriteDeadline are ignored,
+// since the next read or write returns them.
 type session struct {
 	net.Conn
 	stepTimeout time.Duration
@@ -164,7 +165,7 @@ func (c *session) close() {
 	c.Conn.Close()
 }
 
-// write sends bytes within the timeout of one step.
+// write sends bytes within stepTimeout.
 func (c *session) write(b []byte) error {
 	_ = c.SetWriteDeadline(time.Now().Add(c.stepTimeout))
 	if _, err := c.Write(b); err != nil {
@@ -181,23 +182,24 @@ func (c *session) ask(command string) (string, error) {
 	return c.readReply()
 }
 
-// readReply reads up to the zero byte.
+// readReply reads an answer of clamd up to its zero byte.
 func (c *session) readReply() (string, error) {
 	answer, err := bufio.NewReader(io.LimitReader(c, 4096)).ReadString(0)
 	if err != nil {
 		if answer == "" || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 			return "", fmt.Errorf("%w: %w", ErrAway, err)
 		}
-		// the zero byte ends the answer
+		// without the zero byte, the answer is incomplete
 		return "", fmt.Errorf("extract: clamd stopped in its answer after %.80q: %w", answer, err)
 	}
 	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
 }
 
-// errHungUp means that clamd stopped reading a file. Its answer has the reason.
+// errHungUp means that clamd closed the connection before it had the whole file. The answer of
+// clamd says why.
 var errHungUp = errors.New("extract: clamd closed the connection")
 
-// stream sends a file in chunks, each after its length.
+// stream sends a file in chunks. The length of each chunk precedes its bytes.
 func (c *session) stream(r io.Reader) error {
 	if err := c.write([]byte("zINSTREAM\x00")); err != nil {
 		return errors.Join(errHungUp, err)
@@ -208,7 +210,7 @@ func (c *session) stream(r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		// The last chunk, which has no bytes, ends the file.
+		// A chunk of length zero ends the file.
 		binary.BigEndian.PutUint32(chunk, uint32(n))
 		if err := c.write(chunk[:4+n]); err != nil {
 			return errors.Join(errHungUp, err)
@@ -219,8 +221,8 @@ func (c *session) stream(r io.Reader) error {
 	}
 }
 
-// fill reads as much as fits, and less at the end of the file. If a reader
-// returns io.ErrUnexpectedEOF, the file was cut, and fill returns that error.
+// fill reads until p is full or the file ends. The error io.ErrUnexpectedEOF of a reader means that
+// the file was cut. fill returns that error, but no error at io.EOF.
 func fill(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int

@@ -62,7 +62,7 @@ func TestScan(t *testing.T) {
 	all.Wait()
 }
 
-// overTCP starts a clamd that also listens on TCP.
+// overTCP starts a clamd that also listens on TCP, and returns the TCP address.
 func overTCP(t *testing.T, settings ...string) clamd.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -82,7 +82,7 @@ func TestScanOverTCP(t *testing.T) {
 	}
 }
 
-// A file that clamd refuses to scan is never clean.
+// TestScanSize checks that a file that is too large for clamd is not reported as clean.
 func TestScanSize(t *testing.T) {
 	t.Run("unix", func(t *testing.T) { testScanSize(t, scanner(t, clamdtest.Start(t, "StreamMaxLength 1M").URL)) })
 	t.Run("tcp", func(t *testing.T) { testScanSize(t, scanner(t, overTCP(t, "StreamMaxLength 1M"))) })
@@ -107,8 +107,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// While clamd is away, a scan returns an error and no verdict. Once clamd is
-// back, the same scanner works.
+// TestScanWhileAway checks that a scan returns ErrAway while clamd is not running. When clamd runs
+// again, the same Scanner works.
 func TestScanWhileAway(t *testing.T) {
 	d := clamdtest.Start(t)
 	s := scanner(t, d.URL)
@@ -124,14 +124,14 @@ func TestScanWhileAway(t *testing.T) {
 	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); found != "" || err != nil {
 		t.Errorf("with clamd again: %q, %v", found, err)
 	}
-	// clamd dies while the file is being sent.
+	// Here clamd stops while the file is being sent.
 	dying := io.MultiReader(strings.NewReader("Guten Tag"), stops{d}, io.LimitReader(zeros{}, 8<<20))
 	if found, err := s.Scan(t.Context(), dying); !errors.Is(err, clamd.ErrAway) {
 		t.Errorf("clamd died in between: %q, %v", found, err)
 	}
 }
 
-// stops is a reader that stops clamd when it is reached.
+// stops is a reader that stops clamd on its first Read.
 type stops struct{ d *clamdtest.Daemon }
 
 func (s stops) Read([]byte) (int, error) {
@@ -149,8 +149,8 @@ func TestScanReportsReadErrors(t *testing.T) {
 	}
 }
 
-// Another program may listen at the address. Only the answer of clamd makes a
-// file clean.
+// TestScanBelievesClamdOnly checks that only a valid answer of clamd makes a file clean. Another
+// program may listen at the address.
 func TestScanBelievesClamdOnly(t *testing.T) {
 	for _, answer := range []string{"", "\x00", "OK\x00", "stream: \x00", "stream: OK", "stream: OK and more\x00",
 		"stream:  FOUND\x00", "stream: FOUND\x00",
@@ -167,8 +167,8 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 	}
 }
 
-// A file that clamd did not read to its end is not clean. Malware found before
-// the interruption is still reported.
+// TestScanOfPartIsNotClean checks that a file that clamd did not read completely is not reported as
+// clean. Malware that clamd found before is reported.
 func TestScanOfPartIsNotClean(t *testing.T) {
 	for answer, want := range map[string]struct {
 		found string
@@ -186,7 +186,7 @@ func TestScanOfPartIsNotClean(t *testing.T) {
 	}
 }
 
-// answering listens and gives every client the same answer.
+// answering listens at a Unix socket and sends the same answer to every client.
 func answering(t *testing.T, answer string) clamd.URL {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -212,7 +212,8 @@ func answering(t *testing.T, answer string) clamd.URL {
 	return clamd.URL("unix:" + path)
 }
 
-// A cancelled scan returns, even if clamd sends nothing.
+// TestScanIsCancelled checks that Scan returns when its context is canceled, even if clamd sends
+// nothing.
 func TestScanIsCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

@@ -7,73 +7,74 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/jpeg" // its dimensions are compared
+	_ "image/jpeg" // to decode its dimensions
 	_ "image/png"
 	"unicode/utf8"
 
 	"kartei/extract/textio"
 )
 
-// Sheet names a page and how fine it is drawn.
+// Sheet is the number of a page and the resolution at which the page is drawn.
 type Sheet struct {
 	Number int // from 1
 	DPI    int
 }
 
-// sheetForm is the form of a sheet on the command line of a child.
+// sheetForm is the format of a Sheet on the command line of a child.
 const sheetForm = "%d/%d"
 
-// String returns the sheet as ParseSheet reads it.
+// String returns the Sheet in the format that ParseSheet accepts.
 func (s Sheet) String() string { return fmt.Sprintf(sheetForm, s.Number, s.DPI) }
 
-// ParseSheet reads a sheet that String wrote.
+// ParseSheet parses the result of Sheet.String.
 func ParseSheet(text string) (s Sheet, err error) {
 	_, err = fmt.Sscanf(text, sheetForm, &s.Number, &s.DPI)
 	return s, err
 }
 
-// Func draws a page of a file. It runs in the child process, under its
-// limits. Its errors are the errors of a textio.ReadFunc.
+// Func draws a page of a file. It runs in a child process with limits. Its errors are the errors of
+// a textio.ReadFunc.
 type Func func(in *textio.Input, s Sheet) (*Page, error)
 
-// Page is a drawn page: a picture, and its text with the place of each
-// character. Text is as clean as a Sink's text, and has no form feeds.
+// Page is a drawn page: a picture, and the text with the place of each character. Text has only the
+// characters that a textio.Sink writes, and no form feeds.
 type Page struct {
-	Number, Pages int // of a file without that page, only Pages is set
-	Width, Height int // of the picture, in pixels
+	Number, Pages int // Pages is the number of pages of the file; if it is smaller than Number, only these two are set
+	Width, Height int // of the picture in pixels
 	ContentType   string
 	Image         []byte
 	Text          string
-	// Boxes has a box for each character of Text, in its order. The box of
-	// white space is empty.
+	// Boxes has the place of each character of Text, in the same order. The box of white space is
+	// empty.
 	Boxes []Box
 }
 
-// Box is a rectangle in the pixels of a picture. Right and Bottom are outside.
+// Box is a rectangle in pixels of the picture. Right and Bottom are exclusive.
 type Box struct{ Left, Top, Right, Bottom uint16 }
 
-// Empty reports whether nothing is in the box.
+// Empty reports whether the box contains no pixels.
 func (b Box) Empty() bool { return b.Left >= b.Right || b.Top >= b.Bottom }
 
-// Size returns the bytes that a page takes in memory.
+// Size returns the approximate size of a page in memory in bytes.
 func (p *Page) Size() int { return len(p.Image) + len(p.Text) + 8*len(p.Boxes) + 200 }
 
 const (
-	// MaxPixels bounds a picture, and what is decoded to draw it.
+	// MaxPixels is the maximum number of pixels of a drawn picture, and of a picture in a file.
 	MaxPixels = 40_000_000
-	// maxSide bounds its sides. Browsers show no larger ones.
+	// maxSide is the maximum width and height of a picture in pixels. Browsers do not show larger
+	// pictures.
 	maxSide = 16_000
-	// maxImage bounds the bytes of a picture.
+	// maxImage is the maximum size of an encoded picture in bytes.
 	maxImage = 16 << 20
-	// MaxChars bounds the characters of a page. A full page of a newspaper has
+	// MaxChars is the maximum number of characters of a page. A full page of a newspaper has
 	// 20,000.
 	MaxChars = 100_000
-	// MaxEncoded bounds the bytes of Encode.
+	// MaxEncoded is the maximum length of the result of Encode in bytes.
 	MaxEncoded = pageHead + maxImage + MaxChars*(utf8.UTFMax+boxSize)
 )
 
-// head begins what Encode returns. Then follow the text, its boxes and the
-// picture.
+// head is the beginning of an encoded page. It has the lengths of the text and the picture. After
+// the head follow the text, its boxes and the picture.
 type head struct{ Pages, Width, Height, Type, Text, Image uint32 }
 
 const (
@@ -81,10 +82,11 @@ const (
 	boxSize  = 4 * 2
 )
 
-// pictureTypes are the types of pictures; their numbers are in the head.
+// pictureTypes are the content types of pictures. The field Type of a head is an index of this
+// list.
 var pictureTypes = []string{"", "image/png", "image/jpeg"}
 
-// Encode returns a page in the form in which a child writes it.
+// Encode returns the page in the format that Parse reads.
 func (p *Page) Encode() ([]byte, error) {
 	h := head{
 		Pages: uint32(p.Pages), Width: uint32(p.Width), Height: uint32(p.Height), Text: uint32(len(p.Text)),
@@ -106,12 +108,12 @@ func (p *Page) Encode() ([]byte, error) {
 	return append(b, p.Image...), nil
 }
 
-// errPage is the error for output that is no page.
+// errPage is the error of Parse for invalid output.
 var errPage = errors.New("extract: the child wrote no page")
 
-// Parse reads what a child wrote. A child is not trusted: it may have been
-// taken over by the file. So a browser gets only a picture of the stated type
-// and size, and a text without control characters.
+// Parse decodes the page that a child wrote. Parse does not trust the child, since a hostile file
+// may control it. So Parse checks that the picture has the stated type and size, that the text has
+// no control characters, and that the boxes lie in the picture.
 func Parse(b []byte, number int) (*Page, error) {
 	var h head
 	n, err := binary.Decode(b, binary.LittleEndian, &h)
@@ -139,7 +141,7 @@ func Parse(b []byte, number int) (*Page, error) {
 	return p, p.check()
 }
 
-// isTidy reports whether a text is as a Sink writes it.
+// isTidy reports whether a text is valid UTF-8 and has only characters that a textio.Sink writes.
 func isTidy(text []byte) bool {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
@@ -151,7 +153,7 @@ func isTidy(text []byte) bool {
 	return true
 }
 
-// check compares the picture and the boxes with the stated size.
+// check returns an error unless the picture has the stated type and size and contains all boxes.
 func (p *Page) check() error {
 	if p.Number > p.Pages && p.ContentType == "" && len(p.Image) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Whatever a child writes, what is taken of it is a picture of the stated size,
-// a tidy text, and boxes on the picture.
+// FuzzParse checks that an accepted page has a picture of the stated size, a tidy text and boxes
+// within the picture.
 func FuzzParse(f *testing.F) {
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {

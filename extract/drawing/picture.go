@@ -11,8 +11,8 @@ import (
 	"kartei/extract/textio"
 )
 
-// Fit returns the size of a picture in whole pixels. A picture that would be
-// too large is drawn smaller.
+// Fit returns the size of a picture in whole pixels. If the picture would have too many pixels, Fit
+// scales it down. It returns textio.ErrBroken unless both lengths are positive and finite.
 func Fit(width, height float64) (int, int, error) {
 	if !(width > 0) || !(height > 0) || math.IsInf(width*height, 0) {
 		return 0, 0, textio.ErrBroken
@@ -21,16 +21,16 @@ func Fit(width, height float64) (int, int, error) {
 	return max(1, int(math.Ceil(width*scale))), max(1, int(math.Ceil(height*scale))), nil
 }
 
-// SetPicture encodes a picture without transparent parts: as PNG if that is
-// small, as for text and drawings, else as JPEG, as for scans.
+// SetPicture encodes a picture without transparent parts. The format is PNG if the result is small,
+// as for text and drawings. For other pictures, such as scans, it is JPEG.
 func (p *Page) SetPicture(picture *image.RGBA) error {
 	p.Width, p.Height = picture.Rect.Dx(), picture.Rect.Dy()
 	var source image.Image = picture
 	if grey := greyOf(picture); grey != nil {
 		source = grey
 	}
-	// A page of text takes a tenth of a byte for each pixel as PNG, a scan one
-	// or more.
+	// As PNG, a page of text takes a tenth of a byte for each pixel, and a scan takes one byte or
+	// more.
 	const small = 4
 	out := &smallFile{limit: max(64<<10, p.Width*p.Height/small)}
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
@@ -53,10 +53,11 @@ func (p *Page) SetPicture(picture *image.RGBA) error {
 	return nil
 }
 
-// errLarge is about a picture that is not small as PNG.
+// errLarge is the error of a smallFile that exceeds its limit.
 var errLarge = errors.New("extract: the picture is large as PNG")
 
-// smallFile takes so many bytes, and fails with more.
+// smallFile is a writer that keeps at most limit bytes. A Write beyond the limit fails with
+// errLarge.
 type smallFile struct {
 	kept  []byte
 	limit int
@@ -70,8 +71,8 @@ func (f *smallFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// greyOf returns a picture without colour in a third of the bytes, and nil for
-// one with colour.
+// greyOf returns the picture with one byte for each pixel. It returns nil if the picture has
+// colours.
 func greyOf(picture *image.RGBA) *image.Gray {
 	for i := 0; i+2 < len(picture.Pix); i += 4 {
 		if c := picture.Pix[i : i+3 : i+3]; c[0] != c[1] || c[1] != c[2] {

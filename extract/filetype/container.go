@@ -14,16 +14,16 @@ import (
 	"kartei/extract/textio"
 )
 
-// The bounds of reading an archive.
+// The limits for reading an archive, in bytes.
 const (
-	tailSize      = 22 + 65535 // of the end record, with the longest comment
-	directorySize = 4 << 20    // some 40,000 entries; no office document has more
-	typesSize     = 1 << 20    // of the list of an office document's parts
+	tailSize      = 22 + 65535 // the end record with the longest possible comment
+	directorySize = 4 << 20    // the directory: some 40,000 entries, more than any office document has
+	typesSize     = 1 << 20    // the list of the parts of an office document
 )
 
-// directory finds the end record of an archive. It reports false if the file
-// does not end with one. Exactly means that nothing follows; otherwise a few bytes
-// may that are nothing themselves, as programs leave them.
+// directory returns the offset of the end record of an archive, and whether it was found. If
+// exactly is set, the end record must be the end of the file. Otherwise a few meaningless bytes may
+// follow, as some programs add them.
 func (c *content) directory(exactly bool) (end int64, found bool) {
 	tail := c.part(max(0, c.size-tailSize), tailSize)
 	for i := len(tail) - 22; i >= 0; i-- {
@@ -35,16 +35,15 @@ func (c *content) directory(exactly bool) (end int64, found bool) {
 		case rest < 0, exactly && rest > 0:
 			continue
 		case rest > 0 && means(tail[len(tail)-rest:]):
-			return 0, false // the reader would take this record
+			return 0, false // the ZIP reader would use this end record
 		}
 		return max(0, c.size-tailSize) + int64(i), true
 	}
 	return 0, false
 }
 
-// whole reports whether the directory is directly before the end record and
-// counts from the first byte of the file. It is if nothing was added before or
-// after the archive.
+// whole reports whether the directory ends directly before the end record, and its stated offset is
+// right. Both hold only if no bytes were added before the archive.
 func (c *content) whole(end int64) bool {
 	record := c.part(end, 22)
 	if len(record) < 22 {
@@ -64,8 +63,8 @@ func (c *content) whole(end int64) bool {
 
 var errDirectory = errors.New("extract: the directory of the archive is too large")
 
-// budget bounds how much of an archive's directory is read: the number of
-// entries in the end record cannot be trusted.
+// budget is a reader that fails with errDirectory after left bytes. It limits how much of an
+// archive's directory is read, since the number of entries in the end record cannot be trusted.
 type budget struct {
 	io.ReaderAt
 	left int64
@@ -78,7 +77,8 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, off)
 }
 
-// archive returns the type of a file that begins as a ZIP archive.
+// archive returns the type of a file that begins like a ZIP archive. head is the beginning of the
+// file.
 func (c *content) archive(head []byte) string {
 	end, found := c.directory(false)
 	if !found || !c.whole(end) {
@@ -88,23 +88,23 @@ func (c *content) archive(head []byte) string {
 	z, err := zip.NewReader(bounded, c.size)
 	switch {
 	case errors.Is(err, errDirectory):
-		return "application/zip" // too many entries to look for another type
+		return "application/zip" // too many entries to find a more specific type
 	case err != nil:
 		return Unknown
 	case len(z.File) == 0:
 		return "application/zip"
 	case !begins(z, head):
-		return Polyglot // the head belongs to another archive than the directory
+		return Polyglot // the beginning of the file belongs to another archive than the directory
 	}
 	bounded.left = 2 * directorySize
 	return pack(z)
 }
 
-// namesakes bounds the entries with the first entry's name that are read. A
-// proper archive has one entry of each name, and each read may be a request.
+// namesakes is the maximum number of entries with the name of the first entry that begins reads. A
+// valid archive has one entry for each name, and each read may be a request to the object store.
 const namesakes = 16
 
-// begins reports whether the first bytes are the header of an entry.
+// begins reports whether the beginning of the file is the header of an entry in the directory.
 func begins(z *zip.Reader, head []byte) bool {
 	if len(head) < 30 {
 		return false
@@ -128,7 +128,8 @@ func begins(z *zip.Reader, head []byte) bool {
 	return false
 }
 
-// mains are the types of the main part of an office document.
+// mains maps the content types of main parts to the types of the office documents that have such a
+// part.
 var mains = map[string]string{
 	OOXML + "wordprocessingml.document.main+xml":                       OOXML + "wordprocessingml.document",
 	OOXML + "wordprocessingml.template.main+xml":                       OOXML + "wordprocessingml.template",
@@ -149,7 +150,7 @@ var mains = map[string]string{
 	"application/vnd.ms-excel.addin.macroenabled.main+xml":             "application/vnd.ms-excel.addin.macroenabled.12",
 }
 
-// pack returns the type of an archive by its entries.
+// pack returns the type of an archive according to its entries.
 func pack(z *zip.Reader) string {
 	var macros, program bool
 	var list, manifest, own *zip.File
@@ -184,9 +185,9 @@ func pack(z *zip.Reader) string {
 	return "application/zip"
 }
 
-// odfType returns the type that an OpenDocument file says that it is. It
-// should be in the first entry, without compression; programs that pack a
-// document anew put it elsewhere, or leave it out, and the manifest has it too.
+// odfType returns the type that an OpenDocument file declares, and an empty string if it declares
+// none. The type should be in the entry mimetype, which is the first and not compressed. Programs
+// that pack a document again may move or omit this entry. The manifest has the type too.
 func odfType(own, manifest *zip.File) string {
 	if own != nil {
 		if said := strings.TrimSpace(strings.TrimPrefix(string(inflate(own, 128)), mark)); strings.HasPrefix(said, ODF) {
@@ -209,7 +210,8 @@ func odfType(own, manifest *zip.File) string {
 	}
 }
 
-// inflate returns the first bytes of an entry.
+// inflate returns the unpacked beginning of an entry, at most limit bytes. It returns nil if the
+// entry cannot be opened.
 func inflate(f *zip.File, limit int64) []byte {
 	r, err := f.Open()
 	if err != nil {
@@ -220,8 +222,8 @@ func inflate(f *zip.File, limit int64) []byte {
 	return b
 }
 
-// office returns the type of an office document by its list of parts. It is
-// unknown if there are two main parts.
+// office returns the type of an office document according to its list of parts. The type is Unknown
+// if the list has main parts of different types, or none.
 func office(list []byte) string {
 	found := ""
 	d := xml.NewDecoder(bytes.NewReader(list))
@@ -250,8 +252,8 @@ func office(list []byte) string {
 	}
 }
 
-// streams are the entries of compound files (MS-CFB) that identify a kind, and
-// encrypted office documents.
+// streams maps the names of streams in compound files (MS-CFB) to the types of these files.
+// encryptedpackage is the stream of an encrypted office document.
 var streams = map[string]string{
 	"worddocument":            "application/msword",
 	"workbook":                "application/vnd.ms-excel",
@@ -261,7 +263,7 @@ var streams = map[string]string{
 	"encryptedpackage":        encrypted,
 }
 
-// compound returns the type of a compound file by the entries of its root.
+// compound returns the type of a compound file according to the entries of its root.
 func (c *content) compound() string {
 	names := legacy.RootEntries(c, c.size)
 	if names == nil {

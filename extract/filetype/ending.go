@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// endings are the extensions of file names of a kind, in lower case. The first
-// one is added to a name that has none of them. A system opens a file by its
-// extension and not by its content, so a text named 'Rechnung.hta' would run as
-// a program.
+// endings maps media types to the extensions of file names, in lower case. The first extension is
+// added to a name that has none of them. Operating systems choose the program for a file by its
+// extension. So a text file with the name 'Rechnung.hta' would run as a program.
 var endings = map[string][]string{
 	"application/pdf": {"pdf"},
 
@@ -60,12 +59,12 @@ var endings = map[string][]string{
 	"application/zip": {"zip"},
 }
 
-// Endings returns the extensions of file names of a content type, without a dot.
-// The usual one is the first.
+// Endings returns the extensions of file names of a content type, without dots. The most usual one
+// is the first.
 func Endings(contentType string) []string { return slices.Clone(endings[contentType]) }
 
-// WithEnding returns the name under which a file of a content type may be saved.
-// If the extension of name does not fit the type, a fitting one is added.
+// WithEnding returns the name under which a file of a content type may be saved. If name has no
+// extension of the type, WithEnding adds the first one.
 func WithEnding(name, contentType string) string {
 	fit := endings[contentType]
 	if len(fit) == 0 || slices.Contains(fit, strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))) {

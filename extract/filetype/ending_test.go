@@ -4,8 +4,7 @@ import (
 	"testing"
 )
 
-// Each kind of file has at least one extension, since a file is only saved
-// under an extension of its kind.
+// TestEveryKindHasAnExtension checks that each kind of file has an extension. WithEnding needs it.
 func TestEveryKindHasAnExtension(t *testing.T) {
 	for _, k := range kinds {
 		if len(endings[k.name]) == 0 {

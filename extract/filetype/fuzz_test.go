@@ -10,7 +10,8 @@ import (
 	"kartei/test/filetest"
 )
 
-// Any bytes become few types, and never types of two families.
+// FuzzSniff checks that no content is accepted as two binary types, or as a binary type and several
+// text types.
 func FuzzSniff(f *testing.F) {
 	filetest.Seed(f, "../testdata")
 	for _, content := range []string{filetest.Letter, filetest.PNG, gifStart, jpegStart, exe, "", "<svg/>", `{"a":1}`,
@@ -31,8 +32,8 @@ func FuzzSniff(f *testing.F) {
 			case "text/plain", "text/csv", "application/xml", "application/json", "message/rfc822":
 				return true
 			}
-			// Any of these types may be an encrypted office document, and all
-			// are archives.
+			// An encrypted office document fits each of the OOXML types, and each ZIP archive fits
+			// application/zip.
 			return name == "application/zip" || bytes.HasPrefix(content, []byte(legacy.Signature)) &&
 				strings.HasPrefix(name, OOXML)
 		})

@@ -17,31 +17,30 @@ import (
 	"kartei/extract/textio"
 )
 
-// Refusal is the reason why a file may not become a document.
+// Refusal is the reason why a file is refused as a document.
 type Refusal string
 
-// The two refusals. Either is UPLOAD_REJECTED.
+// The reasons for a refusal. Clients get the problem UPLOAD_REJECTED for both.
 const (
 	Allowed    Refusal = ""
 	NotAllowed Refusal = "type_not_allowed" // files of the declared type are not accepted
-	NotAsSaid  Refusal = "type_mismatch"    // the content is not of the declared type, or is also of another one
+	NotAsSaid  Refusal = "type_mismatch"    // the content does not have the declared type, or it is a second format at the same time
 )
 
 // Verdict is the result of Sniff.
 type Verdict struct {
-	Type    string // stored media type; "" if the declared one is unknown
-	Found   string // the detected type; a word for the log, not for decisions
+	Type    string // the media type to store; empty if the declared type is unknown
+	Found   string // the detected type; only for the log
 	Refusal Refusal
 }
 
-// headSize is the size of the part at the beginning of a file that is read.
-// Readers of PDF accept its header within the first 1024 bytes.
+// headSize is the number of bytes that are read from the beginning of a file. PDF readers accept
+// the header of a PDF within the first 1024 bytes.
 const headSize = 4096
 
-// Sniff checks whether a file's content has the declared type, and whether that
-// type is allowed. It reads a bounded amount, whatever the content is: the
-// head, the tail and 4 MiB of an archive's directory. Its errors come from
-// reading r.
+// Sniff checks whether the content of a file has the declared type, and whether this type is
+// allowed. It reads a limited part of the file: its beginning, its end and 4 MiB of an archive's
+// directory. Errors come from reading r.
 func (t Allowlist) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
 	k := find(declared)
 	if k == nil {
@@ -63,8 +62,9 @@ func (t Allowlist) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict,
 	return v, nil
 }
 
-// within returns the type of a file that is of another type than its ending says, if programs
-// write such files: old ones write RTF into a .doc, and Word opens it.
+// within returns the type of a file whose content does not have the declared type. It accepts the
+// types in insteadOf. For example, old programs write RTF with the extension .doc, and Word opens
+// such files.
 func (t Allowlist) within(k *kind, found string) (string, Refusal) {
 	for _, name := range insteadOf[k.name] {
 		if is := find(name); t[is.name] && slices.Contains(is.detectedAs, found) {
@@ -74,19 +74,19 @@ func (t Allowlist) within(k *kind, found string) (string, Refusal) {
 	return k.name, NotAsSaid
 }
 
-// isPackage reports whether a type is a ZIP archive and a document.
+// isPackage reports whether a type is a document in a ZIP archive.
 func isPackage(found string) bool {
 	return strings.HasPrefix(found, OOXML) || strings.HasPrefix(found, ODF) || strings.Contains(found, ".macroenabled.")
 }
 
-// content is a file to be recognised.
+// content is a file whose type is to be detected.
 type content struct {
 	r    io.ReadSeeker
 	size int64
 	err  error // the first error of reading
 }
 
-// ReadAt uses Seek if the file has no ReadAt of its own.
+// ReadAt implements io.ReaderAt. It uses Seek and Read if the file has no ReadAt.
 func (c *content) ReadAt(p []byte, off int64) (n int, err error) {
 	if at, is := c.r.(io.ReaderAt); is {
 		n, err = at.ReadAt(p, off)
@@ -101,7 +101,7 @@ func (c *content) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// part returns up to n bytes from an offset on.
+// part returns up to n bytes from the offset off.
 func (c *content) part(off, n int64) []byte {
 	if off < 0 || off >= c.size {
 		return nil
@@ -111,7 +111,7 @@ func (c *content) part(off, n int64) []byte {
 	return b[:n2]
 }
 
-// detect returns the type of the content, in the words of the kinds.
+// detect returns the type of the content. It returns the names that kinds has in detectedAs.
 func (c *content) detect(declared *kind) string {
 	if c.size == 0 {
 		return empty
@@ -119,14 +119,14 @@ func (c *content) detect(declared *kind) string {
 	head := c.part(0, headSize)
 	found := recognise(head)
 	if ended := bytes.TrimRight(head, padding); found == Unknown && int64(len(head)) == c.size && len(ended) > 0 {
-		head, found = ended, recognise(ended) // a text with padding behind it
+		head, found = ended, recognise(ended) // text followed by padding
 	}
 	if found == "application/zip" {
 		return c.archive(head)
 	}
 	switch _, ends := c.directory(true); {
 	case ends:
-		return Polyglot // an archive follows after another content
+		return Polyglot // another format, followed by an archive
 	case found == "application/x-ole-storage":
 		return c.compound()
 	case found == "application/pdf":
@@ -135,7 +135,7 @@ func (c *content) detect(declared *kind) string {
 	return asText(found, head, declared)
 }
 
-// recognise returns the type that the head alone shows.
+// recognise returns the type according to the beginning of a file.
 func recognise(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
@@ -163,30 +163,29 @@ func recognise(head []byte) string {
 		return "application/json; har"
 	}
 	if m.Is("application/vnd.microsoft.portable-executable") && !bytes.ContainsFunc(head, isBinary) {
-		return "text/plain" // text that begins with MZ; programs have zeros right after it
+		return "text/plain" // text that begins with MZ; in programs, zero bytes follow
 	}
 	name, _, _ := strings.Cut(m.String(), ";")
 	return name
 }
 
 const (
-	mark    = "\xef\xbb\xbf" // of the byte order, in UTF-8
+	mark    = "\xef\xbb\xbf" // the byte order mark in UTF-8
 	blanks  = " \t\r\n"
-	padding = blanks + "\x00\x1a" // what programs write behind a text; 1A is the end of file of CP/M and DOS
-	// pdfWithin is the part of a file in which readers look for the header of a
-	// PDF. A line feed, a mark of byte order or the head of an answer of HTTP
-	// comes before it.
+	padding = blanks + "\x00\x1a" // bytes that programs write after a text; 1A is the end of file of CP/M and DOS
+	// pdfWithin is the number of bytes in which readers search for the header of a PDF. Some files
+	// have a line feed, a byte order mark or the header of an HTTP response before the PDF.
 	pdfWithin = 1024
 )
 
-// signatures are what a reader of another format looks for, anywhere in a few
+// signatures are the strings by which readers recognise other formats. They are searched in the
 // bytes before or after a file.
 var signatures = []string{"PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "%pdf-", legacy.Signature, `{\rtf`, "<html",
 	"<head", "<body", "<script", "<svg", "<!doctype",
 	"<iframe", "<?", "<%", "<!--"}
 
-// means reports whether a few bytes before or after a file are something
-// themselves. Blanks, padding and short rubbish are not.
+// means reports whether the bytes before or after a file could be a file of another format. Blanks,
+// padding and up to 1024 meaningless bytes could not.
 func means(b []byte) bool {
 	trimmed := bytes.Trim(bytes.TrimPrefix(b, []byte(mark)), padding)
 	if len(trimmed) == 0 {
@@ -205,13 +204,13 @@ func means(b []byte) bool {
 // isBinary reports whether a character does not occur in text.
 func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' ' && r != 0x1b }
 
-// asText checks the type of content that may be text. The library recognises
-// HTML, SVG and JSON by their first bytes only, XML by its declaration, and
-// email by the usual spelling of its fields.
+// asText corrects the detected type of content that may be text. The library mimetype recognises
+// HTML, SVG and JSON only by their first bytes, XML by its declaration, and email by common field
+// names.
 func asText(found string, head []byte, declared *kind) string {
 	if declared.name == "message/rfc822" && (found == Unknown || found == "application/mbox") &&
 		mail.Starts(textio.Wide(head)) {
-		return "message/rfc822" // with bytes of a picture, or several
+		return "message/rfc822" // with binary content, or a mailbox of several messages
 	}
 	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" &&
 		found != "application/json" {
@@ -231,7 +230,8 @@ func asText(found string, head []byte, declared *kind) string {
 	return found
 }
 
-// markup distinguishes XML from HTML and SVG by the root element.
+// markup returns the type of a text that begins with <. The root element decides between XML, HTML
+// and SVG.
 func markup(found string, text []byte) string {
 	switch root := rootOf(text); {
 	case strings.EqualFold(root, "svg"):
@@ -239,15 +239,15 @@ func markup(found string, text []byte) string {
 	case strings.EqualFold(root, "html"), found == "application/xhtml+xml":
 		return "text/html"
 	case found == "text/html" && root != "" && atom.Lookup([]byte(strings.ToLower(root))) == 0:
-		return "text/xml" // it begins with a comment
+		return "text/xml" // XML that begins with a comment
 	case found == "text/plain" && root != "":
 		return "text/xml"
 	}
 	return found
 }
 
-// rootOf returns the local name of the first element; "" if there is none or
-// the text is not XML.
+// rootOf returns the local name of the first element. It returns an empty string if the text has no
+// element or is not XML.
 func rootOf(text []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	d.Strict = false
@@ -268,7 +268,7 @@ func rootOf(text []byte) string {
 	}
 }
 
-// startsJSON reports whether the text is the beginning of JSON.
+// startsJSON reports whether a text is valid JSON or the beginning of valid JSON.
 func startsJSON(text []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte(mark))), jsontext.AllowDuplicateNames(true))
 	for n := 0; ; n++ {

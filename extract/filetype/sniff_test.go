@@ -23,7 +23,7 @@ const (
 	ods  = ODF + "spreadsheet"
 )
 
-// Signatures that suffice to recognise a file.
+// Beginnings of files that are long enough to recognise the type.
 const (
 	gifStart  = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,"
 	jpegStart = "\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"
@@ -45,7 +45,7 @@ func TestSniffAccepts(t *testing.T) {
 	slides := filetest.Zip(t, filetest.PartList(OOXML+"presentationml.presentation.main+xml"), entry{"ppt/presentation.xml", "<p/>"})
 	for _, c := range []struct {
 		name, declared, content string
-		want                    string // "" for the declared type
+		want                    string // empty means the declared type
 	}{
 		{"PDF", "application/pdf", string(filetest.PDF("Hallo")), ""},
 		{"with parameters and capitals", "Application/PDF; version=1.7", string(filetest.PDF("Hallo")), "application/pdf"},
@@ -248,8 +248,8 @@ func TestSniffRefuses(t *testing.T) {
 	}
 }
 
-// moved returns two archives in one file. The directory of the second one
-// counts from the start of the file.
+// moved returns two archives in one file. The offsets in the directory of the second archive count
+// from the start of the file.
 func moved(first, second string) string {
 	b := []byte(second)
 	at := bytes.Index(b, []byte("PK\x01\x02"))
@@ -260,7 +260,7 @@ func moved(first, second string) string {
 	return first + string(b)
 }
 
-// commented returns a, followed by the archive with a comment at its end.
+// commented returns the string a, followed by the archive with a comment at its end.
 func commented(a, archive, comment string) string {
 	return a + archive[:len(archive)-2] + string([]byte{byte(len(comment)), 0}) + comment
 }
@@ -291,7 +291,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// The cost of reading an archive's directory is bounded for any content.
+// TestSniffIsBounded checks that Sniff reads a limited part of an archive's directory, whatever it
+// contains.
 func TestSniffIsBounded(t *testing.T) {
 	var many []entry
 	for range 60_000 {
@@ -333,7 +334,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failingFile is a file whose reads fail from an offset on.
+// failingFile is a file whose reads fail from the offset from on.
 type failingFile struct {
 	*bytes.Reader
 	from int64
@@ -347,7 +348,8 @@ func (f failingFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.Reader.ReadAt(p, off)
 }
 
-// A failure to read a file is an error, not a verdict about its type.
+// TestSniffReportsReadErrors checks that Sniff returns an error, and no refusal, if the file cannot
+// be read.
 func TestSniffReportsReadErrors(t *testing.T) {
 	content := filetest.Word(t, "<w:p/>")
 	for _, from := range []int64{0, 100} {
@@ -358,7 +360,7 @@ func TestSniffReportsReadErrors(t *testing.T) {
 	}
 }
 
-// countingFile counts the reads of a file.
+// countingFile is a file that counts calls of ReadAt.
 type countingFile struct {
 	*bytes.Reader
 	reads int
@@ -369,9 +371,9 @@ func (c *countingFile) ReadAt(p []byte, off int64) (int, error) {
 	return c.Reader.ReadAt(p, off)
 }
 
-// In this archive, the header at the start belongs to no entry, but all entries
-// have its name. Sniff must not read each of them, because each read is a
-// request if the file is in a bucket.
+// TestSniffNamesakes checks that Sniff reads only some entries with the same name. In this archive,
+// the header at the start belongs to no entry, but all entries have its name. If the file is in a
+// bucket, each read is a request.
 func TestSniffNamesakes(t *testing.T) {
 	var b bytes.Buffer
 	stray := "PK\x03\x04" + strings.Repeat("\x00", 22) + "\x01\x00\x00\x00a"

@@ -8,39 +8,39 @@ import (
 	"strings"
 )
 
-// kind is one kind of file.
+// kind is a type of file that the server knows.
 type kind struct {
 	name       string   // its media type in responses
 	also       []string // other media types that clients declare
-	standard   bool     // allowed unless configured otherwise
-	detectedAs []string // the results of detect that fit its content
+	standard   bool     // allowed by default
+	detectedAs []string // the results of detect for files of this kind
 }
 
-// The prefixes of the media types of Office Open XML and of OpenDocument.
+// The prefixes of the media types of Office Open XML and OpenDocument.
 const (
 	OOXML = "application/vnd.openxmlformats-officedocument."
 	ODF   = "application/vnd.oasis.opendocument."
 )
 
-// The words for content that is not a format.
+// Results of detect that are not media types of kinds.
 const (
 	Unknown   = "application/octet-stream"
 	Polyglot  = "polyglot"  // two formats at once
 	empty     = "empty"     // no bytes
-	encrypted = "encrypted" // an office document with a password: a compound file around an encrypted package
+	encrypted = "encrypted" // an office document with a password: a compound file with an encrypted package
 )
 
-// texts are the formats of content that may be declared as plain text. For
-// example, a note that happens to be valid JSON is plain text too. HTML, SVG
-// and programs are excluded, because they act when opened.
+// texts are the results of detect for content that may be declared as plain text. For example, a
+// note that happens to be valid JSON is plain text too. HTML, SVG and programs are missing, since
+// they could run code when a person opens them.
 var texts = []string{
 	empty, "text/plain", "text/csv", "text/tab-separated-values", "text/xml", "application/json", "application/x-ndjson",
 	"application/geo+json", "application/json; har", "text/vcard", "text/calendar", "application/x-subrip", "text/vtt",
 	"text/vnd.familysearch.gedcom", "message/rfc822",
 }
 
-// kinds are all kinds of files that can be allowed. An office document with
-// macros is a kind of its own, which an operator has to allow.
+// kinds are all kinds of files that can be allowed. Office documents with macros are separate
+// kinds, which are not allowed by default.
 var kinds = []kind{
 	{"application/pdf", []string{"application/x-pdf"}, true, []string{"application/pdf"}},
 
@@ -120,7 +120,8 @@ var kinds = []kind{
 	},
 }
 
-// insteadOf are the types that files of another type often are: their program opens them all.
+// insteadOf maps declared types to other types that files with such a declaration often have. The
+// programs for the declared type open these files too.
 var insteadOf = map[string][]string{
 	"application/msword":            {"application/rtf", OOXML + "wordprocessingml.document"},
 	"application/vnd.ms-excel":      {OOXML + "spreadsheetml.sheet"},
@@ -128,8 +129,8 @@ var insteadOf = map[string][]string{
 	"application/rtf":               {"application/msword", OOXML + "wordprocessingml.document"},
 }
 
-// find returns the kind of a declared media type, in any case and with any
-// parameters; nil if there is none.
+// find returns the kind of a declared media type. It ignores case and parameters, and returns nil
+// for an unknown type.
 func find(declared string) *kind {
 	name, _, err := mime.ParseMediaType(declared)
 	if err != nil {
@@ -142,10 +143,10 @@ func find(declared string) *kind {
 	return &kinds[i]
 }
 
-// Name is the media type of a known kind of files.
+// Name is the media type of a known kind of file.
 type Name string
 
-// UnmarshalText refuses unknown types.
+// UnmarshalText sets n to the media type of a kind. It returns an error for an unknown type.
 func (n *Name) UnmarshalText(b []byte) error {
 	k := find(string(b))
 	if k == nil {
@@ -164,12 +165,12 @@ func Known() []string {
 	return names
 }
 
-// Allowlist is the kinds of files that are allowed.
+// Allowlist is the set of the media types that are allowed.
 type Allowlist map[string]bool
 
-// Allow returns the types of the given names. Without names it returns the
-// standard ones: PDF, office formats without macros and the legacy ones, plain
-// text, CSV, RTF, images, e-mail, XML, JSON and ZIP.
+// Allow returns an Allowlist of the given types. Without arguments it allows the default types:
+// PDF, office formats without macros, the older office formats, plain text, CSV, RTF, images,
+// email, XML, JSON and ZIP.
 func Allow(names ...Name) Allowlist {
 	t := Allowlist{}
 	for _, n := range names {
@@ -187,7 +188,7 @@ func Allow(names ...Name) Allowlist {
 	return t
 }
 
-// Names returns the types in the order in which they are listed.
+// Names returns the allowed types in the order of Known.
 func (t Allowlist) Names() (names []string) {
 	for _, k := range kinds {
 		if t[k.name] {
@@ -197,8 +198,8 @@ func (t Allowlist) Names() (names []string) {
 	return names
 }
 
-// Declared returns the media type under which a file of a declared type is
-// stored, and whether it is allowed.
+// Declared returns the media type under which a file of a declared type is stored, and whether this
+// type is allowed. The name is empty if the declared type is unknown.
 func (t Allowlist) Declared(declared string) (name string, allowed bool) {
 	k := find(declared)
 	if k == nil {

@@ -12,13 +12,13 @@ import (
 	"kartei/extract/textio"
 )
 
-// The test program also serves as the child.
+// TestMain makes the test program serve as the child too.
 func TestMain(m *testing.M) {
 	extract.Child(os.Args)
 	os.Exit(m.Run())
 }
 
-// inChild reads a file in a child process that has 256 MiB and 20 seconds.
+// inChild reads a file in a child process with 256 MiB of memory and 20 seconds.
 func inChild(t *testing.T, content []byte, contentType string) extract.Text {
 	t.Helper()
 	x, err := extract.New(extract.Options{Limits: extract.Limits{Memory: 256 << 20, Time: 20 * time.Second}})
@@ -53,8 +53,8 @@ func TestHostileFilesInAChild(t *testing.T) {
 	}
 }
 
-// A large file is held in memory only once, so a child with little memory can
-// read it.
+// TestLargeCompoundFile checks that a child with 256 MiB of memory can read a file of 100 MiB. The
+// file must be in memory only once.
 func TestLargeCompoundFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a file of 100 MiB")

@@ -16,30 +16,30 @@ import (
 	"kartei/extract/textio"
 )
 
-// Bounds of reading a compound file.
+// Limits and constants of compound files.
 const (
-	maxDirectory = 16 << 20 // bytes: 131,072 entries; a message with 1,000 recipients has some 20,000
+	maxDirectory = 16 << 20 // bytes of 131,072 entries; an Outlook message with 1,000 recipients has some 20,000
 	miniSector   = 64
-	miniCutoff   = 4096 // smaller streams lie in the mini stream
+	miniCutoff   = 4096 // streams with fewer bytes lie in the mini stream
 	maxSector    = 0xfffffffa
 	noEntry      = -1
 )
 
-// compound is a compound file (MS-CFB): a file system within a file, of storages
-// that hold storages and streams. Its tables are held as numbers, at most one for
-// each sector of the file. So opening it costs time and memory by the size of the
-// file, whatever the tables say. docs/decisions/0033 says why no library does this.
+// compound is an open compound file (MS-CFB), a file system within a file. Its storages contain
+// streams and further storages. The tables have at most one number for each sector of the file. So
+// the time and memory for opening depend only on the size of the file, whatever the tables say.
+// docs/decisions/0033 says why no library is used.
 type compound struct {
 	file    *textio.Chunks
 	sector  int64
-	table   []uint32 // the sector that follows each
-	small   []uint32 // the same for the mini stream
+	table   []uint32 // for each sector the number of the sector that follows
+	small   []uint32 // the same table for the sectors of the mini stream
 	mini    *stream
 	entries []compoundEntry
-	left    int64 // bytes of streams that may still be opened, since streams may overlap
+	left    int64 // bytes of streams that may still be opened; streams may overlap, so their sum could exceed the file
 }
 
-// compoundEntry is a storage or a stream.
+// compoundEntry is an entry of the directory: a storage or a stream.
 type compoundEntry struct {
 	name     string // in lower case
 	storage  bool
@@ -47,10 +47,11 @@ type compoundEntry struct {
 	size     int64
 	sibling  [2]uint32
 	child    uint32
-	children []int // in the order of their names
+	children []int // indexes of entries, sorted by name
 }
 
-// openCompound reads the tables of a compound file. The root is entry 0.
+// openCompound reads the tables of a compound file. The entry 0 is the root. openCompound returns
+// ErrBroken or ErrInflated if the tables cannot be read.
 func openCompound(in *textio.Input) (*compound, error) {
 	file, err := in.Hold()
 	if err != nil {
@@ -77,10 +78,10 @@ func openCompound(in *textio.Input) (*compound, error) {
 	return c, nil
 }
 
-// allocation reads the file allocation table. The header names its first 109
-// sectors; a chain of further sectors names the rest.
+// allocation reads the file allocation table. The header has the numbers of the first 109 sectors
+// of the table. A chain of further sectors has the other numbers.
 func (c *compound) allocation(head []byte) {
-	count := c.file.Size / c.sector // of sectors, which is the most entries
+	count := c.file.Size / c.sector // number of sectors, the maximum number of entries
 	per := c.sector / 4
 	names := head[76:]
 	next := binary.LittleEndian.Uint32(head[68:])
@@ -99,7 +100,7 @@ func (c *compound) allocation(head []byte) {
 		got := c.numbers(&stream{c: c, sectors: []uint32{n}, unit: c.sector, size: c.sector}, wanted)
 		c.table = append(c.table, got...)
 		if int64(len(got)) < wanted {
-			return // the file is cut: later entries would be misplaced
+			return // the file is cut, and later entries would be misplaced
 		}
 	}
 }
@@ -109,7 +110,7 @@ func (c *compound) readSector(p []byte, n uint32) error {
 	return err
 }
 
-// numbers reads at most limit numbers of a stream.
+// numbers reads up to limit numbers of 32 bits from a stream.
 func (c *compound) numbers(s *stream, limit int64) []uint32 {
 	var numbers []uint32
 	part := make([]byte, c.sector)
@@ -125,8 +126,8 @@ func (c *compound) numbers(s *stream, limit int64) []uint32 {
 	return numbers
 }
 
-// chained returns a stream that begins at a sector. Its chain may be shorter
-// than its size, or run in circles: reading finds out.
+// chained returns the stream that begins at the sector start. Its chain of sectors may be shorter
+// than size, or a cycle. ReadAt then returns ErrBroken, or repeats sectors.
 func (c *compound) chained(start uint32, size int64, mini bool) *stream {
 	s := &stream{c: c, size: size, unit: c.sector}
 	table := c.table
@@ -143,8 +144,8 @@ func (c *compound) chained(start uint32, size int64, mini bool) *stream {
 	return s
 }
 
-// directory reads the entries and their tree. Entries that cannot be reached
-// from the root, or are reached a second time, are left out.
+// directory reads the entries of the directory and their tree. It ignores entries that cannot be
+// reached from the root, and further references to an entry.
 func (c *compound) directory(start uint32, old bool) error {
 	s := c.chained(start, c.file.Size, false)
 	if int64(len(s.sectors))*c.sector > maxDirectory {
@@ -153,7 +154,7 @@ func (c *compound) directory(start uint32, old bool) error {
 	part := make([]byte, c.sector)
 	for _, n := range s.sectors {
 		if c.readSector(part, n) != nil {
-			break // it is cut; the rest may suffice
+			break // the file is cut; the entries so far may suffice
 		}
 		for b := part; len(b) > 0; b = b[128:] {
 			e := compoundEntry{name: strings.ToLower(entryName(b)), storage: b[66] == 1 ||
@@ -162,7 +163,7 @@ func (c *compound) directory(start uint32, old bool) error {
 				child:   binary.LittleEndian.Uint32(b[76:])}
 			e.size = int64(binary.LittleEndian.Uint64(b[120:]) & (1<<63 - 1))
 			if old {
-				e.size &= 0xffffffff // version 3 leaves the upper half undefined
+				e.size &= 0xffffffff // version 3 does not define the upper half
 			}
 			c.entries = append(c.entries, e)
 		}
@@ -194,8 +195,7 @@ func (c *compound) directory(start uint32, old bool) error {
 	return nil
 }
 
-// find returns the entry of a name in lower case within a storage; noEntry if
-// there is none.
+// find returns the index of the entry with a name in a storage, or noEntry. name is in lower case.
 func (c *compound) find(storage int, name string) int {
 	children := c.entries[storage].children
 	i, found := slices.BinarySearchFunc(children, name,
@@ -206,7 +206,7 @@ func (c *compound) find(storage int, name string) int {
 	return children[i]
 }
 
-// within returns the storages within a storage whose names have a prefix.
+// within returns the storages in a storage whose names begin with a prefix.
 func (c *compound) within(storage int, prefix string) []int {
 	var found []int
 	for _, i := range c.entries[storage].children {
@@ -217,7 +217,8 @@ func (c *compound) within(storage int, prefix string) []int {
 	return found
 }
 
-// open returns the stream of a name within a storage; nil if there is none.
+// open returns the stream with a name in a storage. It returns nil if the storage has no such
+// stream, and ErrInflated if too many bytes of streams were opened.
 func (c *compound) open(storage int, name string) (*stream, error) {
 	i := c.find(storage, name)
 	if i == noEntry || c.entries[i].storage {
@@ -230,7 +231,7 @@ func (c *compound) open(storage int, name string) (*stream, error) {
 	return c.chained(e.start, e.size, e.size < miniCutoff), nil
 }
 
-// main returns a stream of the root that the format requires.
+// main returns a stream of the root storage. It returns ErrBroken if the stream is missing.
 func (c *compound) main(name string) (*stream, error) {
 	s, err := c.open(0, name)
 	if err != nil {
@@ -242,17 +243,17 @@ func (c *compound) main(name string) (*stream, error) {
 	return s, nil
 }
 
-// stream is a stream of a compound file.
+// stream is a stream of a compound file. It implements io.ReaderAt.
 type stream struct {
 	c       *compound
 	sectors []uint32
-	unit    int64 // bytes of a sector
+	unit    int64 // size of a sector in bytes
 	mini    bool
 	size    int64
 }
 
-// ReadAt is part of io.ReaderAt. It returns ErrBroken if the chain or the file
-// ends before the stream.
+// ReadAt implements io.ReaderAt. It returns ErrBroken if the chain of sectors or the file ends
+// before the stream.
 func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, textio.ErrBroken
@@ -282,8 +283,8 @@ func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// part returns a piece of the stream. It returns ErrBroken if the piece is not
-// within the stream, or is longer than the file.
+// part returns length bytes from the offset off. It returns ErrBroken if these are not all within
+// the stream, or length exceeds the size of the file.
 func (s *stream) part(off, length int64) ([]byte, error) {
 	if off < 0 || length < 0 || off+length > min(s.size, s.c.file.Size) {
 		return nil, textio.ErrBroken
@@ -295,5 +296,5 @@ func (s *stream) part(off, length int64) ([]byte, error) {
 	return p, nil
 }
 
-// reader returns the stream from its beginning on.
+// reader returns a reader of the whole stream.
 func (s *stream) reader() io.Reader { return io.NewSectionReader(s, 0, s.size) }

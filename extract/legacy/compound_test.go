@@ -11,8 +11,7 @@ import (
 	"kartei/test/readtest"
 )
 
-// compoundReaders are the readers of compound files, each with a file from
-// testdata.
+// compoundReaders are the readers of compound files, each with a file in testdata.
 var compoundReaders = []struct {
 	name string
 	read textio.ReadFunc
@@ -24,8 +23,8 @@ var compoundReaders = []struct {
 	{"slides.ppt", PowerPoint},
 }
 
-// A file that was cut, at whichever byte, is at most reported as broken. Its
-// text is never longer than the whole file's text.
+// TestTruncatedCompoundFile checks that a truncated file is either read or reported as broken. Its
+// text is not longer than the text of the whole file.
 func TestTruncatedCompoundFile(t *testing.T) {
 	for _, c := range compoundReaders {
 		content, err := os.ReadFile("../testdata/" + c.name)
@@ -51,8 +50,8 @@ func TestTruncatedCompoundFile(t *testing.T) {
 	}
 }
 
-// No number in the tables and the directory makes a reader run forever or take
-// more memory than the file's size.
+// TestCorruptedCompoundFile checks that no number in the tables and the directory makes the reader
+// run forever or use more memory than the file's size.
 func TestCorruptedCompoundFile(t *testing.T) {
 	content := filed(outlookItem("", 32, nil, entry{"0037001F", wide16("a")},
 		entry{"1000001F", wide16(strings.Repeat("b", 9000))})...)
@@ -101,8 +100,8 @@ func hostileCompounds() []HostileFile {
 	}
 }
 
-// linkedEntries returns a compound file with count storages. Each names the
-// next one in the field at offset: 76 is the child, 68 and 72 are the siblings.
+// linkedEntries returns a compound file with count storages in a chain. Each storage refers to the
+// next in the field at offset. Offset 76 is the child, and 68 and 72 are the siblings.
 func linkedEntries(count, offset int) []byte {
 	const sector, free, end, inFAT = 4096, 0xffffffff, 0xfffffffe, 0xfffffffd
 	le := binary.LittleEndian
@@ -141,7 +140,7 @@ func linkedEntries(count, offset int) []byte {
 	return b
 }
 
-// Files of version 4 have larger sectors.
+// TestCompoundFileOfVersion4 checks that a file with sectors of 4096 bytes is read.
 func TestCompoundFileOfVersion4(t *testing.T) {
 	content := filedIn(4096, outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")},
 		entry{"1000001F", wide16(strings.Repeat("Wort ", 1000))})...)

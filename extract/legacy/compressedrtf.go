@@ -9,7 +9,8 @@ import (
 	"kartei/extract/textio"
 )
 
-// The header of compressed RTF, and the initial dictionary (MS-OXRTFCP).
+// Constants of compressed RTF (MS-OXRTFCP): the values of the header, and the dictionary with which
+// the window begins.
 const (
 	rtfCompressed = 0x75465a4c
 	rtfStored     = 0x414c454d
@@ -19,8 +20,8 @@ const (
 		"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 )
 
-// decompressRTF returns the RTF of a message. Of the header only the method is
-// used.
+// decompressRTF returns a reader of the RTF of a message. It uses only the method of the header,
+// and ignores the sizes and the checksum. It returns ErrBroken for an unknown method.
 func decompressRTF(r io.Reader) (io.Reader, error) {
 	head := make([]byte, 16)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -37,10 +38,10 @@ func decompressRTF(r io.Reader) (io.Reader, error) {
 	return nil, textio.ErrBroken
 }
 
-// rtfDecompressor is LZ77 with a window of 4 KiB. A control byte says for each
-// of the next eight tokens, from its lowest bit on, whether it is a literal
-// byte or a reference. A reference has 12 bits of offset in the window, and 4
-// bits of length minus two. A reference to the write position is the end.
+// rtfDecompressor is a reader that decompresses LZ77 with a window of 4 KiB. Each control byte
+// describes the next eight tokens, from its lowest bit on. A token is a literal byte or a
+// reference. A reference has an offset in the window (12 bits) and a length minus two (4 bits). A
+// reference to the write position ends the text.
 type rtfDecompressor struct {
 	r      *bufio.Reader
 	window [rtfWindow]byte
@@ -60,7 +61,7 @@ func (u *rtfDecompressor) Read(p []byte) (int, error) {
 	return u.ready.Read(p)
 }
 
-// run decompresses the tokens of one control byte: 136 bytes at most.
+// run decompresses the tokens of one control byte, at most 136 bytes.
 func (u *rtfDecompressor) run() error {
 	if u.left < 0 {
 		return textio.ErrInflated
@@ -72,7 +73,7 @@ func (u *rtfDecompressor) run() error {
 	for range 8 {
 		first, err := u.r.ReadByte()
 		if err != nil {
-			return err // some programs end here
+			return err // some programs omit the final reference
 		}
 		if bits&1 == 0 {
 			u.put(first)

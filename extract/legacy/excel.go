@@ -15,7 +15,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// Records of a workbook (MS-XLS).
+// Record types of a workbook (MS-XLS).
 const (
 	xlsFormula   = 0x0006
 	xlsEnd       = 0x000a
@@ -43,13 +43,13 @@ const (
 	xlsGlobals   = 0x0005
 	xlsWorksheet = 0x0010
 	xlsMacros    = 0x0040
-	maxShared    = 32 << 20 // bytes of the texts that the cells of a workbook share
-	sharedCost   = 16       // the cost of a shared string besides its bytes, so empty ones are bounded too
+	maxShared    = 32 << 20 // maximum size in bytes of the strings that the cells of a workbook share
+	sharedCost   = 16       // added to the length of each shared string, so that the number of empty strings is limited too
 )
 
-// Excel reads a workbook of Excel 5 and later: the names of its sheets, then each
-// row as a line. Dates are the numbers of their cells. A file may have a workbook
-// for Excel 95 beside the newer one.
+// Excel reads a workbook of Excel 5 or later. It writes the names of the sheets, and then each row
+// as a line. Dates are written as the numbers of their cells. If a file also has a workbook for
+// Excel 95, Excel reads only the newer workbook.
 func Excel(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -72,17 +72,17 @@ func Excel(in *textio.Input, out *textio.Sink) error {
 	return x.write()
 }
 
-// xlsReader reads records. Long records continue in others.
+// xlsReader reads the records of a workbook. A long record continues in the records after it.
 type xlsReader struct {
 	r      *bufio.Reader
 	kind   uint16
-	left   int // bytes of the record that were not read
+	left   int // unread bytes of the record
 	number [8]byte
-	// narrow is the code page of texts of Excel 95; nil for newer ones.
+	// narrow is the encoding of strings in workbooks of Excel 95. It is nil for newer workbooks.
 	narrow encoding.Encoding
 }
 
-// next advances to the next record. It returns io.EOF after the last one.
+// next advances to the next record. It returns io.EOF after the last record.
 func (x *xlsReader) next() error {
 	if _, err := x.r.Discard(x.left); err != nil {
 		return textio.ErrBroken
@@ -90,7 +90,7 @@ func (x *xlsReader) next() error {
 	x.left = 0
 	head, err := x.r.Peek(4)
 	if err == io.EOF {
-		return err // less than a record is padding of the last sector
+		return err // fewer bytes are padding of the last sector
 	}
 	if err != nil {
 		return textio.ErrBroken
@@ -100,7 +100,8 @@ func (x *xlsReader) next() error {
 	return err
 }
 
-// goesOn advances to the record that continues this one.
+// goesOn advances to the record that continues the current record. It returns ErrBroken if the next
+// record is of another type.
 func (x *xlsReader) goesOn() error {
 	head, err := x.r.Peek(2)
 	if err != nil || x.left > 0 || binary.LittleEndian.Uint16(head) != xlsContinue {
@@ -109,7 +110,7 @@ func (x *xlsReader) goesOn() error {
 	return x.next()
 }
 
-// fill reads len(p) bytes of the record and of those that continue it.
+// fill reads len(p) bytes of the record and of the records that continue it.
 func (x *xlsReader) fill(p []byte) error {
 	for len(p) > 0 {
 		if x.left == 0 {
@@ -127,7 +128,7 @@ func (x *xlsReader) fill(p []byte) error {
 	return nil
 }
 
-// skip skips n bytes.
+// skip skips n bytes of the record and of the records that continue it.
 func (x *xlsReader) skip(n int) error {
 	for n > 0 {
 		if x.left == 0 {
@@ -145,16 +146,16 @@ func (x *xlsReader) skip(n int) error {
 	return nil
 }
 
-// uint reads a number of size bytes.
+// uint reads an unsigned number of size bytes.
 func (x *xlsReader) uint(size int) (int, error) {
 	x.number = [8]byte{}
 	err := x.fill(x.number[:size])
 	return int(binary.LittleEndian.Uint64(x.number[:])), err
 }
 
-// text reads a string whose length has size bytes. Its flags say whether a
-// character has one byte or two; they are repeated if the string continues in
-// another record. Formats and phonetic text may follow.
+// text reads a string. Its length is a number of size bytes. A flag says whether a character has
+// one byte or two, and is repeated if the string continues in another record. Formats and phonetic
+// text after the string are skipped.
 func (x *xlsReader) text(size int) (string, error) {
 	length, err := x.uint(size)
 	if err != nil {
@@ -165,7 +166,7 @@ func (x *xlsReader) text(size int) (string, error) {
 		if err := x.fill(b); err != nil {
 			return "", err
 		}
-		b, _ = x.narrow.NewDecoder().Bytes(b) // what has no meaning is replaced
+		b, _ = x.narrow.NewDecoder().Bytes(b) // undefined bytes become U+FFFD
 		return string(b), nil
 	}
 	flags, err := x.uint(1)
@@ -206,14 +207,14 @@ func (x *xlsReader) text(size int) (string, error) {
 	return string(utf16.Decode(units)), x.skip(behind)
 }
 
-// workbook is a workbook that is written: a sequence of substreams. The first is of the
-// workbook itself. Some, such as charts, are inside of sheets.
+// workbook writes the text of a workbook. A workbook is a sequence of substreams, the first for the
+// workbook and one for each sheet. Further substreams, such as charts, are nested in sheets.
 type workbook struct {
 	r      *xlsReader
 	out    *textio.Sink
 	shared []string
-	depth  int // of substreams
-	kind   int // of the outermost
+	depth  int // of nested substreams
+	kind   int // type of the outermost substream
 	row    int // of the last cell
 	asked  bool
 }
@@ -281,7 +282,7 @@ func (x *workbook) begin() error {
 	return nil
 }
 
-// codepage reads the code page of the texts of Excel 95.
+// codepage reads the code page of strings in a workbook of Excel 95.
 func (x *workbook) codepage() error {
 	page, err := x.r.uint(2)
 	if err != nil || x.r.narrow == nil {
@@ -311,7 +312,7 @@ func (x *workbook) sheetName() error {
 	return x.out.Text(name)
 }
 
-// sharedTexts reads the shared strings, which cells name by number.
+// sharedTexts reads the shared strings. Cells refer to a shared string by its index.
 func (x *workbook) sharedTexts() error {
 	if err := x.r.skip(4); err != nil {
 		return err
@@ -335,7 +336,7 @@ func (x *workbook) sharedTexts() error {
 	return nil
 }
 
-// cell writes the cells of a record.
+// cell writes the cells of the current record.
 func (x *workbook) cell() error {
 	switch x.r.kind {
 	case xlsString:
@@ -397,9 +398,9 @@ func (x *workbook) cell() error {
 	return x.value(uint64(value), kind == xlsFormula)
 }
 
-// rk reads a number that is packed into four bytes: the upper half of a
-// float64, or 30 bits, and either divided by a hundred. The format of the cell
-// comes before it.
+// rk reads and writes a number that is packed into four bytes. It is the upper half of a float64 or
+// an integer of 30 bits, and may be divided by a hundred. The format of the cell comes before the
+// number.
 func (x *workbook) rk() error {
 	if err := x.r.skip(2); err != nil {
 		return err
@@ -418,20 +419,20 @@ func (x *workbook) rk() error {
 	return x.put(plainNumber(v))
 }
 
-// value writes a number, or the other result of a formula.
+// value writes a number or the result of a formula.
 func (x *workbook) value(bits uint64, formula bool) error {
 	switch {
 	case !formula || bits>>48 != 0xffff:
 		return x.put(plainNumber(math.Float64frombits(bits)))
 	case bits&0xff == 0:
-		x.asked = true // the text follows in a record of its own
+		x.asked = true // the text is in a separate record, which follows
 	case bits&0xff == 1:
 		return x.put(strconv.Itoa(int(bits >> 16 & 1)))
 	}
 	return nil
 }
 
-// plainNumber writes a number as .xlsx has it, with all its digits.
+// plainNumber formats a number as in .xlsx files, with all its digits.
 func plainNumber(v float64) string {
 	if a := math.Abs(v); a != 0 && (a < 1e-5 || a >= 1e15) {
 		return strconv.FormatFloat(v, 'G', -1, 64)

@@ -28,8 +28,7 @@ func xlsBeginOf(kind byte) string {
 	return xlsRecord(xlsBegin, "\x00\x06"+string([]byte{kind, 0})+strings.Repeat("\x00", 12))
 }
 
-// sharedTexts returns the record of the shared strings, with one byte for each
-// character.
+// sharedTexts returns the record of the shared strings. Each character has one byte.
 func sharedTexts(texts ...string) string {
 	b := string([]byte{0, 0, 0, 0, byte(len(texts)), 0, 0, 0})
 	for _, t := range texts {
@@ -45,7 +44,7 @@ func book(globals string, cells ...string) []byte {
 		xlsBeginOf(xlsWorksheet) + strings.Join(cells, "") + xlsRecord(xlsEnd, "")})
 }
 
-// book95 returns a workbook of Excel 95 with one sheet, and texts in a code page.
+// book95 returns a workbook of Excel 95 with one sheet. Its texts are in the code page page.
 func book95(page string, cells ...string) []byte {
 	begin := func(kind byte) string {
 		return xlsRecord(xlsBegin, "\x00\x05"+string([]byte{kind, 0})+"\x00\x00\x00\x00")

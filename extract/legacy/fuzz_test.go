@@ -21,7 +21,8 @@ func FuzzRTF(f *testing.F) {
 	readtest.Fuzz(f, RTF)
 }
 
-// Messages are larger than other seeds, but their tables are at the beginning.
+// FuzzOutlook checks that no content crashes the reader of messages. Its seeds are larger than
+// other seeds, but the tables of a message are at the beginning.
 func FuzzOutlook(f *testing.F) {
 	f.Add(filed(outlookItem("", 32, map[uint32]uint64{
 		propMessageCodepage<<16 | typeNumber: 1251, propSubmitted<<16 | typeTime: 1,
@@ -45,8 +46,8 @@ func FuzzExcel(f *testing.F) {
 	readtest.Fuzz(f, Excel)
 }
 
-// The input is the records of a workbook, which are wrapped in a file
-// afterwards.
+// FuzzExcelRecords checks that no records of a workbook crash the reader. The input has only the
+// records, without the compound file around them.
 func FuzzExcelRecords(f *testing.F) {
 	f.Add([]byte(xlsRecord(xlsShared, "\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00a") +
 		xlsRecord(xlsContinue, "\x01b\x00")))
@@ -63,8 +64,8 @@ func FuzzPowerPoint(f *testing.F) {
 	readtest.Fuzz(f, PowerPoint)
 }
 
-// The input is compressed RTF, which is wrapped in a message afterwards.
-// Mutated messages are hardly ever valid.
+// FuzzDecompressRTF checks that no compressed RTF crashes the reader. The input has only the
+// compressed RTF, since mutated messages are hardly ever valid.
 func FuzzDecompressRTF(f *testing.F) {
 	f.Add([]byte(literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`)))
 	f.Add([]byte(rtfExample))

@@ -2,20 +2,19 @@ package legacy
 
 import "strings"
 
-// textLimit bounds the text that the tests read from a file, in bytes.
+// textLimit is the maximum length of the text that a test reads from a file, in bytes.
 const textLimit = 1 << 20
 
-// HostileFile is a file that is malformed, or that would take much time or
-// memory.
+// HostileFile is a file that is malformed, or whose reading would take much time or memory.
 type HostileFile struct {
 	Name    string
 	Content []byte
-	Text    string // the expected text, usually none
+	Text    string // the expected text; empty means that the text is not checked
 	Err     error
 }
 
-// HostileFiles are files that a child process must survive, by content type.
-// The external test of this package passes them to a child.
+// HostileFiles maps content types to files that a child process must survive. The external test of
+// this package passes these files to a child.
 var HostileFiles = map[string]func() []HostileFile{
 	"application/msword":            hostileWord,
 	"application/vnd.ms-excel":      hostileExcel,
@@ -25,8 +24,8 @@ var HostileFiles = map[string]func() []HostileFile{
 	},
 }
 
-// LargeFile returns a message of 96 MiB. Its tables need more sectors than the
-// header can name.
+// LargeFile returns a message of 96 MiB. Its allocation table needs more sectors than the header
+// has numbers for.
 func LargeFile() []byte {
 	return filed(outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")},
 		entry{"37010102", strings.Repeat("x", 96<<20)}, entry{"1000001F", wide16(strings.Repeat("Wort ", 2000))})...)

@@ -9,11 +9,11 @@ import (
 // entry is a stream of a compound file.
 type entry struct{ name, content string }
 
-// filed returns a compound file (MS-CFB) with streams whose names are paths.
+// filed returns a compound file (MS-CFB) with the given streams. The name of a stream is its path.
 func filed(entries ...entry) []byte { return filedIn(512, entries...) }
 
-// filedIn is filed with sectors of a size, 512 or 4096 bytes. The program
-// extract-msg 0.57 reads its messages too, nested ones included.
+// filedIn returns a compound file with sectors of 512 or 4096 bytes. The program extract-msg 0.57
+// reads messages that filedIn made, with nested messages too.
 func filedIn(sector int, entries ...entry) []byte {
 	c := &compoundWriter{
 		sector: sector,
@@ -30,18 +30,18 @@ func filedIn(sector int, entries ...entry) []byte {
 	return c.finish(directoryStart, tableStart, len(table))
 }
 
-// What a sector's entry in the allocation table says, other than the next one.
+// Values of the allocation table that are not the number of the next sector.
 const noSector, lastSector, sectorOfFAT, sectorOfDIFAT = 0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc
 
-// compoundWriter is a compound file that is being written.
+// compoundWriter builds a compound file.
 type compoundWriter struct {
 	sector     int
-	data, mini []byte // large streams, small ones
+	data, mini []byte // the contents of large and of small streams
 	fat, small []uint32
 	nodes      []filedNode
 }
 
-// filedNode is a line of the directory: a stream or a folder.
+// filedNode is an entry of the directory: a stream or a folder.
 type filedNode struct {
 	name           string
 	kind           byte
@@ -49,7 +49,7 @@ type filedNode struct {
 	sibling, child uint32
 }
 
-// chain adds a chain of n sectors to a table.
+// chain adds a chain of n sectors to a table, and returns the first sector.
 func chain(table *[]uint32, n int) uint32 {
 	if n == 0 {
 		return lastSector
@@ -64,14 +64,14 @@ func chain(table *[]uint32, n int) uint32 {
 
 func padded(b []byte, to int) []byte { return append(b, make([]byte, (to-len(b)%to)%to)...) }
 
-// put adds a stream in sectors of its own.
+// put adds a stream to the large streams, and returns its first sector.
 func (c *compoundWriter) put(b []byte) uint32 {
 	b = padded(b, c.sector)
 	c.data = append(c.data, b...)
 	return chain(&c.fat, len(b)/c.sector)
 }
 
-// add adds the streams and their folders.
+// add adds streams and the folders in their paths.
 func (c *compoundWriter) add(entries []entry) {
 	folders := map[string]int{"": 0}
 	for _, e := range entries {
@@ -116,7 +116,8 @@ func (c *compoundWriter) directory() (directory []byte) {
 	return directory
 }
 
-// finish adds the allocation table, the list of its sectors and the header.
+// finish adds the allocation table and the list of its sectors, and returns the file with its
+// header.
 func (c *compoundWriter) finish(directoryStart, tableStart uint32, tableSize int) []byte {
 	le, per := binary.LittleEndian, c.sector/4
 	fats, difats := 0, 0
@@ -163,7 +164,8 @@ func (c *compoundWriter) finish(directoryStart, tableStart uint32, tableSize int
 	return append(padded(names(head, 0, 109), c.sector), c.data...)
 }
 
-// outlookProperties returns the stream of an item's properties of fixed size.
+// outlookProperties returns the content of the stream with the properties of fixed size. The stream
+// begins with a header of head bytes.
 func outlookProperties(head int, values map[uint32]uint64) string {
 	b := make([]byte, head)
 	for tag, v := range values {
@@ -174,7 +176,7 @@ func outlookProperties(head int, values map[uint32]uint64) string {
 	return string(b)
 }
 
-// wide16 returns text as UTF-16 without a mark of its byte order.
+// wide16 returns text as UTF-16 (little endian) without a byte order mark.
 func wide16(s string) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(s)) {

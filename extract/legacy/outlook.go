@@ -12,11 +12,11 @@ import (
 	"kartei/extract/textio"
 )
 
-// Properties of a message (MS-OXPROPS) by their numbers.
+// The numbers of properties of a message (MS-OXPROPS).
 const (
 	propSubject          = 0x0037
 	propSubmitted        = 0x0039
-	propSenderFor        = 0x0042 // the person on whose behalf it was sent
+	propSenderFor        = 0x0042 // the person on whose behalf the message was sent
 	propSenderForAddress = 0x0065
 	propRecipientKind    = 0x0c15
 	propSender           = 0x0c1a
@@ -50,16 +50,16 @@ const (
 	typeBinary  = 0x0102
 )
 
-// Bounds of reading a message.
+// Limits for reading a message.
 const (
-	maxField = 64 << 10 // bytes of one field of a head
-	maxDepth = 20       // of messages within messages
-	maxParts = 1_000    // messages and attachments of one file
+	maxField = 64 << 10 // bytes of a header field
+	maxDepth = 20       // of nested messages
+	maxParts = 1_000    // number of messages and attachments of a file
 )
 
-// Outlook reads an item of Outlook (MS-OXMSG): subject, sender, recipients,
-// date, text, the names of attachments, and the messages within it. The order
-// is the same as in e-mails.
+// Outlook reads an item of Outlook (MS-OXMSG). It writes the subject, the sender, the recipients,
+// the date, the text, the names of attachments and nested messages. The order is the same as for
+// emails. Outlook returns ErrContained if an attached file may have a text.
 func Outlook(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -83,8 +83,8 @@ const propertyStream = "__properties_version1.0"
 type outlookReader struct {
 	c     *compound
 	out   *textio.Sink
-	parts int // that may still follow
-	// contains is set if an attached file may have a text.
+	parts int // number of messages and attachments that may still be read
+	// contains says that an attached file may have a text.
 	contains bool
 }
 
@@ -92,18 +92,18 @@ type outlookReader struct {
 type item struct {
 	c         *compound
 	storage   int
-	fixed     map[uint32]uint64 // the properties of 8 bytes at most, by number and type
+	fixed     map[uint32]uint64 // properties of up to 8 bytes, by number and type
 	codepages codepages
 }
 
-// codepages are the code pages of the texts and of the HTML of an item. The first
-// one comes from the message or from its language: programs write the body alone
-// in the code page of the Internet.
+// codepages are the code pages of an item. text is the code page of texts, according to the message
+// or its language. page is the code page of the HTML. Programs use propInternetCodepage only for
+// the body.
 type codepages struct {
 	text, page uint64 // 0: not set
 }
 
-// item reads the properties of a storage. Their stream has a header of head
+// item reads the properties of a storage. The stream of the properties begins with a header of head
 // bytes.
 func (m *outlookReader) item(storage, head int, inherited codepages) (*item, error) {
 	i := &item{c: m.c, storage: storage, fixed: map[uint32]uint64{}, codepages: inherited}
@@ -111,7 +111,7 @@ func (m *outlookReader) item(storage, head int, inherited codepages) (*item, err
 	if s == nil || err != nil {
 		return i, err
 	}
-	b, err := s.part(0, min(s.size, 1<<20)) // 65,536 properties, all that there can be
+	b, err := s.part(0, min(s.size, 1<<20)) // 65,536 properties, the maximum
 	if err != nil || len(b) < head {
 		return nil, textio.ErrBroken
 	}
@@ -139,7 +139,7 @@ func (i *item) stream(property, kind uint32) (*stream, error) {
 	return i.c.open(i.storage, fmt.Sprintf("__substg1.0_%04x%04x", property, kind))
 }
 
-// text returns a property as UTF-8; nil if it is missing or empty.
+// text returns a property as UTF-8. It returns nil if the property is missing or empty.
 func (i *item) text(property uint32) (io.Reader, error) {
 	s, err := i.stream(property, typeUTF16)
 	switch {
@@ -159,8 +159,9 @@ func (i *item) text(property uint32) (io.Reader, error) {
 	return unlessUTF8(page, s.reader())
 }
 
-// unlessUTF8 returns text in a code page as UTF-8. Text with valid characters of
-// UTF-8 is that, whatever the code page: other texts hardly ever look so.
+// unlessUTF8 returns a reader that decodes text in a code page to UTF-8. If the text is valid
+// UTF-8, it is not decoded, whatever the code page is. Text in another encoding is hardly ever
+// valid UTF-8.
 func unlessUTF8(page uint64, r io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(r, maxField)
 	head, err := buffered.Peek(maxField)
@@ -170,7 +171,8 @@ func unlessUTF8(page uint64, r io.Reader) (io.Reader, error) {
 	return inCodepage(page, buffered)
 }
 
-// field returns the first property with text, as one line.
+// field returns the first of the properties that has a text, as one line. It returns an empty
+// string if none has.
 func (i *item) field(properties ...uint32) (string, error) {
 	for _, p := range properties {
 		r, err := i.text(p)
@@ -191,7 +193,7 @@ func (i *item) field(properties ...uint32) (string, error) {
 	return "", nil
 }
 
-// message writes a message and everything within it.
+// message writes a message with its attachments and nested messages.
 func (m *outlookReader) message(storage, head int, inherited codepages, depth int) error {
 	if m.parts--; m.parts < 0 || depth > maxDepth {
 		return textio.ErrInflated
@@ -250,8 +252,8 @@ func (m *outlookReader) head(i *item) error {
 	return nil
 }
 
-// recipients writes the recipients of a kind. If the item has none, it writes
-// the line that Outlook shows.
+// recipients writes the recipients of a kind. If the item has no recipients, it writes the property
+// all: the line that Outlook shows.
 func (m *outlookReader) recipients(i *item, storages []int, kind uint64, all uint32) error {
 	if len(storages) == 0 {
 		line, err := i.field(all)
@@ -276,8 +278,8 @@ func (m *outlookReader) recipients(i *item, storages []int, kind uint64, all uin
 	return nil
 }
 
-// person writes a name and an address, once if they are equal. Addresses within
-// an Exchange server are skipped.
+// person writes a name and an address. If both are equal, it writes the address once. It skips
+// addresses within an Exchange server.
 func (m *outlookReader) person(i *item, names, addresses []uint32) error {
 	name, err := i.field(names...)
 	if err != nil {
@@ -300,8 +302,9 @@ func (m *outlookReader) person(i *item, names, addresses []uint32) error {
 	return nil
 }
 
-// body writes the text of a message. Programs store it in up to three forms. The
-// text and the page may differ; RTF is written if both are missing.
+// body writes the text of a message. A message has its text as plain text, HTML, RTF or several of
+// these. RTF is written only if the others are missing. Plain text and HTML may differ, and
+// textio.Choice decides between them.
 func (m *outlookReader) body(i *item) error {
 	before := m.out.Left()
 	choice := textio.Choice{Out: m.out}
@@ -313,7 +316,7 @@ func (m *outlookReader) body(i *item) error {
 	return m.rtf(i)
 }
 
-// plain writes the text of a message.
+// plain writes the plain text of a message.
 func (m *outlookReader) plain(i *item, out *textio.Sink) error {
 	r, err := i.text(propBody)
 	if r == nil || err != nil {
@@ -322,7 +325,7 @@ func (m *outlookReader) plain(i *item, out *textio.Sink) error {
 	return textio.CopyText(r, out)
 }
 
-// html writes the page of a message.
+// html writes the text of a message's HTML.
 func (m *outlookReader) html(i *item, out *textio.Sink) error {
 	page, err := i.stream(propHTML, typeBinary)
 	if err != nil {
@@ -342,7 +345,7 @@ func (m *outlookReader) html(i *item, out *textio.Sink) error {
 	return textio.CopyHTML(r, out)
 }
 
-// rtf writes the compressed RTF of a message.
+// rtf writes the text of a message's compressed RTF.
 func (m *outlookReader) rtf(i *item) error {
 	packed, err := i.stream(propCompressedRTF, typeBinary)
 	if packed == nil || err != nil || packed.size == 0 {
@@ -355,7 +358,7 @@ func (m *outlookReader) rtf(i *item) error {
 	return RTF(&textio.Input{Reader: r}, m.out)
 }
 
-// attachment writes the name of an attached file, or an attached message.
+// attachment writes the name of an attached file, or the content of an attached message.
 func (m *outlookReader) attachment(storage int, inherited codepages, depth int) error {
 	if inner := m.c.find(storage, fmt.Sprintf("__substg1.0_%04x%04x", propContent, typeStorage)); inner != noEntry &&
 		m.c.find(inner, propertyStream) != noEntry {
@@ -378,8 +381,8 @@ func (m *outlookReader) attachment(storage int, inherited codepages, depth int) 
 	return m.out.Text(name + "\n")
 }
 
-// IsPicture reports whether the name of an attached file is a picture's, as in the
-// signature of a sender.
+// IsPicture reports whether a file name has the extension of a picture. Many signatures in emails
+// contain pictures.
 func IsPicture(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".wmf", ".emf", ".svg", ".ico":

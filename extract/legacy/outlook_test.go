@@ -10,8 +10,8 @@ import (
 	"kartei/test/readtest"
 )
 
-// outlookItem returns the streams of a message in a folder. The names of
-// properties are the ends of the streams' names.
+// outlookItem returns the streams of a message in a folder. The names of the properties are
+// appended to the prefix of the streams' names.
 func outlookItem(folder string, head int, fixed map[uint32]uint64, properties ...entry) []entry {
 	item := []entry{{folder + propertyStream, outlookProperties(head, fixed)}}
 	for _, p := range properties {
@@ -147,7 +147,7 @@ func TestOutlook(t *testing.T) {
 	}
 }
 
-// nested returns a message with other messages nested in it, to a depth.
+// nested returns a message with messages nested in each other. depth is the number of messages.
 func nested(depth int) []byte {
 	var all []entry
 	folder, head := "", 32
@@ -163,7 +163,7 @@ func hostileOutlook() []HostileFile {
 	for i := range maxParts + 1 {
 		many = append(many, outlookItem(fmt.Sprintf("__attach_version1.0_#%08X/", i), 8, nil, entry{"3704001F", "a\x00"})...)
 	}
-	// Each token refers to the byte before it, so 2 bytes become 17.
+	// Each token refers to the byte before it. So two bytes become 17.
 	const before = `{\rtf1 {\pict   `
 	bomb := []byte(literal(before))
 	bomb = bomb[:len(bomb)-1]

@@ -9,29 +9,29 @@ import (
 	"kartei/extract/textio"
 )
 
-// Records of a presentation (MS-PPT).
+// Record types of a presentation (MS-PPT).
 const (
 	pptDocument = 1000 // a container
-	pptSlide    = 1011 // names the persist id of a slide; the text of its outline follows
+	pptSlide    = 1011 // has the persist id of a slide; the texts of the slide's outline follow
 	pptUnicode  = 4000 // text in UTF-16
 	pptBytes    = 4008 // text in the lower bytes of UTF-16
 	pptSlides   = 4080 // a container
-	pptEdit     = 4085 // a user edit: what was saved at one time
+	pptEdit     = 4085 // a user edit: the changes of one save
 	pptPersists = 6002 // a persist directory: the offsets of objects
 )
 
-// Bounds of reading a presentation.
+// Limits and constants of presentations.
 const (
-	pptPlain      = 0xe391c05f // of a file without password
+	pptPlain      = 0xe391c05f // mark of a file without a password
 	pptSealed     = 0xf3d1c4df
 	maxPersists   = 1 << 20
-	maxPPTRecords = 8 << 20 // in total, since slides may be nested
-	maxPPTText    = 4 << 20 // bytes of one text
+	maxPPTRecords = 8 << 20 // of a file; slides may be nested
+	maxPPTText    = 4 << 20 // bytes of a text
 )
 
-// PowerPoint reads a presentation of PowerPoint 97 and later: its slides in
-// order, then the notes. Text of the master slides is skipped. Saving appends
-// changes to the file, so only objects of the last persist directory are read.
+// PowerPoint reads a presentation of PowerPoint 97 or later: the slides in their order, and then
+// the notes. It skips the master slides. Each save appends changes to the file. So PowerPoint reads
+// only the objects in the latest persist directories.
 func PowerPoint(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -80,17 +80,18 @@ type powerpoint97 struct {
 	places map[uint32]int64 // the offset of each object by its persist id
 	read   map[int64]bool   // offsets of slides that were read
 	left   int              // records that may still be read
-	bytes  int64            // of texts that may still be read
+	bytes  int64            // bytes of texts that may still be read
 }
 
-// pptRecord is a record: a container of others, or an atom.
+// pptRecord is a record: a container of other records, or an atom.
 type pptRecord struct {
 	kind, instance uint16
 	container      bool
-	from, to       int64 // of its content
+	from, to       int64 // offsets of the content
 }
 
-// record reads the header of a record that ends before end.
+// record reads the header of the record at an offset. It returns ErrBroken if the record does not
+// end by end.
 func (p *powerpoint97) record(at, end int64) (r pptRecord, err error) {
 	if p.left--; p.left < 0 {
 		return r, textio.ErrInflated
@@ -109,13 +110,12 @@ func (p *powerpoint97) record(at, end int64) (r pptRecord, err error) {
 	return r, nil
 }
 
-// table reads the user edits, from the last to the first, and returns the
-// offset of the document.
+// table reads the user edits, from the last to the first. It returns the offset of the document.
 func (p *powerpoint97) table(at int64) (int64, error) {
 	document := uint32(0)
 	for before := p.s.size; ; {
 		if at >= before {
-			return 0, textio.ErrBroken // else it could run in circles
+			return 0, textio.ErrBroken // otherwise the edits could form a cycle
 		}
 		before = at
 		r, err := p.record(at, p.s.size)
@@ -128,7 +128,7 @@ func (p *powerpoint97) table(at int64) (int64, error) {
 			return 0, err
 		case r.kind != pptEdit || len(edit) < 28:
 			return 0, textio.ErrBroken
-		case len(edit) == 32: // it names the key
+		case len(edit) == 32: // the edit has the key of an encrypted file
 			return 0, textio.ErrEncrypted
 		}
 		if document == 0 {
@@ -148,7 +148,8 @@ func (p *powerpoint97) table(at int64) (int64, error) {
 	return place, nil
 }
 
-// persists reads a persist directory. Later edits win.
+// persists reads a persist directory. It keeps the offset of an object that a later edit already
+// set.
 func (p *powerpoint97) persists(at int64) error {
 	r, err := p.record(at, p.s.size)
 	switch {
@@ -191,7 +192,7 @@ func (p *powerpoint97) document(at int64) error {
 	if d.kind != pptDocument {
 		return textio.ErrBroken
 	}
-	var lists [3]pptRecord // of slides, of masters, of notes
+	var lists [3]pptRecord // of slides, masters and notes
 	for at := d.from; at < d.to; {
 		r, err := p.record(at, d.to)
 		if err != nil {
@@ -210,7 +211,8 @@ func (p *powerpoint97) document(at int64) error {
 	return p.out.Err()
 }
 
-// list reads slides: the outline of each, then its other texts.
+// list reads a list of slides. For each slide it writes the texts of the outline, and then the
+// slide's other texts.
 func (p *powerpoint97) list(l pptRecord) error {
 	slide := uint32(0)
 	for at := l.from; at < l.to; {
@@ -237,7 +239,7 @@ func (p *powerpoint97) list(l pptRecord) error {
 	return p.slide(slide)
 }
 
-// slide reads the texts of a slide at any depth.
+// slide writes the texts of a slide, at any depth of nesting. It writes a slide only once.
 func (p *powerpoint97) slide(id uint32) error {
 	place, is := p.places[id]
 	if !is || p.read[place] {
@@ -263,8 +265,8 @@ func (p *powerpoint97) slide(id uint32) error {
 	return nil
 }
 
-// text writes a text record. A single asterisk stands for the slide number or
-// the date.
+// text writes the text of a text record. It skips a single asterisk, the placeholder of the slide
+// number or date.
 func (p *powerpoint97) text(r pptRecord) error {
 	if r.kind != pptUnicode && r.kind != pptBytes {
 		return nil
@@ -293,5 +295,5 @@ func (p *powerpoint97) text(r pptRecord) error {
 	return p.out.Err()
 }
 
-// pptLines replaces the ends of paragraphs and lines.
+// pptLines replaces the characters that end paragraphs and lines by line feeds.
 var pptLines = strings.NewReplacer("\r", "\n", "\v", "\n")

@@ -9,7 +9,7 @@ import (
 	"kartei/test/readtest"
 )
 
-// pptRecordOf returns a record. It is a container if its version ends in f.
+// pptRecordOf returns a record. The record is a container if the last digit of version is f.
 func pptRecordOf(version, kind uint16, content string) string {
 	b := binary.LittleEndian.AppendUint16(nil, version)
 	b = binary.LittleEndian.AppendUint16(b, kind)
@@ -18,14 +18,14 @@ func pptRecordOf(version, kind uint16, content string) string {
 
 func pptTextOf(s string) string { return pptRecordOf(0, pptUnicode, wide16(s)) }
 
-// pptSlideOf returns the entry of a slide in a list.
+// pptSlideOf returns the entry for a slide in a list of slides.
 func pptSlideOf(id byte) string {
 	return pptRecordOf(0, pptSlide, string([]byte{id, 0, 0, 0})+strings.Repeat("\x00", 16))
 }
 
-// slidesOf returns a presentation. The document with the given lists has the
-// persist id 1, and the other objects follow from 2 on. If before is set, the
-// file was saved once before, with that object under the id old.
+// slidesOf returns a presentation. The document with the given lists has the persist id 1, and the
+// objects in things have the ids from 2. If before is not empty, the file was saved once before. In
+// that save, the object old had the content before.
 func slidesOf(mark uint32, lists string, old int, before string, things ...string) []byte {
 	le := binary.LittleEndian
 	stream := ""
@@ -137,8 +137,8 @@ func hostilePowerPoint() []HostileFile {
 	}
 }
 
-// slidesWithin returns a presentation of 2,000 slides. Each contains all later
-// ones and a hidden text.
+// slidesWithin returns a presentation of 2,000 slides. Each slide contains all later slides and a
+// hidden text.
 func slidesWithin() []byte {
 	const count, own = 2000, 8 + 8 + 900
 	le := binary.LittleEndian

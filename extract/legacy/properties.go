@@ -7,8 +7,8 @@ import (
 	"kartei/extract/textio"
 )
 
-// properties reads title, subject, keywords and comments of a document
-// (MS-OLEPS). Broken ones are skipped: the text matters more.
+// properties writes the title, subject, keywords and comments of a document (MS-OLEPS). It skips
+// broken properties, since the text of the document is more important.
 func (c *compound) properties(out *textio.Sink) error {
 	s, err := c.open(0, "\x05summaryinformation")
 	if s == nil || err != nil {
@@ -23,7 +23,7 @@ func (c *compound) properties(out *textio.Sink) error {
 		return nil
 	}
 	set := b[at:]
-	values := map[uint32][]byte{} // each beginning with its type
+	values := map[uint32][]byte{} // the value of each property, which begins with its type
 	for i := range int(min(binary.LittleEndian.Uint32(set[4:]), 100)) {
 		if 16+8*i > len(set) {
 			break

@@ -12,24 +12,22 @@ import (
 	"kartei/extract/textio"
 )
 
-// rtfHidden are the destinations whose text is not part of the document. Those
-// after \* are hidden too, except the ones in rtfShown. Shprslt and nonshppict
-// repeat a drawing for older programs.
+// rtfHidden are the destinations whose text is not part of the document. Destinations after \* are
+// hidden too, except those in rtfShown. shprslt and nonshppict repeat a drawing for older programs.
 var rtfHidden = rtfSet("fonttbl colortbl stylesheet info pict themedata colorschememapping latentstyles datastore listtable " +
 	"listoverridetable revtbl rsidtbl generator xmlnstbl fldinst filetbl mmathPr objdata objclass objname objtime shprslt nonshppict " +
 	"nonesttables sn sv sp ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn xe tc tcn rxe bkmkstart bkmkend falt panose pgptbl wgrffmtfilter " +
 	"pnseclvl upr")
 
-// rtfShown are destinations whose text is part of the document, although they
-// stand in one that is not, or after \*.
+// rtfShown are destinations whose text is part of the document, even inside of a hidden destination
+// or after \*.
 var rtfShown = rtfSet("shpinst shptxt do dptxbxtext footnote annotation result ud title subject keywords doccomm")
 
-// rtfAside are the destinations that stand beside the text, wherever they are
-// in the file. Their text follows at the end, so that a note in the middle of a
-// sentence does not cut it.
+// rtfAside are the destinations whose text is written after the document, wherever they are in the
+// file. Otherwise a footnote would split its sentence.
 var rtfAside = rtfSet("header headerl headerr headerf footer footerl footerr footerf footnote annotation shptxt dptxbxtext")
 
-// rtfLines are the destinations whose text is a line of its own.
+// rtfLines are the destinations whose text is written as a separate line.
 var rtfLines = rtfSet("title subject keywords doccomm")
 
 func rtfSet(words string) map[string]bool {
@@ -40,16 +38,16 @@ func rtfSet(words string) map[string]bool {
 	return set
 }
 
-// rtfGroup is the state of a group, which is enclosed in braces.
+// rtfGroup is the state of a group. A group is enclosed in braces.
 type rtfGroup struct {
-	above   bool // a group around it is hidden
-	hidden  bool // it is hidden itself
-	aside   bool // its text follows at the end
-	deleted bool // it was deleted under change tracking
-	other   bool // it repeats embedded HTML for readers of RTF
-	skip    int  // number of replacement characters after a Unicode one
+	above   bool // a group around this group is hidden
+	hidden  bool // this group is hidden
+	aside   bool // the text is written after the document
+	deleted bool // the text was deleted under change tracking
+	other   bool // the text repeats embedded HTML for readers of RTF
+	skip    int  // number of replacement characters after a Unicode character
 	font    int
-	line    bool // it ends a line
+	line    bool // the end of the group ends a line
 	kind    string
 	within  string // the kind of the group around it
 }
@@ -61,25 +59,25 @@ type rtfReader struct {
 	stack []rtfGroup
 	rtfGroup
 	fonts   rtfFonts
-	half    []byte          // the first bytes of a character that has several
-	asides  strings.Builder // what follows at the end
-	passing int             // replacement characters still to skip
-	pending []uint16        // the first half of a character beyond the basic plane
-	page    bool            // it has embedded HTML (MS-OXRTFEX)
+	half    []byte          // the first bytes of a character of several bytes
+	asides  strings.Builder // the text to write after the document
+	passing int             // number of replacement characters that are still to be skipped
+	pending []uint16        // the first half of a surrogate pair
+	page    bool            // the document has embedded HTML (MS-OXRTFEX)
 }
 
 const (
-	// maxGroups bounds the nesting of groups.
+	// maxGroups is the maximum number of nested groups.
 	maxGroups = 10_000
-	// maxAsides bounds the text that is kept for the end. What comes then is
-	// written where it stands.
+	// maxAsides is the maximum number of bytes that are kept until the end. When asides gets
+	// longer, its text is written at once.
 	maxAsides = 1 << 20
 )
 
-// RTF reads the text of RTF, with its title, headers, footers, notes, comments
-// and text boxes, and without what was deleted under change tracking. Hidden
-// text is read, as from other Word files. If Outlook has embedded HTML, that is
-// read instead. Nothing is read behind the end of the outermost group.
+// RTF reads the text of RTF, with its title, headers, footers, notes, comments and text boxes. It
+// omits text that was deleted under change tracking, but reads hidden text, as the readers of other
+// Word files do. If Outlook embedded HTML, RTF reads the HTML instead. The end of the outermost
+// group ends the document.
 func RTF(in *textio.Input, out *textio.Sink) error {
 	p := rtfReader{
 		r:        bufio.NewReader(in),
@@ -108,7 +106,7 @@ func (p *rtfReader) read(out *textio.Sink) error {
 	return textio.ErrFull
 }
 
-// writeAsides writes what was kept for the end.
+// writeAsides writes the text that was kept until the end.
 func (p *rtfReader) writeAsides(out *textio.Sink) {
 	out.Paragraph()
 	out.Text(p.asides.String())
@@ -116,7 +114,7 @@ func (p *rtfReader) writeAsides(out *textio.Sink) {
 	p.asides.Reset()
 }
 
-// rtfPage is the HTML within RTF.
+// rtfPage is a reader of the HTML that is embedded in RTF.
 type rtfPage struct {
 	reader *rtfReader
 	ready  bytes.Buffer
@@ -134,7 +132,7 @@ func (p *rtfPage) Read(b []byte) (int, error) {
 	return p.ready.Read(b)
 }
 
-// step reads a character, a control word, or the begin or end of a group.
+// step reads a character, a control word, or the beginning or end of a group.
 func (p *rtfReader) step() error {
 	b, err := p.r.ReadByte()
 	if err == io.EOF || errors.Is(err, textio.ErrInflated) {
@@ -173,8 +171,8 @@ func (p *rtfReader) begin() error {
 	return nil
 }
 
-// end ends a group. The end of the outermost group ends the document: anything
-// may follow.
+// end ends a group. The end of the outermost group ends the document, and the bytes after it are
+// not read.
 func (p *rtfReader) end() error {
 	p.half = p.half[:0]
 	p.passing = 0
@@ -191,7 +189,7 @@ func (p *rtfReader) end() error {
 	return nil
 }
 
-// byte reads a byte of text. A character may have several.
+// byte reads a byte of text. A character may have several bytes.
 func (p *rtfReader) byte(b byte) {
 	if p.passing > 0 {
 		p.passing--
@@ -208,7 +206,7 @@ func (p *rtfReader) byte(b byte) {
 	}
 }
 
-// char writes a character, unless it is the replacement of one that was written.
+// char writes a character unless it is a replacement character to skip.
 func (p *rtfReader) char(r rune) {
 	p.half = p.half[:0]
 	if p.passing > 0 {
@@ -230,7 +228,7 @@ func (p *rtfReader) write(text string) {
 	}
 }
 
-// control reads what follows a backslash.
+// control reads the bytes after a backslash.
 func (p *rtfReader) control() error {
 	b, err := p.r.ReadByte()
 	if err != nil {
@@ -260,7 +258,7 @@ func (p *rtfReader) control() error {
 	return nil
 }
 
-// word reads a control word, its number, and the blank after it.
+// word reads a control word, its number and the blank after the number.
 func (p *rtfReader) word(first byte) error {
 	word, digits := []byte{first}, []byte(nil)
 	for {
@@ -284,7 +282,7 @@ func (p *rtfReader) word(first byte) error {
 	}
 }
 
-// rtfChars are the control words that stand for characters.
+// rtfChars maps control words to the characters that they stand for.
 var rtfChars = map[string]rune{"par": '\n', "line": '\n', "page": '\n', "sect": '\n', "row": '\n', "nestrow": '\n',
 	"column": '\n', "softline": '\n',
 	"tab": '\t', "cell": '\t', "nestcell": '\t', "emspace": ' ', "enspace": ' ', "qmspace": ' ',
@@ -323,9 +321,8 @@ func (p *rtfReader) act(word string, number int, given bool) error {
 	return nil
 }
 
-// destination begins a destination in the group. The information about a
-// document is hidden except some of its fields. Upr has a text twice, the second
-// time in Unicode.
+// destination begins a destination in the current group. The destination info is hidden, except for
+// some of its fields. The destination upr has a text twice, the second time in Unicode.
 func (p *rtfReader) destination(word string) {
 	switch {
 	case word == "ud" && p.within == "upr", rtfLines[word] && p.within == "info":
@@ -343,8 +340,7 @@ func (p *rtfReader) destination(word string) {
 	}
 }
 
-// unicode writes a character of a signed 16-bit number. Some programs write
-// larger ones.
+// unicode writes the character of a signed number of 16 bits. Some programs write larger numbers.
 func (p *rtfReader) unicode(number int) {
 	p.passing = 0
 	unit := rune(uint16(number))

@@ -85,8 +85,8 @@ func TestRTF(t *testing.T) {
 	}
 }
 
-// What stands beside the text is not kept without bound, and none of it is lost
-// if the file breaks off.
+// TestRTFAsides checks that only a limited part of notes and headers is kept until the end. If the
+// file is cut, none of their text is lost.
 func TestRTFAsides(t *testing.T) {
 	const notes = 3 * maxAsides / 1000
 	content := `{\rtf1 Anfang` + strings.Repeat(`{\footnote `+strings.Repeat("x", 999)+`}`, notes)

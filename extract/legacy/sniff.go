@@ -7,18 +7,17 @@ import (
 	"unicode/utf16"
 )
 
-// Signature is what a compound file (MS-CFB) begins with.
+// Signature is the beginning of each compound file (MS-CFB).
 const Signature = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-// maxSniffed is the number of bytes of a directory that RootEntries reads.
+// maxSniffed is the maximum number of bytes that RootEntries reads of a directory.
 const maxSniffed = 4 << 20
 
-// RootEntries returns the names of the entries in the root of a compound file,
-// in lower case. They identify the kind of document. RootEntries returns nil if
-// the file is no compound file.
+// RootEntries returns the names of the entries in the root of a compound file, in lower case. The
+// names show the kind of document. RootEntries returns nil if the file is not a compound file.
 //
-// It runs in the server. So it keeps nothing of the file, and follows the chain
-// of the directory for 4 MiB at most.
+// RootEntries runs in the server. It keeps no content of the file, and reads at most 4 MiB of the
+// directory.
 func RootEntries(file io.ReaderAt, size int64) []string {
 	read := func(off, n int64) []byte {
 		if off+n > size {
@@ -43,7 +42,7 @@ func RootEntries(file io.ReaderAt, size int64) []string {
 	next := func(n uint32) uint32 {
 		perSector := uint32(sector / 4)
 		if n/perSector >= 109 {
-			return endOfChain // beyond the table in the header; a directory is near the front
+			return endOfChain // the sector is beyond the part of the table that the header describes; most directories begin near the front
 		}
 		fat := binary.LittleEndian.Uint32(head[76+4*(n/perSector):])
 		entry := read(at(fat)+4*int64(n%perSector), 4)
@@ -53,7 +52,7 @@ func RootEntries(file io.ReaderAt, size int64) []string {
 		return binary.LittleEndian.Uint32(entry)
 	}
 	var directory []byte
-	limit := min(maxSniffed, size) // a chain that is longer than the file is a cycle
+	limit := min(maxSniffed, size) // a chain longer than the file is a cycle
 	for n := binary.LittleEndian.Uint32(head[48:]); n < maxSector && int64(len(directory)) < limit; n = next(n) {
 		b := read(at(n), sector)
 		if b == nil {
@@ -64,12 +63,12 @@ func RootEntries(file io.ReaderAt, size int64) []string {
 	return childrenOfRoot(directory)
 }
 
-// endOfChain ends a chain of sectors.
+// endOfChain is the value after the last sector of a chain.
 const endOfChain = 0xfffffffe
 
-// childrenOfRoot returns the names of the entries below the root, in lower case. The root names one
-// child, and each entry names up to two siblings. An entry has 128 bytes: name at 0, length of the
-// name at 64, siblings at 68 and 72, child at 76.
+// childrenOfRoot returns the names of the entries below the root, in lower case. The root has the
+// number of one child, and each entry has the numbers of up to two siblings. An entry has 128
+// bytes: the name at 0, the length of the name at 64, siblings at 68 and 72, and the child at 76.
 func childrenOfRoot(directory []byte) []string {
 	count := uint32(len(directory) / 128)
 	if count == 0 {

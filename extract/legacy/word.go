@@ -10,11 +10,11 @@ import (
 	"kartei/extract/textio"
 )
 
-// Offsets in the header of a Word document (MS-DOC, the FIB), and its flags.
+// Offsets and values in the header of a Word document (the FIB of MS-DOC).
 const (
-	wordHead      = 0x01aa // bytes of it that are read
+	wordHead      = 0x01aa // bytes of the header that are read
 	wordFlags     = 0x0a
-	wordLengths   = 0x4c   // of the parts of the text
+	wordLengths   = 0x4c   // lengths of the parts of the text
 	wordPieces    = 0x01a2 // offset of the piece table
 	wordMark      = 0xa5ec
 	wordOldest    = 0x00c1 // Word 97
@@ -22,8 +22,8 @@ const (
 	wordTable1    = 0x0200
 )
 
-// What Word 6 and Word 95 have in the same stream. A file that was saved fast has a
-// piece table; the text of any other one is in one piece.
+// Offsets and values in the header of Word 6 and Word 95. A document that was saved with 'fast
+// save' has a piece table. The text of other documents is one piece.
 const (
 	word95Mark     = 0xa5dc
 	word95Language = 0x06
@@ -38,19 +38,16 @@ const (
 // word95WideMarks are the marks of Word 95 for East Asia.
 var word95WideMarks = []uint16{0xa697, 0xa698, 0xa699}
 
-// maxPieceTable is the number of bytes of the piece table that are read: 1.4
-// million pieces.
+// maxPieceTable is the maximum size of the piece table in bytes, enough for 1.4 million pieces.
 const maxPieceTable = 16 << 20
 
-// wordOrder has the parts of the text in the order of the output. They are the
-// main text, its text boxes, footnotes, endnotes, comments, headers and
-// footers, and their text boxes. The number of a part is its index in the file.
+// wordOrder lists the parts of the text in the order of the output: the main text, its text boxes,
+// footnotes, endnotes, comments, headers and footers, and the text boxes of these. A number is the
+// index of a part in the file.
 var wordOrder = []int{0, 6, 1, 5, 4, 2, 7}
 
-// Word reads a text document of Word 6 and later.
-//
-// Text deleted under change tracking is included; the deletion marks live
-// elsewhere in the file.
+// Word reads a text document of Word 6 or later. It includes text that was deleted under change
+// tracking, since the deletion marks are in another structure, which Word does not read.
 func Word(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -109,12 +106,12 @@ func Word(in *textio.Input, out *textio.Sink) error {
 
 // wordPiece is a run of characters that are contiguous in the file.
 type wordPiece struct {
-	start, end int64 // in characters of the text
-	at         int64 // in the stream
-	width      int64 // bytes of a character: 1 of a code page, or 2 of UTF-16
+	start, end int64 // positions in the text, in characters
+	at         int64 // offset in the stream
+	width      int64 // bytes of a character: 1 in a code page, or 2 in UTF-16
 }
 
-// wordTable reads the piece table of Word 97 and later, which has a stream.
+// wordTable reads the piece table of Word 97 and later. The table is in a separate stream.
 func wordTable(c *compound, head []byte) ([]wordPiece, error) {
 	name := "0table"
 	if binary.LittleEndian.Uint16(head[wordFlags:])&wordTable1 != 0 {
@@ -147,8 +144,8 @@ func word95Table(text *stream, head []byte) ([]wordPiece, error) {
 	return list, err
 }
 
-// word95Page returns the code page of a document of Word 6 or 95 by its system and
-// its language.
+// word95Page returns the code page of a document of Word 6 or 95. The code page depends on the
+// system and the language.
 func word95Page(head []byte) *charmap.Charmap {
 	if head[word95System] == 1 {
 		return charmap.Macintosh
@@ -160,8 +157,8 @@ func word95Page(head []byte) *charmap.Charmap {
 	return charmap.Windows1252
 }
 
-// wordPieceTable reads a piece table, whose offset and size are at the beginning of
-// place. Property modifiers come before it.
+// wordPieceTable reads a piece table. place begins with the offset and the size of the table in the
+// stream. Property modifiers before the table are skipped.
 func wordPieceTable(table *stream, place []byte) ([]wordPiece, error) {
 	size := int64(binary.LittleEndian.Uint32(place[4:]))
 	if size > maxPieceTable {
@@ -205,15 +202,15 @@ type wordText struct {
 	out    *textio.Sink
 	text   *stream
 	pieces []wordPiece
-	page   *charmap.Charmap // of pieces whose characters have one byte
-	fields []bool           // the open fields; true while the instruction is read
-	hidden int              // how many open fields are in their instruction
+	page   *charmap.Charmap // code page of pieces with one byte for each character
+	fields []bool           // the open fields; true while the instruction of a field is read
+	hidden int              // number of open fields whose instruction is read
 	half   rune             // a high surrogate
-	left   int64            // bytes that may still be read, since pieces may overlap
+	left   int64            // bytes that may still be read; pieces may overlap, so their sum could exceed the file
 	cell   bool             // the last character ended a cell
 }
 
-// write writes the characters from start to end.
+// write writes the characters from the position start to end.
 func (w *wordText) write(start, end int64) error {
 	w.fields, w.hidden, w.half, w.cell = w.fields[:0], 0, 0, false
 	buffer := make([]byte, 16<<10)
@@ -259,9 +256,8 @@ func (w *wordText) unit(r rune) error {
 	return w.char(r)
 }
 
-// char writes a character. Some are marks: of fields, whose result is shown and
-// whose instruction is hidden, and of the ends of cells. Two of the latter end
-// a row.
+// char writes a character or handles a mark. Fields have marks around their instruction, which is
+// hidden, and their result, which is written. Other marks end a cell. Two of these end a row.
 func (w *wordText) char(r rune) error {
 	switch r {
 	case 0x13:
@@ -292,9 +288,9 @@ func (w *wordText) char(r rune) error {
 			return w.out.Line()
 		}
 		return w.out.Text("\t")
-	case '\r', '\v', 0x0e: // of a paragraph, a line, a column
+	case '\r', '\v', 0x0e: // marks at the end of a paragraph, a line and a column
 		return w.out.Line()
-	case '\f': // of a page or a section
+	case '\f': // mark at the end of a page or a section
 		return w.out.Paragraph()
 	case 0x1e:
 		r = '-'

@@ -10,8 +10,8 @@ import (
 	"kartei/test/readtest"
 )
 
-// wordOf returns a Word 97 document whose parts have the given numbers of
-// characters. Pieces that contain a NUL are UTF-16, others Windows-1252.
+// wordOf returns a Word 97 document. lengths are the numbers of characters of its parts. Pieces
+// that contain a NUL are UTF-16, and the other pieces are Windows-1252.
 func wordOf(flags uint16, lengths []int, pieces ...string) []byte {
 	le := binary.LittleEndian
 	head := make([]byte, 1024)
@@ -50,8 +50,8 @@ func wordOf(flags uint16, lengths []int, pieces ...string) []byte {
 	return filed(entry{"WordDocument", string(b)}, entry{name, "xxxxx" + string(table)})
 }
 
-// word95Of returns a document of Word 6 or 95. Several pieces are a file that was
-// saved fast.
+// word95Of returns a document of Word 6 or 95. With several pieces, it is a document that was saved
+// with 'fast save'.
 func word95Of(flags, language uint16, lengths []int, pieces ...string) []byte {
 	le := binary.LittleEndian
 	head := make([]byte, 1024)
@@ -124,7 +124,7 @@ func TestWord(t *testing.T) {
 }
 
 func hostileWord() []HostileFile {
-	turned := func(at int, v uint32) []byte { // in the header, which is the first sector
+	turned := func(at int, v uint32) []byte { // changes the header, which is in the first sector
 		b := wordOf(0, []int{3}, strings.Repeat("a", 5000))
 		binary.LittleEndian.PutUint32(b[512+at:], v)
 		return b
@@ -147,8 +147,7 @@ func hostileWord() []HostileFile {
 	}
 }
 
-// overlappingPieces returns a document whose pieces are all the same 10,000
-// hidden characters.
+// overlappingPieces returns a document in which all pieces are the same 10,000 hidden characters.
 func overlappingPieces() []byte {
 	const count, length = 20_000, 10_000
 	le := binary.LittleEndian

@@ -13,15 +13,15 @@ import (
 	"kartei/extract/textio"
 )
 
-// Bounds of reading a message.
+// Limits for reading a message.
 const (
-	maxDepth = 20    // of parts within parts
-	maxParts = 1_000 // of all
+	maxDepth = 20    // of nested parts
+	maxParts = 1_000 // of all parts together
 )
 
-// Read reads a message (RFC 5322, MIME): subject, sender, recipients, date,
-// texts, and the names of attachments. If a file begins as a mailbox, it reads
-// the messages one after the other.
+// Read reads a message (RFC 5322, MIME). It writes the subject, the sender, the recipients, the
+// date, the texts and the names of attachments. If a file begins like a mailbox, Read reads all its
+// messages.
 func Read(in *textio.Input, out *textio.Sink) error {
 	m := reader{mime: newMIME(textio.Narrow(in)), out: out, parts: maxParts}
 	for {
@@ -40,11 +40,11 @@ func Read(in *textio.Input, out *textio.Sink) error {
 type reader struct {
 	mime    *mimeReader
 	out     *textio.Sink
-	parts   int   // that may still follow
-	missing error // why a part has no text; the first one
+	parts   int   // parts that may still be read
+	missing error // the first reason why the text of a part is missing
 }
 
-// message reads a message.
+// message reads the header of a message and its content.
 func (m *reader) message(depth int) error {
 	h, content := m.mime.header(true)
 	if len(h) == 0 || m.mime.oversized {
@@ -68,7 +68,8 @@ func (m *reader) head(h mimeHeader) {
 	m.out.Text(textio.OneLine(h["date"]))
 }
 
-// addresses writes the addresses of a field, or its text if it has others.
+// addresses writes the addresses of a header field. If the field cannot be parsed, addresses writes
+// its text.
 func (m *reader) addresses(field string) {
 	if field == "" {
 		return
@@ -82,8 +83,8 @@ func (m *reader) addresses(field string) {
 	}
 }
 
-// entity writes a message or one of its parts, after its header. Content is what
-// was read of it.
+// entity writes a message or a part after its header. content is the beginning of the content that
+// was already read. standard is the content type if the header has none.
 func (m *reader) entity(h mimeHeader, content []byte, depth int, standard string) (err error) {
 	if m.mime.oversized {
 		return textio.ErrBroken
@@ -92,7 +93,7 @@ func (m *reader) entity(h mimeHeader, content []byte, depth int, standard string
 		return textio.ErrInflated
 	}
 	defer func() {
-		if err == nil { // what follows an error may have no end
+		if err == nil { // after an error, the rest may never end
 			m.mime.skip()
 		}
 	}()
@@ -140,8 +141,8 @@ func (m *reader) entity(h mimeHeader, content []byte, depth int, standard string
 	return nil
 }
 
-// hasText reports whether an attached file may have a text: pictures and signatures have
-// none.
+// hasText reports whether an attached file may have a text. Pictures, sounds, videos, fonts and
+// signatures have none.
 func hasText(kind, name string) bool {
 	first, _, _ := strings.Cut(kind, "/")
 	switch ending := strings.ToLower(path.Ext(name)); {
@@ -153,8 +154,7 @@ func hasText(kind, name string) bool {
 	return !legacy.IsPicture(name)
 }
 
-// isSealed reports whether a part is the encrypted content of a message: of
-// S/MIME or PGP.
+// isSealed reports whether a part is an encrypted message of S/MIME or PGP.
 func isSealed(kind string, params map[string]string, name string) bool {
 	switch kind {
 	case "application/pkcs7-mime", "application/x-pkcs7-mime":
@@ -166,14 +166,14 @@ func isSealed(kind string, params map[string]string, name string) bool {
 	return false
 }
 
-// inPart returns a part's text in UTF-8. The standard says ASCII for a part
-// without a charset; here its encoding is guessed.
+// inPart returns a reader that decodes the text of a part to UTF-8. The encoding of a part without
+// a charset is guessed, although the standard says ASCII.
 func inPart(params map[string]string, body io.Reader) io.Reader {
-	r, _ := textio.Named(params["charset"], body) // never an error
+	r, _ := textio.Named(params["charset"], body) // Named guesses the encoding instead of returning an error
 	return r
 }
 
-// forwarded reads a message within another one, which may be encoded.
+// forwarded reads a message inside another message. Its content may be encoded.
 func (m *reader) forwarded(body io.Reader, depth int) error {
 	m.out.Paragraph()
 	outer := m.mime
@@ -182,13 +182,13 @@ func (m *reader) forwarded(body io.Reader, depth int) error {
 	err := m.message(depth + 1)
 	m.mime = outer
 	if err == textio.ErrBroken {
-		return nil // without a header; its name is written
+		return nil // the attached message has no header; its name was written
 	}
 	return err
 }
 
-// multipart writes the parts. Alternatives have the same content, so they are
-// written once, if they do.
+// multipart writes the parts of a multipart entity. Alternatives usually have the same content.
+// textio.Choice then writes the content once.
 func (m *reader) multipart(h mimeHeader, kind, boundary string, depth int) error {
 	own, standard := len(m.mime.boundaries), "text/plain"
 	if kind == "multipart/digest" {
@@ -196,7 +196,7 @@ func (m *reader) multipart(h mimeHeader, kind, boundary string, depth int) error
 	}
 	m.mime.boundaries = append(m.mime.boundaries, boundary)
 	preamble := m.mime.content(h, nil)
-	before, _ := io.ReadAll(io.LimitReader(preamble, maxPreamble)) // the lines of a part end, and do not fail
+	before, _ := io.ReadAll(io.LimitReader(preamble, maxPreamble)) // errors are ignored, since a line reader of a part returns only io.EOF
 	_, _ = io.Copy(io.Discard, preamble)
 	choice := textio.Choice{Out: m.out}
 	var err error
@@ -213,18 +213,18 @@ func (m *reader) multipart(h mimeHeader, kind, boundary string, depth int) error
 	m.mime.boundaries = m.mime.boundaries[:own]
 	switch {
 	case m.mime.stopped && m.mime.level == own:
-		m.mime.resume() // what follows is nothing
-	case n == 0: // the boundary is another one
+		m.mime.resume() // the text after the last part is ignored
+	case n == 0: // no part begins with the boundary of the header
 		m.out.Paragraph()
 		err = cmp.Or(err, textio.CopyText(textio.Decoded(bytes.NewReader(before)), m.out))
 	}
 	return cmp.Or(choice.Write(), err)
 }
 
-// maxPreamble bounds what is kept of the text before the first part.
+// maxPreamble is the maximum length of the text before the first part that is kept, in bytes.
 const maxPreamble = 1 << 20
 
-// into writes a part to another sink.
+// into writes a part to the sink out.
 func (m *reader) into(out *textio.Sink, h mimeHeader, content []byte, depth int, standard string) error {
 	outer := m.out
 	m.out = out

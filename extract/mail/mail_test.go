@@ -18,7 +18,7 @@ const multipart = "From: =?ISO-8859-1?Q?J=FCrgen_Wei=DF?= <weiss@example.com>\r\
 	"--A\r\nContent-Type: message/rfc822\r\n\r\nSubject: Anlage\r\nContent-Type: text/html\r\n\r\n<b>inne</b>rhalb\r\n" +
 	"--A\r\nContent-Type: text/plain; charset=x-unheard-of\r\n\r\nsp\xc3\xa4ter\r\n--A--\r\n"
 
-// alternatives returns a message in two forms.
+// alternatives returns a message with a plain text and an HTML page.
 func alternatives(text, page string) string {
 	return "Subject: a\nContent-Type: multipart/alternative; boundary=x\n\n--x\n\n" + text +
 		"\n--x\nContent-Type: text/html\n\n" + page + "\n--x--\n"

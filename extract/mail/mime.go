@@ -13,19 +13,18 @@ import (
 	"kartei/extract/textio"
 )
 
-// mimeReader reads the lines of a message (RFC 2045, RFC 2046). Programs of the
-// world break the rules in many ways, and each of them opens what the others
-// write, so it refuses nothing: every line belongs to some part.
+// mimeReader reads the lines of a message (RFC 2045, RFC 2046). Many programs break the rules, but
+// their messages can be opened. So a mimeReader refuses no line: each line belongs to some part.
 type mimeReader struct {
 	r          *bufio.Reader
 	boundaries []string // of the open multiparts
-	begins     bool     // the next bytes begin a line
-	single     bool     // it is within another message
-	mailbox    bool     // several messages follow each other
+	begins     bool     // the next bytes are the beginning of a line
+	single     bool     // the message is inside another message
+	mailbox    bool     // the file has several messages, one after another
 	blank      bool     // the line before was empty
-	// stopped is set at the end of a part. Level is the multipart whose boundary
-	// was found; at the end of the message it is -1. Last says that the multipart
-	// ends, and more that another message follows.
+	// stopped is set at the end of a part. level is the index of the multipart whose boundary was
+	// found, or -1 at the end of the message. last says that this multipart ends. more says that
+	// another message follows.
 	stopped    bool
 	level      int
 	last, more bool
@@ -37,8 +36,8 @@ func newMIME(r io.Reader) *mimeReader {
 	return &mimeReader{r: bufio.NewReaderSize(r, 64<<10), begins: true}
 }
 
-// next returns the next line with its end, or a piece of a long one. It is valid
-// until the next call. It reports false at the end of the part.
+// next returns the next line with its line end, or a piece of a long line. The line is valid until
+// the next call. next returns false at the end of the part.
 func (m *mimeReader) next() ([]byte, bool) {
 	if m.stopped {
 		return nil, false
@@ -57,7 +56,7 @@ func (m *mimeReader) next() ([]byte, bool) {
 	return line, true
 }
 
-// ends reports whether a line ends the part.
+// ends reports whether a line ends the current part.
 func (m *mimeReader) ends(line []byte) bool {
 	if m.mailbox && m.blank && isFromLine(line) && bytes.Contains(line, []byte(":")) {
 		m.level, m.more = -1, true
@@ -79,7 +78,7 @@ func (m *mimeReader) ends(line []byte) bool {
 // resume begins the next part.
 func (m *mimeReader) resume() { m.stopped, m.begins, m.blank = false, true, false }
 
-// skip skips the rest of the part.
+// skip skips the rest of the current part.
 func (m *mimeReader) skip() {
 	for {
 		if _, goesOn := m.next(); !goesOn {
@@ -88,12 +87,12 @@ func (m *mimeReader) skip() {
 	}
 }
 
-// isFromLine reports whether a line is what a mailbox has before each message.
+// isFromLine reports whether a line is a separator before a message of a mailbox.
 func isFromLine(line []byte) bool {
 	return bytes.HasPrefix(bytes.TrimPrefix(line, []byte(">")), []byte("From "))
 }
 
-// fieldName returns the name of a header field; "" if a line is none.
+// fieldName returns the name of a header field, or an empty string if the line is not a field.
 func fieldName(line []byte) string {
 	name, _, is := bytes.Cut(line, []byte(":"))
 	name = bytes.TrimRight(name, " \t")
@@ -103,18 +102,18 @@ func fieldName(line []byte) string {
 	return string(name)
 }
 
-// mimeHeader are the fields of a header, by their names in lower case.
+// mimeHeader maps the names of header fields, in lower case, to their values.
 type mimeHeader map[string]string
 
-// maxHeader bounds the bytes of a header.
+// maxHeader is the maximum size of a header in bytes.
 const maxHeader = 1 << 20
 
-// byteOrderMark is what programs write before a text in UTF-8.
+// byteOrderMark is the byte order mark in UTF-8.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// header reads a header and the empty line after it. Lines without a colon are
-// skipped if a field follows; otherwise they begin the content, which is
-// returned. Leading says that empty lines may come before.
+// header reads a header and the empty line after it. It skips lines without a colon if a field
+// follows. Other lines without a colon are the beginning of the content, and header returns them.
+// If leading is set, empty lines may come before the header.
 func (m *mimeReader) header(leading bool) (h mimeHeader, content []byte) {
 	h = mimeHeader{}
 	field, size := "", 0
@@ -156,7 +155,7 @@ func (m *mimeReader) header(leading bool) (h mimeHeader, content []byte) {
 	}
 }
 
-// content returns what a part contains, decoded.
+// content returns a reader of the decoded content of a part.
 func (m *mimeReader) content(h mimeHeader, before []byte) io.Reader {
 	r := io.MultiReader(bytes.NewReader(before), &mimeLines{m: m})
 	switch strings.ToLower(strings.TrimSpace(h["content-transfer-encoding"])) {
@@ -168,7 +167,7 @@ func (m *mimeReader) content(h mimeHeader, before []byte) io.Reader {
 	return r
 }
 
-// mimeLines are the lines of a part.
+// mimeLines is a reader of the lines of a part.
 type mimeLines struct {
 	m    *mimeReader
 	rest []byte
@@ -187,7 +186,7 @@ func (l *mimeLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// base64Reader decodes base64. Other characters are skipped.
+// base64Reader decodes base64. It skips characters that are not base64.
 type base64Reader struct {
 	r    *bufio.Reader
 	bits uint32
@@ -219,7 +218,7 @@ func (d *base64Reader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// quotedReader decodes quoted-printable. What is no code stays.
+// quotedReader decodes quoted-printable. It does not change invalid codes.
 type quotedReader struct{ r *bufio.Reader }
 
 func (d *quotedReader) Read(p []byte) (n int, err error) {
@@ -243,7 +242,7 @@ func (d *quotedReader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// soft reports whether the end of a line follows, and skips it.
+// soft reports whether the line ends here. If so, it skips the line end.
 func (d *quotedReader) soft() bool {
 	ahead, _ := d.r.Peek(80)
 	blanks := len(ahead) - len(bytes.TrimLeft(ahead, " \t\r"))
@@ -254,8 +253,8 @@ func (d *quotedReader) soft() bool {
 	return true
 }
 
-// parameters splits a field like Content-Type into its value, in lower case, and
-// its parameters (RFC 2045, RFC 2231).
+// parameters splits a field such as Content-Type into its value and its parameters (RFC 2045, RFC
+// 2231). The value is in lower case.
 func parameters(field string) (value string, params map[string]string) {
 	pieces := cutAtSemicolons(field)
 	params = map[string]string{}
@@ -275,7 +274,7 @@ func parameters(field string) (value string, params map[string]string) {
 			continue
 		}
 		coded[base] = coded[base] || strings.HasSuffix(number, "*") || number == ""
-		joined[base] += text // programs write the pieces in their order
+		joined[base] += text // programs write the pieces in order
 	}
 	for name, text := range joined {
 		if coded[name] {
@@ -286,7 +285,7 @@ func parameters(field string) (value string, params map[string]string) {
 	return strings.ToLower(strings.TrimSpace(pieces[0])), params
 }
 
-// cutAtSemicolons cuts a field at semicolons outside of quotes.
+// cutAtSemicolons splits a field at semicolons outside of quotes.
 func cutAtSemicolons(field string) []string {
 	var pieces []string
 	quoted, start := false, 0
@@ -318,9 +317,9 @@ func percentDecoded(text string) string {
 	return inCharset(charset, []byte(decoded))
 }
 
-// inCharset returns a short text in a charset as UTF-8.
+// inCharset decodes a short text in a charset to UTF-8.
 func inCharset(charset string, b []byte) string {
-	r, _ := textio.Named(charset, bytes.NewReader(b)) // never an error
+	r, _ := textio.Named(charset, bytes.NewReader(b)) // Named guesses the encoding instead of returning an error
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return textio.Guessed(b)
@@ -328,12 +327,12 @@ func inCharset(charset string, b []byte) string {
 	return string(text)
 }
 
-// encodedWords are words of a header in another charset (RFC 2047), with the
-// blanks between them.
+// encodedWords matches encoded words of a header field (RFC 2047) and the blanks between them.
 var encodedWords = regexp.MustCompile(`=\?[^?\s]+\?[BbQq]\?[^?]*\?=(?:\s+=\?[^?\s]+\?[BbQq]\?[^?]*\?=)*`)
 
-// decodedWords returns the text of a header field. Programs cut characters
-// between two words, so the bytes of neighbours of one charset are joined first.
+// decodedWords decodes the encoded words of a header field. Some programs split a character between
+// two words. So decodedWords joins the bytes of neighbouring words with the same charset before it
+// decodes them.
 func decodedWords(field string) string {
 	return encodedWords.ReplaceAllStringFunc(field, func(words string) string {
 		var text strings.Builder
@@ -342,7 +341,7 @@ func decodedWords(field string) string {
 		for word := range strings.FieldsSeq(strings.ReplaceAll(words, "?==?", "?= =?")) {
 			parts := strings.Split(word, "?")
 			if len(parts) != 5 {
-				return words // a blank within a word
+				return words // a blank inside of a word
 			}
 			name, _, _ := strings.Cut(strings.ToLower(parts[1]), "*")
 			if name != charset {
@@ -353,7 +352,7 @@ func decodedWords(field string) string {
 			if strings.EqualFold(parts[2], "q") {
 				r = &quotedReader{r: bufio.NewReader(strings.NewReader(strings.ReplaceAll(parts[3], "_", " ")))}
 			}
-			decoded, _ := io.ReadAll(r) // of a text
+			decoded, _ := io.ReadAll(r) // no error is possible, since the source is a string
 			b = append(b, decoded...)
 		}
 		text.WriteString(inCharset(charset, b))
@@ -361,13 +360,13 @@ func decodedWords(field string) string {
 	})
 }
 
-// wordDecoder decodes the words in the names of addresses.
+// wordDecoder decodes encoded words in the names of addresses.
 var wordDecoder = &mime.WordDecoder{CharsetReader: textio.Named}
 
-// Starts reports whether the text begins with the header of a message: fields
-// by RFC 5322, with at least one that every message has. Programs that keep
-// messages leave a mark, an empty line or a line that begins with From before it,
-// and lines without a colon within.
+// Starts reports whether the text begins with the header of a message (RFC 5322). At least one
+// field must be a common field such as From. Programs that store messages may write a byte order
+// mark, an empty line or a line that begins with From before the header. They may also write lines
+// without a colon inside of it.
 func Starts(text []byte) bool {
 	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte(byteOrderMark)), " \t\r\n")
 	known, fields, others := false, 0, 0

@@ -14,8 +14,8 @@ func FuzzRead(f *testing.F) {
 	readtest.Fuzz(f, Word, Sheets, Slides, OpenDocument, Names)
 }
 
-// FuzzReadParts mutates the parts of office documents and packs them into
-// an archive afterwards. Mutated archives are hardly ever valid.
+// FuzzReadParts checks that no content of the parts of an office document crashes the readers. It
+// packs the mutated parts into an archive, since mutated archives are hardly ever valid.
 func FuzzReadParts(f *testing.F) {
 	f.Add(`<w:p><w:r><w:t>a</w:t><w:tab/></w:r></w:p><mc:Fallback><w:t>b</w:t></mc:Fallback>`)
 	f.Add(`<sst><si><t>a</t><rPh><t>b</t></rPh></si></sst>`)

@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// numberFormat is how a cell of a workbook shows a number (ECMA-376 part 1, section 18.8.31).
+// numberFormat is the format of the numbers in a cell of a workbook (ECMA-376 part 1, section
+// 18.8.31).
 //
-// A day becomes the form of ISO 8601 whatever its format, so that nobody has to guess what
-// 5/4/1984 is. Digits are placed as the format says, because postal codes and numbers to
-// dial have zeros in front of them. Every other number is written with all its digits.
+// A day is written as in ISO 8601, whatever its format is. So a date such as 5/4/1984 cannot be
+// misread. The format decides about the places of digits, because postal codes and telephone
+// numbers have leading zeros. Other numbers are written with all their digits.
 type numberFormat struct {
-	// layout is the layout of a day or a time. It is empty for numbers.
+	// layout is the layout of a date or a time, as in package time. It is empty for numbers.
 	layout   string
 	sections []section
 }
 
-// general is the format of cells without another one.
+// general is the format of cells that have no other format.
 var general = &numberFormat{}
 
-// The layouts of days and times. The layout without a year is vCard's: the year in the cell
-// is the one in which somebody typed the day.
+// Layouts of dates and times. The layout without a year is vCard's. Its cells contain the year in
+// which a person typed the day, and this year has no meaning.
 const (
 	layoutDay    = time.DateOnly
 	layoutMonth  = "2006-01"
@@ -32,8 +33,8 @@ const (
 	layoutMoment = "2006-01-02 15:04"
 )
 
-// formatOf returns a format by its number and its code. Section 18.8.30 lists the numbers
-// without a code. Excel shows some of them by the language of the system.
+// formatOf returns the format with a number and a code. Section 18.8.30 lists the numbers that have
+// no code. Excel shows some of them according to the language of the system.
 func formatOf(id int, code string) *numberFormat {
 	if code == "" {
 		switch {
@@ -60,20 +61,21 @@ func formatOf(id int, code string) *numberFormat {
 	return f
 }
 
-// glyph is a character of a format: one that stands for a digit or a part of a day, or one
-// that is shown as it is.
+// glyph is a character of a format. If shown is set, the character is written as it is. Otherwise
+// it stands for a digit or a part of a date.
 type glyph struct {
 	char  rune
 	shown bool
 }
 
-// section is a part of a format. A condition such as <=9999999 says for which numbers it is.
+// section is a section of a format. Its condition, such as <=9999999, says to which numbers the
+// section applies.
 type section struct {
 	glyphs    []glyph
 	condition string
 }
 
-// sectionsOf divides a format.
+// sectionsOf splits the code of a format into its sections.
 func sectionsOf(code string) []section {
 	list := []section{{}}
 	last := &list[0]
@@ -87,7 +89,7 @@ func sectionsOf(code string) []section {
 			if i++; i < len(runes) {
 				last.glyphs = append(last.glyphs, glyph{runes[i], true})
 			}
-		case '_', '*': // a gap, or a filling
+		case '_', '*': // the next character is the width of a gap, or a filling
 			i++
 		case '"':
 			for i++; i < len(runes) && runes[i] != '"'; i++ {
@@ -107,8 +109,8 @@ func sectionsOf(code string) []section {
 	return list
 }
 
-// bracket takes what stands in brackets: a condition, a currency, a time that goes on beyond
-// 24 hours, or a colour and a language, which say nothing here.
+// bracket handles the text in brackets: a condition, a currency or an elapsed time. It ignores
+// colours and languages.
 func (s *section) bracket(text string) {
 	switch {
 	case strings.HasPrefix(text, "$"):
@@ -123,7 +125,7 @@ func (s *section) bracket(text string) {
 	}
 }
 
-// has reports whether a section has one of some glyphs.
+// has reports whether a section has a placeholder that is one of chars.
 func (s *section) has(chars string) bool {
 	for _, m := range s.glyphs {
 		if !m.shown && strings.ContainsRune(chars, m.char) {
@@ -133,7 +135,8 @@ func (s *section) has(chars string) bool {
 	return false
 }
 
-// layout returns the layout of a section that shows days or times.
+// layout returns the layout of a section that shows dates or times. It returns an empty string for
+// other sections.
 func (s *section) layout() string {
 	if s.has("0#?@") && !s.has("yYdD") {
 		return ""
@@ -152,7 +155,7 @@ func (s *section) layout() string {
 		return layoutMonth
 	case year:
 		return layoutYear
-	case day, month: // the rest of the day is in the cell
+	case day, month: // the cell has the rest of the date
 		return layoutDay
 	}
 	return ""
@@ -161,7 +164,8 @@ func (s *section) layout() string {
 // lastDay is the 31st of December 9999, the last day of Excel.
 const lastDay = 2_958_465
 
-// show returns what a cell with a number shows.
+// show returns the text that a cell with the number text shows. since1904 says that the days of the
+// workbook count from 1904.
 func (f *numberFormat) show(text string, since1904 bool) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
@@ -177,8 +181,8 @@ func (f *numberFormat) show(text string, since1904 bool) string {
 	return strings.TrimSpace(sign + s.place(strconv.FormatFloat(math.Round(n), 'f', 0, 64)))
 }
 
-// day returns a day, or a time. Excel counts days from 1900, with a 29th of February of that
-// year that never was.
+// day returns the date or time of a day number. Excel counts days from 1900, and counts a 29th of
+// February 1900, which did not exist.
 func (f *numberFormat) day(n float64, since1904 bool) string {
 	days, part := math.Modf(n)
 	switch {
@@ -196,8 +200,8 @@ func (f *numberFormat) day(n float64, since1904 bool) string {
 	return at.Format(layout)
 }
 
-// section returns the section for a number, and the number that it shows, with a sign that
-// the section does not write itself.
+// section returns the section that applies to a number, and the absolute number. The result sign is
+// the minus sign if the section does not write one.
 func (f *numberFormat) section(n float64) (s *section, shown float64, sign string) {
 	if n < 0 {
 		sign = "-"
@@ -210,7 +214,7 @@ func (f *numberFormat) section(n float64) (s *section, shown float64, sign strin
 	switch {
 	case len(f.sections) == 0:
 		return nil, math.Abs(n), sign
-	case f.sections[0].condition != "": // the one behind is for the rest
+	case f.sections[0].condition != "": // the last section applies to the other numbers
 		return &f.sections[len(f.sections)-1], math.Abs(n), sign
 	case n < 0 && len(f.sections) > 1:
 		return &f.sections[1], -n, ""
@@ -242,8 +246,8 @@ func meets(n float64, condition string) bool {
 	return n == than
 }
 
-// place puts digits where a section has places for them, from the last one. More digits
-// than places stand before the first.
+// place writes digits into the places of a section, from the last digit on. If there are more
+// digits than places, the others come before the first place.
 func (s *section) place(digits string) string {
 	first := len(s.glyphs)
 	for i := len(s.glyphs) - 1; i >= 0; i-- {
@@ -272,7 +276,7 @@ func (s *section) place(digits string) string {
 	return out
 }
 
-// plainNumber writes a number with the 15 digits that Excel keeps, and no exponent.
+// plainNumber returns the absolute number with the 15 digits that Excel keeps, without an exponent.
 func plainNumber(n float64) string {
 	n = math.Abs(n)
 	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(n, 'g', 15, 64), 64); err == nil && n < 1e15 {

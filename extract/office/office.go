@@ -18,15 +18,15 @@ import (
 	"kartei/extract/textio"
 )
 
-// Bounds of reading an archive.
+// Limits for reading an archive.
 const (
 	maxEntries = 20_000
-	maxRatio   = 250 // per entry, after freeRatio bytes of output; deflate itself allows 1032
+	maxRatio   = 250 // ratio of the inflated and the compressed size of an entry, after freeRatio bytes; deflate itself allows 1032
 	freeRatio  = 1 << 20
-	maxShared  = 32 << 20 // of shared strings
+	maxShared  = 32 << 20 // bytes of shared strings
 )
 
-// archive is a ZIP archive that is read within bounds.
+// archive is a ZIP archive whose inflated size is limited.
 type archive struct {
 	*zip.Reader
 	left int64 // bytes that may still be inflated
@@ -38,7 +38,7 @@ func openArchive(in *textio.Input) (*archive, error) {
 		return nil, err
 	}
 	if isCompound(whole) {
-		return nil, textio.ErrEncrypted // the container of an office document with a password
+		return nil, textio.ErrEncrypted // a compound file is the container of an office document with a password
 	}
 	return newArchive(whole, whole.Size, textio.MaxUnpacked)
 }
@@ -50,7 +50,7 @@ func isCompound(r io.ReaderAt) bool {
 	return string(signature) == legacy.Signature
 }
 
-// newArchive reads the directory of an archive, of which so many bytes may be inflated.
+// newArchive reads the directory of an archive. At most limit bytes may later be inflated.
 func newArchive(r io.ReaderAt, size, limit int64) (*archive, error) {
 	z, err := zip.NewReader(r, size)
 	switch {
@@ -67,11 +67,11 @@ func decodedName(f *zip.File) string {
 	if utf8.ValidString(f.Name) {
 		return f.Name
 	}
-	name, _ := charmap.CodePage437.NewDecoder().String(f.Name) // as in the specification; Windows does the same in German
+	name, _ := charmap.CodePage437.NewDecoder().String(f.Name) // code page 437 is the specification's; Windows uses it for German names too
 	return name
 }
 
-// part returns the entry of that name; nil if there is none.
+// part returns the entry with a name, or nil. It ignores the case of the name.
 func (a *archive) part(name string) *zip.File {
 	for _, f := range a.File {
 		if strings.EqualFold(f.Name, name) {
@@ -81,8 +81,8 @@ func (a *archive) part(name string) *zip.File {
 	return nil
 }
 
-// parts returns the entries that match a pattern, in the order of the numbers
-// in their names.
+// parts returns the entries whose names match a pattern, in the order of the numbers in their
+// names.
 func (a *archive) parts(pattern string) []*zip.File {
 	var found []*zip.File
 	for _, f := range a.File {
@@ -94,14 +94,15 @@ func (a *archive) parts(pattern string) []*zip.File {
 	return found
 }
 
-// number returns the digits before a name's ending as a number.
+// number returns the number at the end of a name before its extension.
 func number(name string) int {
 	name = strings.TrimSuffix(name, path.Ext(name))
 	n, _ := strconv.Atoi(name[len(strings.TrimRight(name, "0123456789")):])
 	return n
 }
 
-// boundedReader reads an entry within the bounds of the archive.
+// boundedReader reads an entry. It returns ErrInflated when the entry or the archive exceeds its
+// limit.
 type boundedReader struct {
 	io.ReadCloser
 	a     *archive
@@ -118,12 +119,12 @@ func (i *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded returns the content of an entry, which ends where a bound is reached.
+// bounded returns a boundedReader for the content of an entry.
 func (a *archive) bounded(file *zip.File, r io.ReadCloser) *boundedReader {
 	return &boundedReader{r, a, 0, max(freeRatio, maxRatio*int64(min(file.CompressedSize64, 1<<40)))}
 }
 
-// each passes the XML tokens of an entry to f until f returns an error.
+// each calls f with the XML tokens of an entry until f returns an error. A nil entry has no tokens.
 func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 	if file == nil {
 		return nil
@@ -151,13 +152,13 @@ func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 	}
 }
 
-// skipper skips elements with everything inside them.
+// skipper skips XML elements with certain names and everything inside of them.
 type skipper struct {
 	names []string // local names
 	depth int
 }
 
-// skip reports whether the token is skipped.
+// skip reports whether a token belongs to a skipped element.
 func (s *skipper) skip(token xml.Token) bool {
 	switch t := token.(type) {
 	case xml.StartElement:
@@ -174,8 +175,7 @@ func (s *skipper) skip(token xml.Token) bool {
 	return s.depth > 0
 }
 
-// readAll reads parts one after the other. The title comes first, since
-// documents are found by it.
+// readAll reads parts one after another, in separate paragraphs.
 func (a *archive) readAll(out *textio.Sink, read func(*zip.File) error, files ...*zip.File) error {
 	for _, f := range files {
 		out.Paragraph()
@@ -186,7 +186,7 @@ func (a *archive) readAll(out *textio.Sink, read func(*zip.File) error, files ..
 	return nil
 }
 
-// properties reads title, subject and keywords of OOXML and ODF.
+// properties writes the title, subject, keywords and description of an OOXML or ODF document.
 func (a *archive) properties(name string, out *textio.Sink) error {
 	within := false
 	return a.each(a.part(name), func(token xml.Token) error {
@@ -208,16 +208,16 @@ func (a *archive) properties(name string, out *textio.Sink) error {
 	})
 }
 
-// runs reads text of Office Open XML (ECMA-376): the elements t have the
-// characters, p is a paragraph. Fallback repeats a drawing for other programs,
+// runs returns a function that reads a text of Office Open XML (ECMA-376). The elements t contain
+// the characters, and p is a paragraph. The element Fallback repeats a drawing for other programs
 // and is skipped.
 //
-// A text field of an old form (FORMTEXT) has its value as characters. Of a choice, result
-// has the number of the entry, and nothing stands for the first one.
+// A text field of an old form (FORMTEXT) contains its value as characters. In a list of choices,
+// result is the number of the chosen entry. Without a result, the first entry is chosen.
 func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 	return func(f *zip.File) error {
 		s, within := skipper{names: []string{"Fallback"}}, false
-		chosen, entries := 0, -1 // of a choice; -1 outside of one
+		chosen, entries := 0, -1 // of a list of choices; entries is -1 outside of a list
 		return a.each(f, func(token xml.Token) error {
 			if s.skip(token) {
 				return out.Err()
@@ -263,8 +263,8 @@ func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 	}
 }
 
-// drawn returns the parts below a folder with the words of drawings, of diagrams
-// and of the titles of charts.
+// drawn returns the parts in a folder that contain texts of drawings, diagrams and titles of
+// charts.
 func (a *archive) drawn(folder string) (files []*zip.File) {
 	for _, pattern := range []string{"/drawings/drawing*.xml", "/diagrams/data*.xml", "/charts/chart*.xml"} {
 		files = append(files, a.parts(folder+pattern)...)
@@ -272,8 +272,7 @@ func (a *archive) drawn(folder string) (files []*zip.File) {
 	return files
 }
 
-// Word reads a text document, with its notes, comments, headers, footers and
-// drawings.
+// Word reads a text document with its notes, comments, headers, footers and drawings.
 func Word(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -309,8 +308,8 @@ func Slides(in *textio.Input, out *textio.Sink) error {
 	return a.readAll(out, a.runs(out), slides...)
 }
 
-// Sheets reads a workbook: the names of its sheets, then each row as a
-// line, then drawings and comments.
+// Sheets reads a workbook: the names of the sheets, then each row as a line, and then drawings and
+// comments.
 func Sheets(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -339,18 +338,18 @@ func Sheets(in *textio.Input, out *textio.Sink) error {
 		return err
 	}
 	comments := a.parts("xl/threadedcomments/*.xml")
-	if len(comments) == 0 { // which repeat them for older programs
+	if len(comments) == 0 { // threaded comments are repeated as ordinary comments for older programs
 		comments = slices.Concat(a.parts("xl/comments*.xml"), a.parts("xl/comments/*.xml"))
 	}
 	return a.readAll(out, a.runs(out), append(a.drawn("xl"), comments...)...)
 }
 
-// sharedTexts returns the shared strings, which cells name by number.
+// sharedTexts returns the shared strings. Cells refer to a shared string by its index.
 func (a *archive) sharedTexts(f *zip.File) ([]string, error) {
 	var texts []string
 	var item strings.Builder
 	within, size := false, 0
-	s := skipper{names: []string{"rPh"}} // the reading of Japanese characters
+	s := skipper{names: []string{"rPh"}} // the pronunciation of Japanese characters
 	err := a.each(f, func(token xml.Token) error {
 		if s.skip(token) {
 			return nil
@@ -377,8 +376,8 @@ func (a *archive) sharedTexts(f *zip.File) ([]string, error) {
 	return texts, err
 }
 
-// OpenDocument reads an OpenDocument file (ISO/IEC 26300): its paragraphs and
-// headings, without text that was deleted under change tracking.
+// OpenDocument reads the paragraphs and headings of an OpenDocument file (ISO/IEC 26300). It omits
+// text that was deleted under change tracking.
 func OpenDocument(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -404,7 +403,7 @@ func OpenDocument(in *textio.Input, out *textio.Sink) error {
 	if content == nil {
 		return textio.ErrBroken
 	}
-	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // depth of paragraphs: a note is inside one
+	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // depth of nested paragraphs: a note is inside of a paragraph
 	return a.each(content, func(token xml.Token) error {
 		if s.skip(token) {
 			return out.Err()
@@ -449,7 +448,8 @@ func OpenDocument(in *textio.Input, out *textio.Sink) error {
 	})
 }
 
-// Names reads the names of an archive's entries, and nothing inside of them.
+// Names writes the names of an archive's entries, and reads no entry. It returns ErrContained if
+// the archive has entries.
 func Names(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"kartei/extract/textio"
 )
 
-// maxBook bounds the bytes that are inflated for the parts of a file. 100,000 rows with 40
-// columns take some 200 MiB of XML, which is read twice and never held.
+// maxBook is the maximum number of bytes that are inflated for the parts of a file. 100,000 rows
+// with 40 columns need some 200 MiB of XML. This XML is read twice and never held in memory.
 const maxBook = 768 << 20
 
-// The errors of Unpack beside the errors of readers.
+// Errors of Unpack, besides the errors of a textio.ReadFunc.
 var (
 	ErrLegacy  = errors.New("extract: a workbook of a format before 2007")
 	ErrForeign = errors.New("extract: a workbook of another format")
@@ -42,8 +42,7 @@ func Unpack(out io.Writer, in *textio.Input) error {
 	return a.unpack(p)
 }
 
-// openParts opens an archive, or returns the reason if the file is a compound
-// file.
+// openParts opens an archive. If the file is a compound file, the error says of which kind.
 func openParts(r io.ReaderAt, size, limit int64) (*archive, error) {
 	if isCompound(r) {
 		for _, name := range legacy.RootEntries(r, size) {
@@ -63,7 +62,7 @@ func openParts(r io.ReaderAt, size, limit int64) (*archive, error) {
 	return a, a.foreign()
 }
 
-// foreign refuses documents that are archives, and no workbook of Excel.
+// foreign returns an error if the archive is an office document but not a workbook of Excel.
 func (a *archive) foreign() error {
 	for _, f := range a.File {
 		switch name := strings.ToLower(f.Name); {
@@ -79,7 +78,7 @@ func (a *archive) foreign() error {
 	return nil
 }
 
-// startsWith reports whether an entry begins with a text.
+// startsWith reports whether the content of an entry begins with a text.
 func startsWith(f *zip.File, text string) bool {
 	r, err := f.Open()
 	if err != nil {
@@ -91,13 +90,14 @@ func startsWith(f *zip.File, text string) bool {
 	return string(head[:n]) == text
 }
 
-// filesRead are the endings of files whose content is read.
+// filesRead are the extensions of files whose content is a part.
 var filesRead = []string{".vcf", ".vcard", ".csv", ".tsv", ".txt"}
 
-// booksRead are the endings of workbooks whose content is read.
+// booksRead are the extensions of workbooks whose sheets are parts.
 var booksRead = []string{".xlsx", ".xlsm", ".xltx"}
 
-// unpack writes the files of an archive. One that cannot be read is named.
+// unpack writes the files of an archive as parts. A file that cannot be read becomes a part without
+// content.
 func (a *archive) unpack(p *bundle.Writer) error {
 	for _, f := range a.File {
 		name := nameOf(f)
@@ -140,7 +140,7 @@ func (a *archive) unpackFile(f *zip.File, name string, p *bundle.Writer) error {
 	return err
 }
 
-// nestedBook writes the sheets of a workbook that is in the archive.
+// nestedBook writes the sheets of a workbook inside of the archive.
 func (a *archive) nestedBook(content []byte, name string, p *bundle.Writer) error {
 	book, err := openParts(bytes.NewReader(content), int64(len(content)), a.left)
 	if err != nil {
@@ -155,7 +155,7 @@ func (a *archive) nestedBook(content []byte, name string, p *bundle.Writer) erro
 	return err
 }
 
-// content returns the bytes of a file, within the bounds of the archive.
+// content returns the content of a file. It returns ErrInflated if the content exceeds a limit.
 func (a *archive) content(f *zip.File) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -172,19 +172,20 @@ func (a *archive) content(f *zip.File) ([]byte, error) {
 	return content, nil
 }
 
-// maxName bounds the characters of a name.
+// maxName is the maximum length of a name in characters.
 const maxName = 200
 
-// nameOf returns the name of a file as people see it.
+// nameOf returns the path of a file without control characters. A long path is cut at its
+// beginning.
 func nameOf(f *zip.File) string {
 	name := strings.Map(textio.Kept, strings.ReplaceAll(decodedName(f), `\`, "/"))
-	if runes := []rune(name); len(runes) > maxName { // the ending stays
+	if runes := []rune(name); len(runes) > maxName { // the extension stays
 		name = string(runes[len(runes)-maxName:])
 	}
 	return name
 }
 
-// ofSystem reports whether a system made a file for itself.
+// ofSystem reports whether an operating system added a file to the archive for its own use.
 func ofSystem(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store" ||

@@ -29,7 +29,8 @@ func unpacked(t testing.TB, content []byte) []bundle.Part {
 	return parts
 }
 
-// rowsOf writes the rows of a sheet: the number, and the cells with their columns.
+// rowsOf returns a line for each row of a sheet: the number of the row, and its cells with their
+// columns.
 func rowsOf(t testing.TB, p bundle.Part) (lines []string) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(p.Content))
@@ -48,8 +49,9 @@ func rowsOf(t testing.TB, p bundle.Part) (lines []string) {
 	}
 }
 
-// Cells have a text of their own or a shared one, with a place or the one behind the cell
-// before. A value over several rows is one of each of them.
+// TestRows checks the rows of a sheet. A cell has its own text or a shared string. A cell without a
+// reference follows the cell before it. A value that is merged over several rows is in each of
+// them.
 func TestRows(t *testing.T) {
 	for rows, want := range map[string]string{
 		`<row r="3"><c r="B3" t="inlineStr"><is><r><t>Be</t></r><r><t xml:space="preserve">rg </t></r></is></c><c t="str"><f>A1</f><v>x</v></c></row>`: "3 1=Berg  2=x",
@@ -77,8 +79,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A format shows a number as a day, or with zeros in front. Where it leaves out digits, all
-// of them are written.
+// TestNumberFormats checks that numbers are shown as dates or with leading zeros if their format
+// says so. All digits are written, even if the format omits some.
 func TestNumberFormats(t *testing.T) {
 	for _, c := range []struct {
 		code, value, want string
@@ -109,7 +111,8 @@ func TestNumberFormats(t *testing.T) {
 	}
 }
 
-// An archive names what it leaves out: other files, archives in it, and what cannot be read.
+// TestUnpackNames checks the reasons for parts without content: other files, nested archives and
+// broken files.
 func TestUnpackNames(t *testing.T) {
 	parts := unpacked(t, filetest.Zip(t, entry{"a/b.vcf", "eins"}, entry{"__MACOSX/a/._b.vcf", "x"},
 		entry{".DS_Store", "x"}, entry{"Foto.JPG", "x"}, entry{"in.zip", "PK"},

@@ -16,9 +16,10 @@ import (
 	"kartei/extract/textio"
 )
 
-// The rows of a workbook of Excel (ECMA-376 part 1, section 18), as its sheets show them.
+// This file reads the rows of an Excel workbook (ECMA-376 part 1, section 18) as its sheets show
+// them.
 
-// The bounds of Excel, and of what is read of a cell.
+// The limits of Excel, and for reading a workbook.
 const (
 	maxColumns = 16_384
 	maxCell    = 64 << 10
@@ -26,17 +27,18 @@ const (
 	maxStyles  = 65_536
 )
 
-// workbook is a workbook that is read.
+// workbook is a workbook that is being read.
 type workbook struct {
 	*archive
 	shared []string
-	// formats are the number formats of cells by their style.
+	// formats are the number formats of cells. The style of a cell is an index of this list.
 	formats []*numberFormat
-	// since1904 says that days count from 1904, as Excel on old Macs had it.
+	// since1904 says that days count from 1904, as in Excel on old Macs.
 	since1904 bool
 }
 
-// mainPart returns the name of the part that lists the sheets, if there is one.
+// mainPart returns the name of the part that lists the sheets, and whether the archive has this
+// part.
 func (a *archive) mainPart() (string, bool) {
 	for _, r := range a.relations("") {
 		if strings.HasSuffix(r.kind, "/officeDocument") && a.part(r.target) != nil {
@@ -47,14 +49,14 @@ func (a *archive) mainPart() (string, bool) {
 	return defaultPath, a.part(defaultPath) != nil
 }
 
-// relation leads from a part to another one.
+// relation is a link from one part to another.
 type relation struct{ id, kind, target string }
 
-// relations returns the relations of a part. The name "" stands for the whole archive.
+// relations returns the relations of a part. The empty name means the whole archive.
 func (a *archive) relations(of string) (list []relation) {
 	dir, base := path.Split(of)
 	_ = a.each(a.part(path.Join(dir, "_rels", base+".rels")), func(token xml.Token) error {
-		// without them the usual names are tried
+		// errors are ignored, since the usual names are tried if there are no relations
 		if t, is := token.(xml.StartElement); is && t.Name.Local == "Relationship" {
 			target := textio.Attribute(t, "Target")
 			if rooted, is := strings.CutPrefix(target, "/"); is {
@@ -69,13 +71,14 @@ func (a *archive) relations(of string) (list []relation) {
 	return list
 }
 
-// sheetOf is a sheet as the workbook lists it.
+// sheetOf is an entry in the workbook's list of sheets.
 type sheetOf struct {
 	name, id string
 	hidden   bool
 }
 
-// workbook writes the sheets of a workbook, each as a part.
+// workbook writes the sheets of a workbook as parts. name is the path of the workbook in the
+// archive.
 func (a *archive) workbook(main, name string, p *bundle.Writer) error {
 	w := &workbook{archive: a}
 	list, err := w.sheets(main)
@@ -115,7 +118,7 @@ func (a *archive) workbook(main, name string, p *bundle.Writer) error {
 	return nil
 }
 
-// sheets reads the list of the sheets.
+// sheets reads the list of sheets.
 func (w *workbook) sheets(main string) (list []sheetOf, err error) {
 	err = w.each(w.part(main), func(token xml.Token) error {
 		t, is := token.(xml.StartElement)
@@ -133,7 +136,7 @@ func (w *workbook) sheets(main string) (list []sheetOf, err error) {
 	return list, err
 }
 
-// styles reads the number formats of cells.
+// styles reads the number formats of the cell styles.
 func (w *workbook) styles(f *zip.File) error {
 	codes := map[int]string{}
 	formats := map[int]*numberFormat{}
@@ -163,11 +166,12 @@ func (w *workbook) styles(f *zip.File) error {
 	})
 }
 
-// mergedCells are cells that are shown as one. Only the first has a value.
+// mergedCells are cells in one column that are shown as one cell, in the rows from from to to. Only
+// the first has a value.
 type mergedCells struct{ column, from, to int }
 
-// merges returns the merged cells that go over several rows, by their first row. A reader
-// takes their value for each of these rows.
+// merges returns the merged cells that span several rows, by their first row. Readers repeat their
+// value in each of these rows.
 func (w *workbook) merges(f *zip.File) (map[int][]mergedCells, error) {
 	all, n := map[int][]mergedCells{}, 0
 	err := w.each(f, func(token xml.Token) error {
@@ -203,8 +207,8 @@ func cellAt(ref string) (column, row int) {
 	return column - 1, row
 }
 
-// encoded returns the rows of a sheet as a part has them. Merged cells have their value in
-// each of their rows.
+// encoded returns the rows of a sheet as JSON, as in the content of a bundle.Part. Merged cells
+// have their value in each of their rows.
 func (w *workbook) encoded(f *zip.File, limit int) ([]byte, error) {
 	merges, err := w.merges(f)
 	if err != nil {
@@ -235,10 +239,10 @@ func (w *workbook) lines(f *zip.File, out *textio.Sink) error {
 	})
 }
 
-// rows passes on the rows of a sheet that have a cell with a text.
+// rows calls emit with each row of a sheet that has a cell with text.
 func (w *workbook) rows(f *zip.File, merges map[int][]mergedCells, emit func(bundle.Row) error) error {
 	r := &sheetReader{workbook: w, merges: merges, emit: emit, open: map[int]spread{}}
-	s := skipper{names: []string{"rPh"}} // the reading of Japanese characters
+	s := skipper{names: []string{"rPh"}} // the pronunciation of Japanese characters
 	return w.each(f, func(token xml.Token) error {
 		if s.skip(token) {
 			return nil
@@ -247,7 +251,7 @@ func (w *workbook) rows(f *zip.File, merges map[int][]mergedCells, emit func(bun
 	})
 }
 
-// spread is the value of merged cells, for the rows below the first.
+// spread is the value of merged cells for the rows below the first. to is the last row.
 type spread struct {
 	to   int
 	text string
@@ -263,7 +267,7 @@ type sheetReader struct {
 	column int
 	kind   string
 	style  int
-	// within says that characters belong to the value of a cell.
+	// within says that the next characters belong to the value of a cell.
 	within bool
 	text   []byte
 }
@@ -307,7 +311,7 @@ func (r *sheetReader) take(token xml.Token) error {
 	return nil
 }
 
-// end passes on a row.
+// end fills the merged cells of a row and calls emit with the row.
 func (r *sheetReader) end() error {
 	r.fill()
 	for _, m := range r.merges[r.row.Number] {
@@ -323,7 +327,7 @@ func (r *sheetReader) end() error {
 	return r.emit(r.row)
 }
 
-// fill gives the cells of a row that belong to merged ones above their value.
+// fill sets the cells of a row that are merged with a cell above.
 func (r *sheetReader) fill() {
 	if len(r.open) == 0 || len(r.row.Cells) == 0 {
 		return
@@ -348,7 +352,7 @@ func (r *sheetReader) fill() {
 	}
 }
 
-// value returns what the cell shows.
+// value returns the text that the cell shows.
 func (r *sheetReader) value() string {
 	text := string(r.text)
 	switch r.kind {
@@ -378,10 +382,10 @@ func (r *sheetReader) value() string {
 	return f.show(strings.TrimSpace(text), r.since1904)
 }
 
-// escapes are characters that XML cannot have, as Excel writes them.
+// escapes matches the notation of Excel for characters that XML cannot contain.
 var escapes = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// unescape returns a text with the characters that it has escaped.
+// unescape replaces the notation in escapes by the characters.
 func unescape(text string) string {
 	if !strings.Contains(text, "_x") {
 		return text
@@ -395,7 +399,7 @@ func unescape(text string) string {
 	})
 }
 
-// cutTo returns the beginning of a text.
+// cutTo returns the beginning of a text, at most the given number of characters.
 func cutTo(text string, runes int) string {
 	for i := range text {
 		if runes--; runes < 0 {

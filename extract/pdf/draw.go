@@ -17,7 +17,8 @@ import (
 	"github.com/klippa-app/go-pdfium/structs"
 )
 
-// Draw draws a page of a PDF, and reads its text.
+// Draw draws a page of a PDF and reads its text. If the PDF has no such page, only Pages is set in
+// the result.
 func Draw(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	f, err := openFile(in)
 	if err != nil {
@@ -52,19 +53,19 @@ func Draw(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	return d.page, nil
 }
 
-// canvas is a page of a PDF that is drawn.
+// canvas is a page of a PDF that is being drawn.
 type canvas struct {
 	pdfium.Pdfium
 	ref   requests.Page
 	notes []note
 	page  *drawing.Page
-	// x and y turn a point of the page into a pixel of the picture: the factors
-	// of both coordinates, and an offset.
+	// x and y map a point of the page to a pixel of the picture. Each has the factors of both
+	// coordinates and an offset.
 	x, y [3]float64
 }
 
-// measure computes the size of the picture, and where the points of the page
-// are on it. The page may be rotated and cropped.
+// measure computes the size of the picture, and the mapping from points of the page to pixels. The
+// page may be rotated and cropped.
 func (d *canvas) measure(dpi float64) error {
 	width, err := d.FPDF_GetPageWidthF(&requests.FPDF_GetPageWidthF{Page: d.ref})
 	if err != nil {
@@ -78,7 +79,7 @@ func (d *canvas) measure(dpi float64) error {
 	if err != nil {
 		return err
 	}
-	// PDFium answers in whole pixels, so it is asked about a larger picture and
+	// PDFium returns whole pixels. So the mapping is computed with a larger picture and with
 	// distant points.
 	const finer, far = 64, 1000
 	at := func(x, y float64) (p [2]float64, err error) {
@@ -98,10 +99,10 @@ func (d *canvas) measure(dpi float64) error {
 	return errors.Join(err1, err2, err3)
 }
 
-// white is the colour of paper, also for pages with transparent parts.
+// white is the background colour of the picture.
 const white = 0xffffffff
 
-// render draws the page. The picture is memory of PDFium.
+// render draws the page. The pixels of the result are memory of PDFium.
 func (d *canvas) render() (*image.RGBA, error) {
 	w, h := d.page.Width, d.page.Height
 	bitmap, err := d.FPDFBitmap_Create(&requests.FPDFBitmap_Create{Width: w, Height: h, Alpha: 1})
@@ -126,8 +127,8 @@ func (d *canvas) render() (*image.RGBA, error) {
 	return &image.RGBA{Pix: pixels.Buffer, Stride: 4 * w, Rect: image.Rect(0, 0, w, h)}, nil
 }
 
-// read reads the text of the page with the place of each character, in the same
-// form as a Sink writes it. So the words that are found are those in the index.
+// read reads the text of the page with the place of each character. The text has the same form as
+// the output of a textio.Sink. So a search in the page finds the words of the search index.
 func (d *canvas) read() error {
 	text, err := d.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: d.ref})
 	if err != nil {
@@ -138,7 +139,7 @@ func (d *canvas) read() error {
 		return err
 	}
 	var runes []rune
-	var at []int // the index of each, for its place
+	var at []int // the index of each character in PDFium, from which its place is read
 	for i := 0; i < count.Count && len(runes) < drawing.MaxChars; i++ {
 		r, err := d.char(text.TextPage, i)
 		if err != nil {
@@ -181,8 +182,8 @@ func (d *canvas) char(text references.FPDF_TEXTPAGE, i int) (rune, error) {
 	return rune(c.Unicode & 0x1fffff), nil
 }
 
-// box returns the place of a character in the picture. It is empty if the
-// character is outside.
+// box returns the place of a character in the picture. The box is empty if the character is outside
+// of the picture.
 func (d *canvas) box(text references.FPDF_TEXTPAGE, i int) drawing.Box {
 	b, err := d.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: text, Index: i})
 	if err != nil {
@@ -194,7 +195,7 @@ func (d *canvas) box(text references.FPDF_TEXTPAGE, i int) drawing.Box {
 	})
 }
 
-// boxOf returns a rectangle of the page in the picture.
+// boxOf maps a rectangle of the page to a box of the picture.
 func (d *canvas) boxOf(r structs.FPDF_FS_RECTF) drawing.Box {
 	at := func(x, y float32) (float64, float64) {
 		return d.x[0]*float64(x) + d.x[1]*float64(y) + d.x[2], d.y[0]*float64(x) + d.y[1]*float64(y) + d.y[2]
@@ -212,7 +213,7 @@ func (d *canvas) boxOf(r structs.FPDF_FS_RECTF) drawing.Box {
 	return box
 }
 
-// writer writes a text with boxes. It joins white space as a Sink does.
+// writer collects a text and the box of each character. It joins white space like a textio.Sink.
 type writer struct {
 	text  strings.Builder
 	boxes []drawing.Box
@@ -237,7 +238,7 @@ func (w *writer) write(r rune, box func() drawing.Box) {
 	}
 }
 
-// gap writes the white space since the last character.
+// gap writes the white space that precedes the next character.
 func (w *writer) gap() {
 	gap := ""
 	switch {

@@ -15,46 +15,45 @@ import (
 	"kartei/extract/textio"
 )
 
-// file is a PDF that is read.
+// file is a PDF that is being read.
 type file struct {
 	pdfium.Pdfium
 	whole *textio.Chunks
 	pages int
-	// first is the file as it is. Second is opened for pages whose form does not
-	// show its values: a page that was looked at has lost its form.
+	// first is the opened file. second is the file opened again. It is used for pages whose fields
+	// do not show their values, since first has lost the form of a page that was loaded.
 	first, second *handle
 }
 
-// handle is a PDF that is open.
+// handle is an open PDF document and its form.
 type handle struct {
 	document references.FPDF_DOCUMENT
 	form     references.FPDF_FORMHANDLE
-	formed   bool // form is set, or cannot be
+	formed   bool // an attempt to open the form was made; form is empty if it failed
 }
 
-// flatPage is a page after flattening, as on a screen. Its form fields and annotations are part of
+// flatPage is a page after flattening: its form fields and annotations, as on a screen, are part of
 // the page content.
 type flatPage struct {
 	ref   references.FPDF_PAGE
 	text  string
-	notes []note // that the page itself does not show
+	notes []note // comments and values that the page does not show
 }
 
-// note is a comment on a page or the value of a field.
+// note is a comment on a page or the value of a form field.
 type note struct {
 	text  string
 	place structs.FPDF_FS_RECTF
 	index int  // of the annotation
-	field bool // it is the value of a field that shows text
-	shown bool // the page shows it, a field at its place
+	field bool // the note is the value of a field that shows text
+	shown bool // the page shows the text; for a field, at its place
 }
 
-// maxNotes bounds the annotations of a page that are looked at.
+// maxNotes is the maximum number of annotations of a page that are read.
 const maxNotes = 10_000
 
-// page loads a page. Its fields show their values: programs that fill a form may
-// leave the picture of a field as it was, or without one, and ask the reader to
-// draw it.
+// page loads a page, with the current values of its form fields. Some programs fill a form and
+// leave an old appearance of a field, or none. They expect that the reader draws the field.
 func (f *file) page(i int) (*flatPage, error) {
 	page, err := f.load(f.first, i, nil)
 	if err != nil {
@@ -82,7 +81,7 @@ func (f *file) page(i int) (*flatPage, error) {
 	return page, nil
 }
 
-// redraw loads a page again and draws some of its fields anew; nil if that fails.
+// redraw loads a page again and redraws the stale fields. It returns nil if that fails.
 func (f *file) redraw(i int, stale map[int]bool) *flatPage {
 	if f.second == nil {
 		second, err := f.open()
@@ -98,8 +97,8 @@ func (f *file) redraw(i int, stale map[int]bool) *flatPage {
 	return page
 }
 
-// load loads a page of a copy, removes the pictures of stale fields and draws
-// missing ones, and makes all annotations part of the page.
+// load loads a page from a handle and flattens it. Before that, it removes the appearances of stale
+// fields and draws missing appearances.
 func (f *file) load(c *handle, i int, stale map[int]bool) (*flatPage, error) {
 	loaded, err := f.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: c.document, Index: i})
 	if err != nil {
@@ -110,7 +109,7 @@ func (f *file) load(c *handle, i int, stale map[int]bool) (*flatPage, error) {
 	if count, err := f.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: ref}); err == nil && count.Count > 0 {
 		f.enter(c)
 		page.notes = f.notes(c, ref, min(count.Count, maxNotes), stale)
-		if c.form != "" { // it draws what has no picture
+		if c.form != "" { // this call draws fields without an appearance
 			_, _ = f.FORM_OnAfterLoadPage(&requests.FORM_OnAfterLoadPage{Page: ref, FormHandle: c.form})
 		}
 	}
@@ -126,11 +125,11 @@ func (f *file) load(c *handle, i int, stale map[int]bool) (*flatPage, error) {
 			return nil, err
 		}
 		page.ref = loaded.Page
-	} // else without its forms and notes, which is better than no page
+	} // if flattening failed, the page lacks its forms and notes, which is better than no page
 	return page, f.readText(page)
 }
 
-// readText reads the text of a page, and sees which notes it shows.
+// readText reads the text of a page, and sets shown in each note.
 func (f *file) readText(page *flatPage) error {
 	open, err := f.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.ref}})
 	if err != nil {
@@ -148,10 +147,12 @@ func (f *file) readText(page *flatPage) error {
 	return errors.Join(err, closing)
 }
 
-// maxObjects bounds the objects of a page among which a picture is looked for. A scan has few.
+// maxObjects is the maximum number of objects of a page that are checked for a picture. A scan has
+// few objects.
 const maxObjects = 100
 
-// pictured reports whether a page shows a picture. Programs put one into a form, too.
+// pictured reports whether a page shows a picture. The picture may be inside of a form XObject, so
+// these count as pictures.
 func (f *file) pictured(ref references.FPDF_PAGE) bool {
 	page := requests.Page{ByReference: &ref}
 	count, err := f.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
@@ -171,9 +172,9 @@ func (f *file) pictured(ref references.FPDF_PAGE) bool {
 	return false
 }
 
-// textAt returns the text at a place of a page.
+// textAt returns the text in a rectangle of a page.
 func (f *file) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF) string {
-	const edge = 2 // points that letters reach beyond their field
+	const edge = 2 // points by which letters may extend beyond their field
 	text, err := f.FPDFText_GetBoundedText(&requests.FPDFText_GetBoundedText{TextPage: page,
 		Left: float64(r.Left) - edge, Top: float64(r.Top) + edge, Right: float64(r.Right) + edge,
 		Bottom: float64(r.Bottom) - edge})
@@ -183,8 +184,8 @@ func (f *file) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF) st
 	return text.Text
 }
 
-// enter prepares the form of a copy. Nothing that a form does can reach outside:
-// its scripts have no engine, and no callback acts.
+// enter opens the form of a document. The form cannot have effects outside: there is no engine for
+// scripts, and the callbacks do nothing.
 func (f *file) enter(c *handle) {
 	if c.formed {
 		return
@@ -206,7 +207,7 @@ func (f *file) enter(c *handle) {
 	}
 }
 
-// leavePage frees a page that its form knows.
+// leavePage tells the form that a page is closed, and frees the page.
 func (f *file) leavePage(c *handle, page references.FPDF_PAGE) {
 	if c.form != "" {
 		_, _ = f.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{
@@ -217,14 +218,13 @@ func (f *file) leavePage(c *handle, page references.FPDF_PAGE) {
 	f.closePage(page)
 }
 
-// closePage frees the memory of a page. An error is ignored, since the process
-// ends soon.
+// closePage frees the memory of a page. Its error is ignored, since the process ends soon.
 func (f *file) closePage(page references.FPDF_PAGE) {
 	_, _ = f.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
 }
 
-// notes returns the comments and the values of a page, and removes the pictures
-// of stale fields.
+// notes returns the comments on a page and the values of its fields. It removes the appearances of
+// stale fields.
 func (f *file) notes(c *handle, page requests.Page, count int, stale map[int]bool) (list []note) {
 	for i := range count {
 		a, err := f.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: page, Index: i})
@@ -245,7 +245,7 @@ func (f *file) notes(c *handle, page requests.Page, count int, stale map[int]boo
 	return list
 }
 
-// noteOf returns what an annotation says; an empty note if that is nothing.
+// noteOf returns the text and place of an annotation. The text is empty if the annotation has none.
 func (f *file) noteOf(c *handle, a references.FPDF_ANNOTATION) (n note) {
 	kind, err := f.FPDFAnnot_GetSubtype(&requests.FPDFAnnot_GetSubtype{Annotation: a})
 	if err != nil {
@@ -253,7 +253,7 @@ func (f *file) noteOf(c *handle, a references.FPDF_ANNOTATION) (n note) {
 	}
 	switch kind.Subtype {
 	case enums.FPDF_ANNOT_SUBTYPE_LINK, enums.FPDF_ANNOT_SUBTYPE_POPUP, enums.FPDF_ANNOT_SUBTYPE_PRINTERMARK, enums.FPDF_ANNOT_SUBTYPE_TRAPNET:
-		return note{} // a popup shows the comment that it belongs to
+		return note{} // a popup repeats the comment of another annotation
 	case enums.FPDF_ANNOT_SUBTYPE_WIDGET:
 		n.text, n.field = f.valueOf(c, a), true
 	default:
@@ -269,11 +269,11 @@ func (f *file) noteOf(c *handle, a references.FPDF_ANNOTATION) (n note) {
 	return n
 }
 
-// password is the flag of a field whose value is not shown.
+// password is the flag of a field whose value must not be shown.
 const password enums.FPDF_FORMFLAG = 1 << 13
 
-// valueOf returns the value of a field that shows text; "" for other fields and
-// hidden ones.
+// valueOf returns the value of a field that shows text. It returns an empty string for other
+// fields, hidden fields and passwords.
 func (f *file) valueOf(c *handle, a references.FPDF_ANNOTATION) string {
 	if c.form == "" {
 		return ""
@@ -306,10 +306,10 @@ func (f *file) valueOf(c *handle, a references.FPDF_ANNOTATION) string {
 	return v.FormFieldValue
 }
 
-// maxOptions bounds the options of a list.
+// maxOptions is the maximum number of options of a list that are read.
 const maxOptions = 1000
 
-// chosen returns the chosen options of a list, in the words that the list shows.
+// chosen returns the labels of the chosen options of a list.
 func (f *file) chosen(c *handle, a references.FPDF_ANNOTATION) string {
 	options, err := f.FPDFAnnot_GetOptionCount(&requests.FPDFAnnot_GetOptionCount{FormHandle: c.form, Annotation: a})
 	if err != nil {
@@ -332,9 +332,8 @@ func (f *file) chosen(c *handle, a references.FPDF_ANNOTATION) string {
 	return strings.Join(labels, "\n")
 }
 
-// shows reports whether a text has the words of another one: white space and
-// hyphens at the ends of lines do not count. An amount is shown if its digits
-// are, because a form may format it.
+// shows reports whether a text contains words. It ignores white space and hyphens. An amount is
+// contained if its digits are, because a form may format an amount.
 func shows(text, words string) bool {
 	bare := func(s string, keep func(rune) bool) string {
 		return strings.Map(func(r rune) rune {

@@ -20,9 +20,9 @@ import (
 	"kartei/extract/textio"
 )
 
-// openEngine starts PDFium, compiled to WebAssembly: it has memory of its own,
-// no file and no network. Compiling it takes seconds of processor time, loading
-// it from the cache a tenth of one.
+// openEngine starts PDFium as WebAssembly. PDFium then has its own memory, and no access to files
+// and the network. Compiling PDFium takes seconds of processor time, and loading it from the cache
+// a tenth of a second.
 func openEngine(in *textio.Input) (pdfium.Pdfium, error) {
 	if in.Cache != "" {
 		if p, err := startEngine(in, in.Cache); err == nil {
@@ -54,7 +54,8 @@ func startEngine(in *textio.Input, folder string) (pdfium.Pdfium, error) {
 	return pool.GetInstance(time.Minute)
 }
 
-// Warm fills the cache. A damaged cache is emptied and filled again.
+// Warm fills the cache with the compiled PDFium. If the cache is damaged, Warm empties and fills
+// it.
 func Warm(in *textio.Input, _ *textio.Sink) error {
 	_, err := startEngine(in, in.Cache)
 	if err == nil {
@@ -71,7 +72,7 @@ func Warm(in *textio.Input, _ *textio.Sink) error {
 	return err
 }
 
-// openFile opens a PDF and counts its pages.
+// openFile opens a PDF and reads the number of its pages.
 func openFile(in *textio.Input) (*file, error) {
 	whole, err := in.Hold()
 	if err != nil {
@@ -94,7 +95,7 @@ func openFile(in *textio.Input) (*file, error) {
 	return f, nil
 }
 
-// open opens the file once more.
+// open opens the file in PDFium. It can be called several times.
 func (f *file) open() (*handle, error) {
 	opened, err := f.OpenDocument(&requests.OpenDocument{
 		FileReader: io.NewSectionReader(f.whole, 0, f.whole.Size), FileReaderSize: f.whole.Size,
@@ -108,7 +109,8 @@ func (f *file) open() (*handle, error) {
 	return &handle{document: opened.Document}, nil
 }
 
-// Read reads a PDF page by page.
+// Read reads the text of a PDF, with a form feed between pages. It returns ErrBroken if a page
+// cannot be read, and ErrScanned if only some pages are pictures.
 func Read(in *textio.Input, out *textio.Sink) error {
 	f, err := openFile(in)
 	if err != nil {
@@ -141,8 +143,8 @@ func Read(in *textio.Input, out *textio.Sink) error {
 	return nil
 }
 
-// readPage reads a page: its text, then the comments on it and what its form
-// does not show. It fails with ErrScanned if the page is a picture without text.
+// readPage reads a page: its text, then comments and the values of fields that the page does not
+// show. It returns ErrScanned if the page is a picture without text.
 func (f *file) readPage(i int, out *textio.Sink) error {
 	page, err := f.page(i)
 	if err != nil {
@@ -167,8 +169,7 @@ func (f *file) readPage(i int, out *textio.Sink) error {
 	return nil
 }
 
-// charsAtOnce bounds how many characters are copied out of WebAssembly at a
-// time.
+// charsAtOnce is the maximum number of characters that are copied from WebAssembly in one call.
 const charsAtOnce = 1 << 16
 
 // chars returns the text of a page.
@@ -190,17 +191,17 @@ func (f *file) chars(page references.FPDF_TEXTPAGE) (string, error) {
 	return all.String(), nil
 }
 
-// suspended are the words after a hyphen that stands for the rest of a word, as
-// in 'Haus- und Grundbesitz'.
+// suspended are words that may follow a hyphen in the place of a common second part, as in 'Haus-
+// und Grundbesitz'.
 var suspended = map[string]bool{
 	"und": true, "oder": true, "bzw": true, "sowie": true, "als": true, "bis": true, "noch": true,
 	"and": true, "or": true,
 }
 
-// lineEnd returns a character of PDFium as text, with what follows it. PDFium
-// puts a mark in the place of a hyphen and the end of its line. The hyphen stays
-// before a capital letter or a number, as in a name, and before 'und'. Otherwise
-// it has divided a word.
+// lineEnd returns a character of PDFium as text. next are the characters after it. PDFium replaces
+// a hyphen at the end of a line by a mark. Before a capital letter, a digit or a word such as
+// 'und', the mark becomes a hyphen. Otherwise it becomes an empty string, since the hyphen has
+// divided a word.
 func lineEnd(r rune, next []rune) string {
 	if r != '\x02' && r != '\ufffe' {
 		return string(r)

@@ -2,8 +2,8 @@ package pdf
 
 import "testing"
 
-// A hyphen at the end of a line is part of a name, or of a word that stands for
-// more, or has divided a word.
+// TestHyphens checks whether a hyphen at the end of a line stays. It stays in a name and in 'Haus-
+// und'. It is removed if it divided a word.
 func TestHyphens(t *testing.T) {
 	for _, c := range []struct{ text, next, want string }{
 		{"Müller\ufffe", "Lüdenscheidt", "Müller-Lüdenscheidt"}, {"Haus\x02", "ratsversicherung", "Hausratsversicherung"},

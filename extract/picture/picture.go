@@ -8,7 +8,7 @@ import (
 	"errors"
 	"image"
 	"image/draw"
-	_ "image/gif" // is decoded
+	_ "image/gif" // registers the decoder
 	"io"
 
 	"kartei/extract/drawing"
@@ -20,12 +20,12 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// sideAt is the longer side of a drawn picture at a resolution, in inches. It
-// is a little longer than a page of A3.
+// sideAt is the maximum length of the longer side of a drawn picture in inches. It is a little
+// longer than a page of A3.
 const sideAt = 17
 
-// Draw decodes a picture and encodes it anew, so nothing of the file
-// reaches a browser: no defect in its form, and no place where it was taken.
+// Draw decodes a picture and encodes its pixels again. So a browser gets neither malformed data nor
+// metadata, such as the place where a photo was taken.
 func Draw(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	if s.Number > 1 {
 		return &drawing.Page{Pages: 1}, nil
@@ -56,7 +56,7 @@ func reader(c *textio.Chunks) *bufio.Reader {
 	return bufio.NewReader(io.NewSectionReader(c, 0, c.Size))
 }
 
-// bounded checks the size of a picture before it is decoded.
+// bounded returns an error if a picture has no pixels, or too many to decode it.
 func bounded(c image.Config) error {
 	switch {
 	case c.Width <= 0 || c.Height <= 0:
@@ -67,7 +67,7 @@ func bounded(c image.Config) error {
 	return nil
 }
 
-// show draws a picture on white, upright and not larger than a screen needs.
+// show draws a picture on a white background, upright and not larger than sideAt.
 func show(picture image.Image, turn int, p *drawing.Page, s drawing.Sheet) (*drawing.Page, error) {
 	size := picture.Bounds().Size()
 	limit := sideAt * s.DPI
@@ -84,8 +84,8 @@ func show(picture image.Image, turn int, p *drawing.Page, s drawing.Sheet) (*dra
 	return p, p.SetPicture(turned(drawn, turn))
 }
 
-// turned returns a picture in the orientation that Exif numbers from 1 to 8: 2
-// is mirrored, 3 upside down, 4 both, and those from 5 lie on their side.
+// turned returns a picture in the orientation turn, as Exif numbers it from 1 to 8: 2 is mirrored,
+// 3 upside down, and 4 both. Pictures with 5 to 8 lie on their side.
 func turned(from *image.RGBA, turn int) *image.RGBA {
 	if turn <= 1 || turn > 8 {
 		return from
@@ -121,10 +121,10 @@ func turned(from *image.RGBA, turn int) *image.RGBA {
 	return to
 }
 
-// orientation returns the orientation that a JPEG states in its Exif part, and
-// 1 if it states none. Telephones store every picture as their sensor lies.
+// orientation returns the orientation in the Exif segment of a JPEG, and 1 without such a segment.
+// Telephones store the pixels as the sensor reads them, however the telephone is held.
 func orientation(r io.Reader) int {
-	start := make([]byte, 128<<10) // the part is one of the first, and has 64 KiB at most
+	start := make([]byte, 128<<10) // the segment is one of the first and has at most 64 KiB
 	n, _ := io.ReadFull(r, start)
 	start = start[:n]
 	for at := 2; at+4 <= len(start) && start[at] == 0xff && start[at+1] != 0xda; {
@@ -138,7 +138,7 @@ func orientation(r io.Reader) int {
 	return 1
 }
 
-// stated returns the orientation in the first directory of a TIFF structure.
+// stated returns the orientation in the first directory of a TIFF structure, and 1 if it has none.
 func stated(exif []byte) int {
 	d, err := openDirectory(bytes.NewReader(exif))
 	if err != nil {
@@ -157,7 +157,7 @@ func stated(exif []byte) int {
 	return 1
 }
 
-// directory is a directory of a TIFF structure: the description of one picture.
+// directory is a directory of a TIFF structure. It describes a picture.
 type directory struct {
 	r     io.ReaderAt
 	order binary.ByteOrder
@@ -165,7 +165,7 @@ type directory struct {
 	count int
 }
 
-// openDirectory opens the first directory.
+// openDirectory opens the first directory of a TIFF structure.
 func openDirectory(r io.ReaderAt) (*directory, error) {
 	var start [8]byte
 	if _, err := r.ReadAt(start[:], 0); err != nil {
@@ -187,7 +187,7 @@ func (d *directory) open(at int64) error {
 	return nil
 }
 
-// next returns where the next directory is, and 0 after the last one.
+// next returns the offset of the next directory, or 0 if this is the last.
 func (d *directory) next() int64 {
 	var at [4]byte
 	if _, err := d.r.ReadAt(at[:], d.at+2+12*int64(d.count)); err != nil {
@@ -196,7 +196,7 @@ func (d *directory) next() int64 {
 	return int64(d.order.Uint32(at[:]))
 }
 
-// maxDirectories bounds the pages of a TIFF file.
+// maxDirectories is the maximum number of pages of a TIFF file that are counted.
 const maxDirectories = 10_000
 
 // DrawTIFF draws a page of a TIFF file. Scanners and fax machines write a
@@ -239,8 +239,8 @@ func DrawTIFF(in *textio.Input, s drawing.Sheet) (*drawing.Page, error) {
 	return show(picture, 1, &drawing.Page{Number: s.Number, Pages: pages}, s)
 }
 
-// tiffFault returns the fault of a TIFF file. Some forms of compression have no
-// decoder.
+// tiffFault maps an error of the TIFF decoder to an error of readers. The decoder does not support
+// all compressions.
 func tiffFault(err error) error {
 	if _, unsupported := errors.AsType[tiff.UnsupportedError](err); unsupported {
 		return textio.ErrUnsupported
@@ -248,7 +248,7 @@ func tiffFault(err error) error {
 	return textio.ErrBroken
 }
 
-// startingAt is a TIFF file whose first directory is another one.
+// startingAt is a TIFF file whose header is changed: its first directory is at offset.
 type startingAt struct {
 	*textio.Chunks
 	offset [4]byte

@@ -20,7 +20,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// drawn draws a page of a file, and reads it as the server does.
+// drawn draws a page of a file, encodes it and parses it like the server.
 func drawn(t *testing.T, do drawing.Func, content []byte, s drawing.Sheet) *drawing.Page {
 	t.Helper()
 	p, err := do(&textio.Input{Reader: bytes.NewReader(content), Memory: 256 << 20}, s)
@@ -48,11 +48,10 @@ func pictureOf(t *testing.T, do drawing.Func, content []byte, s drawing.Sheet) (
 	return p, picture
 }
 
-// A picture of any type becomes a picture without anything but its pixels:
-// upright, on white, and no larger than a screen needs.
+// TestPictures checks that pictures of all types are drawn upright, on white and not too large.
+// Their metadata is not in the result.
 func TestPictures(t *testing.T) {
-	// The picture is red at the left and blue at the right, and transparent at
-	// the bottom.
+	// The picture is red on the left, blue on the right and transparent at the bottom.
 	plain := image.NewNRGBA(image.Rect(0, 0, 300, 200))
 	for y := range 150 {
 		for x := range 300 {
@@ -123,10 +122,10 @@ func TestPictures(t *testing.T) {
 
 func far(a uint32, b uint8) bool { return max(a>>8, uint32(b))-min(a>>8, uint32(b)) > 40 }
 
-// Each page of a TIFF file is drawn, as scanners write them.
+// TestPagesOfTIFF checks that each page of a TIFF file can be drawn. Scanners write such files.
 func TestPagesOfTIFF(t *testing.T) {
-	// Two directories of a grey picture of one pixel each. The directory after
-	// the second one is the first one again.
+	// Each of the two directories describes a grey picture of one pixel. In the second file, the
+	// directory after the second is the first again.
 	page := func(at, next, shade uint32) []byte {
 		b := binary.LittleEndian.AppendUint16(nil, 8)
 		entry := func(tag, kind uint16, value uint32) {

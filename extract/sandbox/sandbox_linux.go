@@ -18,32 +18,31 @@ import (
 const (
 	// root is the working directory of a process.
 	root = "/"
-	// WallTimes is the limit on the real time of a process, as a multiple of its
-	// processor time. The process has low priority, and it waits for the sender of
-	// the file.
+	// WallTimes is the maximum real time of a process as a multiple of its processor time. The
+	// process has low priority, and waits for the sender of the file.
 	WallTimes = 5
 )
 
-// attributes make a child die with this process, and give it a process group of
-// its own, so it does not get our signals.
+// attributes returns the attributes of a child. The child is killed if this process ends. It has
+// its own process group, so that it does not get the signals of this process.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// giveWay gives a child the lowest priority. An error is ignored. The server
-// sets it, since the start of a child takes about 20 ms of processor time, more
-// than most texts.
+// giveWay gives a child a low priority. Errors are ignored. The server sets the priority, since the
+// start of a child takes about 20 ms of processor time, which is more than reading most texts
+// takes.
 func giveWay(child *os.Process) { _ = unix.Setpriority(unix.PRIO_PGRP, child.Pid, 10) }
 
-// Confine drops all rights that reading a file does not need, before this process
-// reads a byte. Memory is bounded by RLIMIT_DATA, which counts writable memory;
-// RLIMIT_AS would include what Go only reserves. Processor time is counted in
-// whole seconds. missing names what the system does not support.
+// Confine drops all rights that reading a file does not need. A child calls it before it reads a
+// byte. RLIMIT_DATA limits the memory, since it counts writable memory. RLIMIT_AS would also count
+// memory that Go only reserves. The limit on processor time is in whole seconds. missing has an
+// error for each feature that the system does not support.
 func Confine(r Rights) (missing []error, err error) {
 	if err := closeInherited(); err != nil {
 		return nil, fmt.Errorf("closing inherited descriptors: %w", err)
 	}
-	// The kernel kills children first if memory runs out. An error is ignored.
+	// If memory runs out, the kernel kills children first. An error is ignored.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	seconds := uint64(r.Time.Seconds()) + 1
 	limits := map[int]uint64{
@@ -60,7 +59,7 @@ func Confine(r Rights) (missing []error, err error) {
 		allowed = append(allowed, landlock.RWDirs(r.Folder))
 	} else {
 		limits[unix.RLIMIT_FSIZE] = 0
-		signal.Ignore(syscall.SIGXFSZ) // writing fails instead
+		signal.Ignore(syscall.SIGXFSZ) // without the signal, writes return an error
 		if r.Folder != "" {
 			allowed = append(allowed, landlock.RODirs(r.Folder).IgnoreIfMissing())
 		}
@@ -70,15 +69,15 @@ func Confine(r Rights) (missing []error, err error) {
 			return nil, fmt.Errorf("setting resource limit %d: %w", what, err)
 		}
 	}
-	// No other process of the user looks into this one.
+	// Other processes of the user cannot read the memory of this process.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("setting the process not dumpable: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("setting no_new_privs: %w", err)
 	}
-	// The filter comes last: it refuses the calls that Landlock and the filter
-	// itself need.
+	// The filter is installed last, since it forbids system calls that Landlock and its own
+	// installation need.
 	for _, part := range []func() error{func() error { return closeFiles(allowed) }, refuseCalls} {
 		if err := part(); err != nil {
 			missing = append(missing, err)
@@ -87,17 +86,17 @@ func Confine(r Rights) (missing []error, err error) {
 	return missing, nil
 }
 
-// maxDescriptors bounds the search for descriptors if /proc is not there.
+// maxDescriptors is the maximum number of descriptors that are checked if /proc is not mounted.
 const maxDescriptors = 1 << 16
 
-// closeInherited closes what this process inherited beyond its standard input and outputs. A
-// library in the server may open a file or a socket that programs inherit, and Landlock and
-// the filter leave open descriptors alone. Whatever this process opened itself, Go closes on
-// exec; a program cannot inherit a descriptor with that flag.
+// closeInherited closes all inherited descriptors except standard input and outputs. A library in
+// the server may open a file or socket that programs inherit, and neither Landlock nor the filter
+// closes open descriptors. Go sets the flag FD_CLOEXEC on each descriptor that it opens, and a
+// program never inherits a descriptor with this flag.
 func closeInherited() error {
 	for fd := range openDescriptors() {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
-		if err != nil || fd <= 2 || flags&unix.FD_CLOEXEC != 0 { // an error means that none is open
+		if err != nil || fd <= 2 || flags&unix.FD_CLOEXEC != 0 { // an error means that the descriptor is not open
 			continue
 		}
 		if err := unix.Close(fd); err != nil {
@@ -107,7 +106,7 @@ func closeInherited() error {
 	return nil
 }
 
-// openDescriptors yields at least the open descriptors of this process.
+// openDescriptors returns at least the open descriptors of this process.
 func openDescriptors() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -124,9 +123,8 @@ func openDescriptors() iter.Seq[int] {
 	}
 }
 
-// closeFiles allows this process only the named files and those that are open.
-// Each version of Landlock refuses more. The first one, of Linux 5.13, suffices
-// here, since refuseCalls refuses the rest.
+// closeFiles allows this process only the named files and its open files. Each version of Landlock
+// forbids more. The first version (Linux 5.13) is enough, since refuseCalls forbids the rest.
 func closeFiles(allowed []landlock.Rule) error {
 	if version, err := lsys.LandlockGetABIVersion(); err != nil || version < 1 {
 		return errors.New("no Landlock in this kernel, or it is not allowed here")
@@ -134,10 +132,9 @@ func closeFiles(allowed []landlock.Rule) error {
 	return landlock.V11.BestEffort().Restrict(allowed...)
 }
 
-// signalled returns why a signal killed a process.
-// Only the kernel kills one: for its memory, or because it used more processor
-// time than allowed. The earlier signal SIGXCPU has no effect, since Go ignores
-// it.
+// signalled returns the cause for the end of a process that a signal may have killed. Only the
+// kernel sends SIGKILL: because memory ran out, or because the process used too much processor
+// time. The earlier signal SIGXCPU has no effect, since Go ignores it.
 func signalled(state *os.ProcessState, limit time.Duration) Cause {
 	status, is := state.Sys().(syscall.WaitStatus)
 	switch {

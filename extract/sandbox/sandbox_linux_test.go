@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// children are what a child does once it is confined. Its result is its standard output.
+// children maps names to functions that a confined child runs. Its result is its standard output.
 var children = map[string]func(in io.Reader) error{
 	"takenover": compromised, "foreign": foreign, "descriptors": descriptors, "family": showProcess,
 }
 
-// The test program also serves as the child.
+// TestMain makes the test program serve as the child too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "child" {
 		missing, err := Confine(Rights{Memory: 768 << 20, Time: time.Minute})
@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inChild runs one of the children, which ends by itself or by a fault.
+// inChild runs a function of children in a child. The test fails if the child exits with an error
+// code.
 func inChild(t *testing.T, name, file string) End {
 	t.Helper()
 	e, err := Run(t.Context(), Command{
@@ -51,7 +52,7 @@ func inChild(t *testing.T, name, file string) End {
 	return e
 }
 
-// showProcess writes the id of its process and never ends.
+// showProcess writes the id of its process and then runs forever.
 func showProcess(io.Reader) error {
 	fmt.Println(os.Getpid())
 	for n := 0; n >= 0; n++ {
@@ -59,7 +60,8 @@ func showProcess(io.Reader) error {
 	return nil
 }
 
-// descriptors names what a child has open: the number, and the device and inode.
+// descriptors writes a line for each open descriptor: its number, its device and inode, and its
+// flag FD_CLOEXEC.
 func descriptors(io.Reader) error {
 	for fd := range maxDescriptors {
 		var stat unix.Stat_t
@@ -71,8 +73,8 @@ func descriptors(io.Reader) error {
 	return nil
 }
 
-// A child inherits its standard input and outputs, and nothing else that the server has open:
-// neither a file, nor a socket, nor a pipe that some library opened without the flag.
+// TestChildInheritsNothing checks that a child inherits only standard input and outputs. It must
+// not inherit files, sockets and pipes that a library opened without FD_CLOEXEC.
 func TestChildInheritsNothing(t *testing.T) {
 	file, err := unix.Open(filepath.Join(t.TempDir(), "kartei.db"), unix.O_RDWR|unix.O_CREAT, 0o600)
 	if err != nil {
@@ -116,7 +118,7 @@ func TestChildInheritsNothing(t *testing.T) {
 	}
 }
 
-// A child ends with its server, even if the server is killed.
+// TestChildDiesWithTheServer checks that a child ends when its server is killed.
 func TestChildDiesWithTheServer(t *testing.T) {
 	if os.Getenv("KARTEI_TEST_SERVER") == "1" {
 		in, _ := io.Pipe()

@@ -14,32 +14,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusal is a system call that a child must not make.
+// refusal is a system call that a child must not make, and the error that the call gets.
 type refusal struct {
 	call   uint32
 	errno  unix.Errno
-	unless *argument // nil refuses it always
+	unless *argument // with these arguments the call is allowed; nil means never
 }
 
-// argument allows a call if the masked argument number has the given value.
-// Only the lower 32 bits are compared: the kernel uses no more of a process id
-// or an option, and all relevant flags are there.
+// argument is a condition: the masked argument number has the given value. Only the lower 32 bits
+// are compared. The kernel uses no more bits of a process id or an option, and all relevant flags
+// are among them.
 type argument struct {
 	number      int
 	mask, value uint32
 }
 
-// always has the calls that are refused with any arguments. A filter cannot
-// follow a pointer, so it cannot see to which address a call sends. A child has
-// pipes and needs no sockets.
+// always has the calls that are refused with any arguments. A filter cannot follow a pointer, so it
+// cannot check to which address a call sends. A child uses pipes and needs no sockets.
 var always = []uint32{
-	// The network, the administration socket, sockets of any other kind.
+	// The network, the administration socket and all other sockets.
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT,
 	unix.SYS_ACCEPT4,
 	unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
-	// io_uring makes calls that no filter sees.
+	// io_uring makes calls that the filter does not see.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
-	// Other processes of the same user, above all the server.
+	// Other processes of the same user, such as the server.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE,
 	unix.SYS_PROCESS_MRELEASE,
 	unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_KCMP, unix.SYS_TKILL,
@@ -48,14 +47,13 @@ var always = []uint32{
 	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY, unix.SYS_MIGRATE_PAGES,
 	unix.SYS_MOVE_PAGES,
 	unix.SYS_SETPGID, unix.SYS_SETSID,
-	// Other programs. A process started by a child would outlive it.
+	// Other programs. A process that a child started would outlive the child.
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET,
-	// Memory and queues that processes share by a number.
+	// Shared memory and queues, which processes open by a number.
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
 	unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-	// Landlock does not cover these changes of files: modes, owners, times and
-	// attributes.
+	// Changes of modes, owners, times and attributes of files, which Landlock does not restrict.
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_TRUNCATE,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
@@ -76,22 +74,21 @@ var always = []uint32{
 	unix.SYS_SETDOMAINNAME,
 }
 
-// refusals returns the calls that are refused to the process of this id.
+// refusals returns the calls that are refused to the process with the id pid.
 func refusals(pid int) []refusal {
 	itself := &argument{0, ^uint32(0), uint32(pid)}
 	list := []refusal{
-		// The Go runtime starts threads; new processes are refused.
+		// The Go runtime starts threads. New processes are refused.
 		{unix.SYS_CLONE, unix.EPERM, &argument{0, unix.CLONE_THREAD, unix.CLONE_THREAD}},
-		// The flags are behind a pointer. ENOSYS makes a C library call clone
-		// instead.
+		// The flags of clone3 are behind a pointer. After ENOSYS, a C library calls clone instead.
 		{unix.SYS_CLONE3, unix.ENOSYS, nil},
 		// The Go runtime sends signals to its own threads.
 		{unix.SYS_KILL, unix.EPERM, itself},
 		{unix.SYS_TGKILL, unix.EPERM, itself},
 		{unix.SYS_PRLIMIT64, unix.EPERM, &argument{0, ^uint32(0), 0}},
-		// The Go runtime names its memory. All other operations are refused.
-		// One of them cancels the signal at the death of the server, and the
-		// child would outlive it.
+		// The Go runtime gives names to its memory. All other operations are refused. For example,
+		// an operation cancels the signal at the death of the server, so that the child would
+		// outlive the server.
 		{unix.SYS_PRCTL, unix.EPERM, &argument{0, ^uint32(0), unix.PR_SET_VMA}},
 	}
 	for _, call := range slices.Concat(always, ancient) {
@@ -107,9 +104,9 @@ const (
 	argumentsOffset = 16
 )
 
-// filter returns the program that decides on each system call. Calls by another
-// table of numbers, such as the calls of 32-bit programs, end the process: the
-// numbers mean other calls there.
+// filter returns the program that decides about each system call. Another call table, such as the
+// table of 32-bit programs, has other numbers. A call with a number of another table ends the
+// process.
 func filter(list []refusal) []bpf.Instruction {
 	kill := bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS}
 	program := []bpf.Instruction{
@@ -128,7 +125,7 @@ func filter(list []refusal) []bpf.Instruction {
 		}
 		program = append(program,
 			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: r.call, SkipTrue: 5},
-			bpf.LoadAbsolute{Off: uint32(argumentsOffset + 8*r.unless.number), Size: 4}, // both machines are little-endian
+			bpf.LoadAbsolute{Off: uint32(argumentsOffset + 8*r.unless.number), Size: 4}, // both architectures are little-endian
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: r.unless.mask},
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: r.unless.value, SkipTrue: 1},
 			refuse,
@@ -137,10 +134,10 @@ func filter(list []refusal) []bpf.Instruction {
 	return append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 
-// refuseCalls installs the filter for this process. It cannot be removed.
+// refuseCalls installs the filter for this process. The filter cannot be removed.
 func refuseCalls() error { return install(refusals(os.Getpid())) }
 
-// install makes the kernel apply a filter to each call of all threads.
+// install makes the kernel apply the filter to the system calls of all threads.
 func install(list []refusal) error {
 	raw, err := bpf.Assemble(filter(list))
 	if err != nil {

@@ -4,12 +4,12 @@ import "golang.org/x/sys/unix"
 
 const (
 	arch = unix.AUDIT_ARCH_X86_64
-	// firstForeign is the first number of the x32 table, which shares the
-	// architecture.
+	// firstForeign is the first number of the call table of x32. This table has the same
+	// architecture value.
 	firstForeign = 0x40000000
 )
 
-// ancient are calls that only the older table has.
+// ancient are older calls that other architectures do not have.
 var ancient = []uint32{
 	unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES,
 	unix.SYS_FUTIMESAT,

@@ -4,10 +4,10 @@ import "golang.org/x/sys/unix"
 
 const (
 	arch = unix.AUDIT_ARCH_AARCH64
-	// firstForeign is a number that no table reaches: programs of 32 bits have an
-	// architecture of their own.
+	// firstForeign is a number above all calls of the table. 32-bit programs have another
+	// architecture value.
 	firstForeign = 0x40000000
 )
 
-// ancient are calls that only older tables have.
+// ancient are older calls that other architectures do not have. This architecture has none.
 var ancient []uint32

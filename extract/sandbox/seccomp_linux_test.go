@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const own = 4711 // the id of a process
+const own = 4711 // id of the process
 
-// decided returns the result of the filter for a system call.
+// decided returns the decision of the filter about a system call.
 func decided(t *testing.T, machine, call uint32, arguments ...uint64) uint32 {
 	t.Helper()
 	vm, err := bpf.NewVM(filter(refusals(own)))
@@ -35,7 +35,8 @@ func decided(t *testing.T, machine, call uint32, arguments ...uint64) uint32 {
 
 const refusedCall = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 
-// Each call that a child must not make is refused, whatever its arguments.
+// TestFilterRefuses checks that each call that a child must not make is refused, whatever its
+// arguments are.
 func TestFilterRefuses(t *testing.T) {
 	for name, call := range map[string]uint32{
 		"socket": unix.SYS_SOCKET, "socketpair": unix.SYS_SOCKETPAIR, "connect": unix.SYS_CONNECT, "bind": unix.SYS_BIND,
@@ -80,7 +81,7 @@ func TestFilterRefuses(t *testing.T) {
 	}
 }
 
-// Some calls are allowed only with certain arguments.
+// TestFilterChecksArguments checks calls that are allowed only with certain arguments.
 func TestFilterChecksArguments(t *testing.T) {
 	const thread = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM | unix.CLONE_THREAD // runtime.newosproc
 	for _, c := range []struct {
@@ -111,7 +112,7 @@ func TestFilterChecksArguments(t *testing.T) {
 	}
 }
 
-// The calls that the Go runtime and the readers need are allowed.
+// TestFilterAllows checks that the calls of the Go runtime and of the readers are allowed.
 func TestFilterAllows(t *testing.T) {
 	for name, call := range map[string]uint32{
 		"read": unix.SYS_READ, "write": unix.SYS_WRITE, "openat": unix.SYS_OPENAT, "close": unix.SYS_CLOSE,
@@ -129,8 +130,8 @@ func TestFilterAllows(t *testing.T) {
 	}
 }
 
-// A call by another table of numbers ends the process, because the numbers mean
-// other calls there.
+// TestFilterRefusesOtherTables checks that a call with a number of another call table ends the
+// process.
 func TestFilterRefusesOtherTables(t *testing.T) {
 	for name, machine := range map[string]uint32{
 		"i386": unix.AUDIT_ARCH_I386, "arm": unix.AUDIT_ARCH_ARM, "none": 0,

@@ -4,5 +4,5 @@ package sandbox
 
 import "errors"
 
-// refuseCalls reports that there is no filter for this machine.
+// refuseCalls returns an error, since there is no filter for this architecture.
 func refuseCalls() error { return errors.New("seccomp: no filter for this kind of processor") }

@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// Slots bound how many processes run at the same time. The last slot is only for
-// an organization that has none running. A file may take a minute, so a few
-// files of one organization would block all others.
+// Slots limits the number of processes that run at the same time. The last free slot is given only
+// to an organization that has no process. A file may take a minute, so that otherwise a few files
+// of one organization would block all others.
 type Slots struct {
 	mu      sync.Mutex
 	free    int
-	running map[int64]int // processes by organization; none is 0
-	queue   []*applicant  // the queue, first come first served
+	running map[int64]int // number of processes of each organization; organizations without a process are missing
+	queue   []*applicant  // first come, first served
 }
 
-// applicant waits for a slot.
+// applicant is a caller of Enter that waits for a slot.
 type applicant struct {
 	organization int64
 	granted      chan struct{}
 }
 
-// NewSlots returns slots for a number of processes of one organization, and one
-// more.
+// NewSlots returns n+1 slots. One organization can have up to n of them.
 func NewSlots(n int) *Slots { return &Slots{free: n + 1, running: map[int64]int{}} }
 
-// Enter waits for a slot. Its error comes from ctx. Leave returns the slot.
+// Enter waits for a slot. It returns an error only if ctx ends before. The caller must return the
+// slot with Leave.
 func (s *Slots) Enter(ctx context.Context, organization int64) error {
 	a := &applicant{organization, make(chan struct{})}
 	s.mu.Lock()
@@ -43,12 +43,12 @@ func (s *Slots) Enter(ctx context.Context, organization int64) error {
 	if i := slices.Index(s.queue, a); i >= 0 {
 		s.queue = slices.Delete(s.queue, i, i+1)
 	} else {
-		s.giveBack(organization) // it was granted in the same moment
+		s.giveBack(organization) // the slot was granted at the same moment
 	}
 	return ctx.Err()
 }
 
-// Leave returns a slot that Enter gave.
+// Leave returns a slot of an organization.
 func (s *Slots) Leave(organization int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,8 +63,8 @@ func (s *Slots) giveBack(organization int64) {
 	s.grant()
 }
 
-// grant gives free slots to waiting applicants, first to the organization with
-// the fewest.
+// grant gives free slots to waiting applicants. The organization with the fewest processes gets a
+// slot first.
 func (s *Slots) grant() {
 	for s.free > 0 && len(s.queue) > 0 {
 		next := 0

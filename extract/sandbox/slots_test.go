@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// The slots of one organization are bounded, so that another one never waits
-// for all of them. A free slot goes to the organization with the fewest.
+// TestSlots checks that an organization cannot have all slots, and that a free slot goes to the
+// organization with the fewest processes.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSlots(2)
@@ -45,7 +45,7 @@ func TestSlots(t *testing.T) {
 		has(1, 1, 2, 4) // 4 has no slot yet, so it comes first
 		s.Leave(4)
 		synctest.Wait()
-		has(1, 1, 2, 4) // the last slot is for an organization without any; 1 and 2 have one
+		has(1, 1, 2, 4) // the last slot is for an organization without a process; 1 and 2 have one
 		s.Leave(2)
 		synctest.Wait()
 		has(1, 1, 2, 4, 2)

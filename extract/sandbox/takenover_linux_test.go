@@ -24,8 +24,8 @@ import (
 	"kartei/door/admin/socket"
 )
 
-// compromised acts like a reader that an attacker controls. Each line of the file
-// names an attempt to escape, and its target.
+// compromised acts like a reader that an attacker controls. Each line of the file has the name of
+// an attempt to escape, and its target.
 func compromised(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -101,7 +101,7 @@ func escape(way, where string) error {
 		return errno
 	case "orphan":
 		return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
-	case "thread": // the filter must apply to threads older than it, and to new ones
+	case "thread": // the filter must apply to older and to new threads
 		done := make(chan error)
 		for range 8 {
 			go func() {
@@ -122,9 +122,9 @@ func escape(way, where string) error {
 	return errors.New("unknown way")
 }
 
-// An attacker who controls a reader reaches no administration socket, no
-// network and no other process. That includes those that Landlock does not
-// cover.
+// TestCompromisedReaderReachesNothing checks that a compromised reader cannot reach the
+// administration socket, the network or other processes. Some of the attempts are not covered by
+// Landlock.
 func TestCompromisedReaderReachesNothing(t *testing.T) {
 	dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
 	if err != nil {
@@ -132,7 +132,7 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	var reached atomic.Int64
-	// The administration socket of a real server.
+	// This is the administration socket of a real server.
 	acts := socket.Acts{
 		"key.create": socket.Do(func(context.Context, struct{}) (string, error) { reached.Add(1); return "", nil }),
 	}
@@ -149,7 +149,7 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Other listeners that the same user could reach.
+	// The same user could reach these listeners too.
 	listen := func(network, address string) string {
 		other, err := net.Listen(network, address)
 		if err != nil {
@@ -200,8 +200,7 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	if n := reached.Load(); n > 0 {
 		t.Errorf("%d calls and packets arrived", n)
 	}
-	// The parent can reach the socket, so the refusals above are due to the
-	// confinement.
+	// The parent can reach the socket. So the refusals above are due to the confinement.
 	for _, w := range ways[:1] {
 		if err := escape(w[0], w[1]); err != nil {
 			t.Errorf("%s, from the server: %v", w[0], err)
@@ -212,14 +211,15 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	}
 }
 
-// foreign makes a call by its number in another table, the table of x32 programs.
+// foreign makes a system call with a number of another call table, the table of x32.
 func foreign(io.Reader) error {
 	unix.Syscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
 	fmt.Println("it goes on")
 	return nil
 }
 
-// A call by another table of numbers ends the child.
+// TestForeignCallsEndTheChild checks that a call with a number of another call table ends the
+// child.
 func TestForeignCallsEndTheChild(t *testing.T) {
 	if e := inChild(t, "foreign", ""); e.Code != -1 || e.Cause != Crash || len(e.Wrote) > 0 {
 		t.Errorf("%+v", e)

@@ -7,35 +7,35 @@ import (
 	"unicode"
 )
 
-// Choice chooses among the forms of one content, like the text and the page of a
-// message. A form is left out if another one has all of its words. If each has
-// words of its own, both are written: 'your program cannot show this page' is no
-// form of the page.
+// Choice chooses among several forms of the same content, such as the plain text and the HTML of a
+// message. It omits a form if another form has all its words. If each of two forms has words that
+// the other lacks, it writes both. For example, a plain text may say only that the mail program
+// cannot show HTML.
 type Choice struct {
 	Out   *Sink
 	forms []form
 	held  int
-	err   error // the first one
+	err   error // the first error of a form
 }
 
-// form is the text of one form and its words.
+// form is the text of a form and the set of its words.
 type form struct {
 	text  string
 	words map[string]bool
 }
 
-// maxHeld bounds the bytes of the forms.
+// maxHeld is the maximum size of all forms together in bytes.
 const maxHeld = 8 << 20
 
-// Add reads a form. If it cannot be read to its end, what was read counts, and
-// Write returns the error.
+// Add reads a form. If read returns an error, the text up to it counts, and Write returns the
+// error.
 func (c *Choice) Add(read func(*Sink) error) {
 	var b bytes.Buffer
 	s := NewSink(&b, min(max(c.Out.Left(), 0)+gapSize, maxHeld-c.held))
 	err := read(s)
-	_ = s.Close() // a buffer takes everything
+	_ = s.Close() // a bytes.Buffer returns no errors
 	if s.Full() {
-		err = nil // Write fills the other sink, too
+		err = nil // the sink of Write will also be full
 		if c.held+b.Len() > maxHeld-gapSize {
 			err = ErrInflated
 		}
@@ -54,11 +54,12 @@ func (c *Choice) Add(read func(*Sink) error) {
 	}
 }
 
-// gapSize is more than the gap before a text: a form that is cut fills the sink
-// of the choice.
+// gapSize is larger than the gap before a text. So a form that is cut also fills the sink of the
+// Choice.
 const gapSize = 8
 
-// Write writes the forms that are needed.
+// Write writes the forms that are not omitted. It returns the error of the sink, or else the first
+// error of a form.
 func (c *Choice) Write() error {
 	for i, f := range c.forms {
 		if !c.covered(i, f) {
@@ -69,8 +70,8 @@ func (c *Choice) Write() error {
 	return cmp.Or(c.Out.Err(), c.err)
 }
 
-// covered reports whether another form has all words of a form. Of two with the
-// same words the first one stays.
+// covered reports whether another form has all words of form i. If two forms have the same words,
+// the first is not covered.
 func (c *Choice) covered(i int, f form) bool {
 	for j, other := range c.forms {
 		if j != i && contains(other.words, f.words) && (j < i || len(other.words) > len(f.words)) {

@@ -9,7 +9,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// TestChoice writes each form that has words of its own.
+// TestChoice checks that each form with words of its own is written.
 func TestChoice(t *testing.T) {
 	for name, c := range map[string]struct {
 		forms []string
@@ -49,7 +49,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestChoiceOfABrokenForm writes what could be read of a form, and tells the first error.
+// TestChoiceOfABrokenForm checks that the text of a broken form up to its error is written, and
+// that Write returns the first error.
 func TestChoiceOfABrokenForm(t *testing.T) {
 	b := new(bytes.Buffer)
 	s := textio.NewSink(b, 1<<20)

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Wide returns UTF-16 that begins with a byte order mark as UTF-8, and all else
-// unchanged.
+// Wide decodes UTF-16 with a byte order mark to UTF-8. It returns other text unchanged.
 func Wide(head []byte) []byte {
 	if !IsUTF16(head) {
 		return head
@@ -25,14 +24,14 @@ func Wide(head []byte) []byte {
 	return decoded
 }
 
-// IsUTF16 reports whether text begins with a byte order mark of UTF-16.
+// IsUTF16 reports whether a text begins with a byte order mark of UTF-16.
 func IsUTF16(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
 }
 
-// Decoded returns text of an unknown encoding as UTF-8. It looks at the first
-// 64 KiB: a byte order mark makes it UTF-16, valid UTF-8 is UTF-8, and all else is
-// read as Windows-1252.
+// Decoded returns a reader that decodes text in an unknown encoding to UTF-8. The first 64 KiB
+// decide: text with a byte order mark of UTF-16 is UTF-16, and valid UTF-8 is UTF-8. Other text is
+// decoded as Windows-1252.
 func Decoded(r io.Reader) io.Reader {
 	head := make([]byte, 64<<10)
 	n, err := io.ReadFull(r, head)
@@ -47,9 +46,9 @@ func Decoded(r io.Reader) io.Reader {
 	return transform.NewReader(all, charmap.Windows1252.NewDecoder())
 }
 
-// DecodedPage returns an HTML page as UTF-8. What is valid UTF-8 is that, else counts
-// the encoding that the page names in its first 1024 bytes, as in browsers. ISO-2022-JP
-// has escapes and is valid UTF-8, too.
+// DecodedPage returns a reader that decodes an HTML page to UTF-8. Valid UTF-8 is not decoded.
+// Other pages are decoded with the encoding that the page declares in its first 1024 bytes, as in
+// browsers. A page with escape characters may be ISO-2022-JP, which is valid UTF-8 too.
 func DecodedPage(r io.Reader) io.Reader {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	head, err := buffered.Peek(64 << 10)
@@ -57,12 +56,12 @@ func DecodedPage(r io.Reader) io.Reader {
 		return Decoded(buffered)
 	}
 	_, label, _ := charset.DetermineEncoding(head, "text/html")
-	page, _ := Named(label, buffered) // never an error
+	page, _ := Named(label, buffered) // Named guesses the encoding instead of returning an error
 	return page
 }
 
-// Narrow returns UTF-16 that begins with a byte order mark as UTF-8, and all else
-// unchanged.
+// Narrow returns a reader that decodes UTF-16 with a byte order mark to UTF-8. It does not change
+// other text.
 func Narrow(r io.Reader) io.Reader {
 	buffered := bufio.NewReader(r)
 	if head, _ := buffered.Peek(2); IsUTF16(head) {
@@ -71,14 +70,14 @@ func Narrow(r io.Reader) io.Reader {
 	return buffered
 }
 
-// IsUTF8 reports whether text is valid UTF-8. If it goes on, its last character
-// may be cut.
+// IsUTF8 reports whether a text is valid UTF-8. If goesOn is set, more text follows, and the last
+// character may be incomplete.
 func IsUTF8(text []byte, goesOn bool) bool {
 	_, n, err := transform.Bytes(encoding.UTF8Validator, text)
 	return err == nil || goesOn && len(text)-n < 4
 }
 
-// guess keeps valid UTF-8, and reads each other byte as Windows-1252.
+// guess is a Transformer that keeps valid UTF-8 and decodes each other byte as Windows-1252.
 type guess struct{ transform.NopResetter }
 
 func (guess) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
@@ -99,7 +98,7 @@ func (guess) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) 
 	return nDst, nSrc, nil
 }
 
-// Guessed returns a short text of an unknown encoding: valid UTF-8, or else
+// Guessed decodes a short text in an unknown encoding. If it is not valid UTF-8, it is decoded as
 // Windows-1252.
 func Guessed(b []byte) string {
 	if utf8.Valid(b) {
@@ -109,10 +108,10 @@ func Guessed(b []byte) string {
 	return string(b)
 }
 
-// Named returns text of an encoding with a name of the WHATWG as UTF-8. Programs
-// say UTF-8 and ASCII of texts in other encodings, so these are guessed, as the
-// text of an unknown encoding is. The error is always nil: the signature is the
-// one that encoding/xml asks for.
+// Named returns a reader that decodes text in the encoding label to UTF-8. label is a name of the
+// WHATWG. Many programs declare UTF-8 or ASCII for text in other encodings. So for these, and for
+// unknown names, the encoding is guessed. The error is always nil; a CharsetReader of encoding/xml
+// has this signature.
 func Named(label string, r io.Reader) (io.Reader, error) {
 	label = strings.ToLower(strings.Trim(strings.TrimSpace(label), `"'`))
 	e, _ := htmlindex.Get(label)
@@ -123,10 +122,11 @@ func Named(label string, r io.Reader) (io.Reader, error) {
 	return transform.NewReader(r, e.NewDecoder()), nil
 }
 
-// CopyText writes a stream of UTF-8 to a sink.
+// CopyText writes UTF-8 from a reader to a sink. It returns ErrFull if the sink is full, and
+// ErrBroken if reading fails.
 func CopyText(r io.Reader, out *Sink) error {
 	buffer := make([]byte, 32<<10)
-	kept := 0 // bytes of a character that is not complete yet
+	kept := 0 // bytes of an incomplete character
 	for {
 		n, err := r.Read(buffer[kept:])
 		n += kept
@@ -147,7 +147,7 @@ func CopyText(r io.Reader, out *Sink) error {
 	}
 }
 
-// wholeRunes returns the length of b without a last character that may be cut.
+// wholeRunes returns the length of b without a last character that may be incomplete.
 func wholeRunes(b []byte) int {
 	for i := len(b) - 1; i >= max(0, len(b)-3); i-- {
 		if b[i] >= 0xc0 {
@@ -160,8 +160,8 @@ func wholeRunes(b []byte) int {
 	return len(b)
 }
 
-// OneLine returns the text of a header field as one line. A field that is not
-// valid UTF-8 is read as Windows-1252.
+// OneLine returns the text of a header field as one line. Text that is not valid UTF-8 is decoded
+// as Windows-1252.
 func OneLine(s string) string {
 	return strings.ReplaceAll(Guessed([]byte(s)), "\n", " ")
 }

@@ -7,25 +7,25 @@ import (
 	"golang.org/x/net/html"
 )
 
-// hidden are the elements whose content is not shown.
+// hidden are the elements whose content a browser does not show.
 var hidden = map[string]bool{
 	"script": true, "style": true, "template": true, "noscript": true, "svg": true, "math": true,
 	"head": false,
 }
 
-// inline are the elements that do not begin a line.
+// inline are the elements that do not begin a new line.
 var inline = map[string]bool{"a": true, "abbr": true, "b": true, "bdi": true, "bdo": true, "cite": true,
 	"code": true, "data": true, "dfn": true,
 	"em": true, "font": true, "i": true, "kbd": true, "mark": true, "o:p": true, "q": true, "s": true, "samp": true,
 	"small": true, "span": true,
 	"strong": true, "sub": true, "sup": true, "time": true, "tt": true, "u": true, "var": true, "wbr": true, "img": true}
 
-// CopyHTML writes the text of an HTML page in UTF-8 to a sink. It keeps no tree,
-// so depth costs nothing.
+// CopyHTML writes the text of an HTML page in UTF-8 to a sink. It builds no tree, so that deeply
+// nested elements need no memory.
 func CopyHTML(r io.Reader, out *Sink) error {
 	z := html.NewTokenizer(r)
-	z.SetMaxBuf(8 << 20) // of one tag or text
-	within := ""         // the hidden element that is open
+	z.SetMaxBuf(8 << 20) // maximum bytes of a tag or text
+	within := ""         // the open hidden element
 	for !out.Full() {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken:

@@ -11,38 +11,37 @@ import (
 	"io"
 )
 
-// ReadFunc writes the text of a file to a sink. It runs in the child process,
-// under its limits. Its error tells what is wrong with the file. ErrFull means
-// that the sink accepts no more.
+// ReadFunc writes the text of a file to a sink. It runs in a child process with limits. Its error
+// says what is wrong with the file. ErrFull means that the sink accepts no more text.
 type ReadFunc func(in *Input, out *Sink) error
 
-// The errors of readers. Every other error counts as a crash.
+// The errors of readers. All other errors count as a crash.
 var (
 	ErrEncrypted = errors.New("extract: the file is encrypted")
 	ErrBroken    = errors.New("extract: the file is broken")
 	ErrInflated  = errors.New("extract: the file unpacks to more than the limit")
 	ErrFull      = errors.New("extract: the limit on the text is reached")
-	// ErrUnsupported is about a file of a known type, in a form that no reader reads.
+	// ErrUnsupported means that no reader supports this variant of a known type.
 	ErrUnsupported = errors.New("extract: no reader for this form of the type")
-	// ErrScanned and ErrContained say that the rest was read.
+	// ErrScanned and ErrContained mean that the rest of the file was read.
 	ErrScanned   = errors.New("extract: some pages are pictures")
 	ErrContained = errors.New("extract: files inside of the file are not read")
 )
 
-// MaxUnpacked bounds the bytes that are read from one file whose content is
-// packed, or occurs more than once.
+// MaxUnpacked is the maximum number of bytes that are read from one file with packed or repeated
+// content.
 const MaxUnpacked = 128 << 20
 
-// Input is a file whose text is read: as a stream, or held in memory if the
-// format needs random access.
+// Input is the file that a reader reads. It is a stream. Formats that need random access read it
+// into memory with Hold.
 type Input struct {
 	io.Reader
-	Memory int64  // bytes of data that the process may have
-	Cache  string // folder of compiled WebAssembly; "" for none
+	Memory int64  // maximum size of the process's data in bytes
+	Cache  string // folder of compiled WebAssembly; empty means no folder
 }
 
-// chunkSize is the size of the pieces in which a file is held. A file of
-// 100 MiB takes 100 MiB; a slice that doubles would take twice that.
+// chunkSize is the size of the pieces of a file in memory. With pieces, a file of 100 MiB takes 100
+// MiB. A slice that doubles would take up to twice as much.
 const chunkSize = 1 << 20
 
 // Chunks is a file in memory.
@@ -68,7 +67,7 @@ func (in *Input) Hold() (*Chunks, error) {
 	}
 }
 
-// ReadAt is part of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (c *Chunks) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, ErrBroken

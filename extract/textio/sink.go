@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// Sink accepts text and writes it in a clean form: valid UTF-8 without control
-// characters but tabs, line feeds, and form feeds between pages. Several blanks
-// or tabs become one, and several empty lines become one. It stops after a number of bytes.
+// Sink writes text in a clean form: valid UTF-8 without control characters, except tabs, line
+// feeds, and form feeds between pages. It joins blanks, tabs and empty lines. It stops after a
+// number of bytes.
 type Sink struct {
-	// Paged keeps the form feeds of a text that another Sink wrote. Otherwise
-	// a form feed is the end of a line.
+	// Paged keeps form feeds in the text, for text that another Sink wrote. Without Paged, a form
+	// feed ends a line.
 	Paged bool
 
 	w    *bufio.Writer
 	left int
-	// pages, lines, tab and blank are the gap before the next character: the
-	// first of them that is set.
+	// pages, lines, tab and blank describe the gap before the next character. The first that is set
+	// counts.
 	pages   int
 	lines   int
 	tab     bool
@@ -28,19 +28,19 @@ type Sink struct {
 	err     error
 }
 
-// NewSink returns a sink that writes a limited number of bytes to w.
+// NewSink returns a Sink that writes at most limit bytes to w.
 func NewSink(w io.Writer, limit int) *Sink { return &Sink{w: bufio.NewWriter(w), left: limit} }
 
 // Full reports whether the sink accepts no more text.
 func (s *Sink) Full() bool { return s.err != nil }
 
-// Err returns the error that ended the sink: ErrFull, or one of writing.
+// Err returns the error that stopped the sink: ErrFull or an error of writing.
 func (s *Sink) Err() error { return s.err }
 
 // Left returns the number of bytes that the sink still accepts.
 func (s *Sink) Left() int { return s.left }
 
-// Text writes characters. Line breaks stay.
+// Text writes a text. Line breaks in it stay.
 func (s *Sink) Text(t string) error {
 	for len(t) > 0 && s.err == nil {
 		r, n := utf8.DecodeRuneInString(t)
@@ -55,7 +55,7 @@ func (s *Sink) rune(r rune, size int) {
 		s.pages++
 		return
 	}
-	if r == utf8.RuneError && size <= 1 { // a broken byte
+	if r == utf8.RuneError && size <= 1 { // an invalid byte
 		return
 	}
 	switch r = Kept(r); r {
@@ -71,12 +71,12 @@ func (s *Sink) rune(r rune, size int) {
 	}
 }
 
-// dropped is what Kept returns for a character that is not text.
+// dropped is the result of Kept for a character that is not text.
 const dropped rune = -1
 
-// Kept returns what a text keeps of a character: the character itself, a line
-// feed for the end of a line, a tab or a blank for other white space, and a
-// negative number for what is not text: soft hyphens, marks of byte order, NUL.
+// Kept returns the character that is written for r: r itself, a line feed for a line end, or a tab
+// or blank for other white space. It returns a negative number if r is not text, such as a soft
+// hyphen, a byte order mark or NUL.
 func Kept(r rune) rune {
 	switch {
 	case r == '\n' || r == '\f' || r == '\u2028' || r == '\u2029' || r == '\u0085':
@@ -91,7 +91,7 @@ func Kept(r rune) rune {
 	return r
 }
 
-// gap returns the space between two words.
+// gap returns the white space before the next character, and resets it.
 func (s *Sink) gap() (gap string) {
 	switch {
 	case s.pages > 0:
@@ -108,8 +108,8 @@ func (s *Sink) gap() (gap string) {
 	return gap
 }
 
-// put writes a character and the gap before it, or neither: a text does not end
-// with a gap.
+// put writes a character and the gap before it. If the limit does not allow both, put writes
+// neither, so that the text does not end with a gap.
 func (s *Sink) put(gap string, r rune) {
 	if s.left -= len(gap) + utf8.RuneLen(r); s.left < 0 {
 		s.err = ErrFull
@@ -126,23 +126,23 @@ func (s *Sink) Line() error {
 	return s.err
 }
 
-// Paragraph begins a new line after an empty one.
+// Paragraph begins a new line after an empty line.
 func (s *Sink) Paragraph() error {
 	s.lines = max(s.lines, 2)
 	return s.err
 }
 
-// Page begins a new page. A form feed separates it from the one before.
+// Page begins a new page. A form feed separates it from the previous page.
 func (s *Sink) Page() error {
 	s.pages++
 	return s.err
 }
 
-// Join removes the line breaks since the last character, so that a cell of one
-// paragraph stays on the line of its row.
+// Join removes the line breaks since the last character. So a cell with one paragraph stays on the
+// line of its row.
 func (s *Sink) Join() { s.lines = 0 }
 
-// Close flushes the text. A full sink is no error.
+// Close flushes the text. ErrFull is not returned as an error.
 func (s *Sink) Close() error {
 	if err := s.w.Flush(); err != nil {
 		return err

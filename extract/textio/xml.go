@@ -22,18 +22,19 @@ func NewXML(r io.Reader) *xml.Decoder {
 		r = buffered
 	}
 	d := xml.NewDecoder(r)
-	d.Strict = false // an unknown entity is text
+	d.Strict = false // an unknown entity becomes text
 	d.CharsetReader = Named
 	if wide {
-		d.CharsetReader = AsIs // it is UTF-8 already, also if it declares another encoding
+		d.CharsetReader = AsIs // the text is already UTF-8, whatever encoding it declares
 	}
 	return d
 }
 
-// AsIs is a CharsetReader of XML that is UTF-8, whatever it declares.
+// AsIs is a CharsetReader for XML that is already UTF-8, whatever encoding it declares.
 func AsIs(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 
-// Attribute returns the value of an attribute by its local name; "" if there is none.
+// Attribute returns the value of the attribute with a local name. It returns an empty string if
+// there is none.
 func Attribute(e xml.StartElement, local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local {

@@ -19,14 +19,12 @@ import (
 	"kartei/kit/egress"
 )
 
-// Store has the settings of the data. Every command that touches data takes
-// them.
+// Store has the settings of the stored data. Every command that uses the data has these settings.
 type Store struct {
 	DataDir     Dir         `name:"data-dir" default:"kartei-data" placeholder:"DIR" page:"install.md" help:"Folder for the database, the master key and the administration socket."`
 	DatabaseURL DatabaseURL `name:"database-url" placeholder:"URL" secret:"url" page:"install.md" help:"Database, sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME; without it kartei.db in the data folder."`
 	BlobURL     BlobURL     `name:"blob-url" placeholder:"URL" page:"files.md" help:"Place of the files of documents, file:PATH or s3://BUCKET?endpoint=URL&region=NAME; without it the folder files in the data folder."`
-	// OrganizationRetention belongs to the store because kartei org works
-	// without a server.
+	// OrganizationRetention is a setting of Store, because kartei org needs it without a server.
 	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" page:"erasure.md" help:"Time between the state deleting and the erasure of an organization, 1h to 87600h."`
 }
 
@@ -119,8 +117,7 @@ type Server struct {
 	LogLevel  LogLevel  `name:"log-level" default:"info" placeholder:"LEVEL" page:"metrics.md" help:"Lowest level that is logged: debug, info, warn or error."`
 }
 
-// Check refuses settings that contradict each other, and values that their
-// types allow.
+// Check returns an error if settings contradict each other, or if a value is outside its range.
 func (s *Server) Check() error {
 	switch {
 	case (s.TLSCert == "") != (s.TLSKey == ""):
@@ -172,10 +169,11 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// maxOIDCName bounds the text of a button, in characters.
+// maxOIDCName is the maximum length of the provider's name in characters. The name is the text of a
+// button.
 const maxOIDCName = 40
 
-// checkOIDC refuses a half of the settings of single sign-on.
+// checkOIDC returns an error if the settings of single sign-on are incomplete.
 func (s *Server) checkOIDC() error {
 	switch {
 	case s.OIDCIssuer == "" && (s.OIDCClientID != "" || s.OIDCClientSecret != "" || s.OIDCCA != ""):
@@ -193,8 +191,8 @@ func (s *Server) checkOIDC() error {
 	return err
 }
 
-// OIDCEgress returns the rules for connections to the OpenID provider. Its own
-// address may be in any network; what else it names must be public.
+// OIDCEgress returns the rules for connections to the OpenID provider. The address of the provider
+// may be in any network. Other addresses that the provider names must be public.
 func (s *Server) OIDCEgress() (o egress.Options, err error) {
 	if o.Trusted, err = url.Parse(string(s.OIDCIssuer)); err != nil {
 		return o, err
@@ -203,8 +201,8 @@ func (s *Server) OIDCEgress() (o egress.Options, err error) {
 	return o, err
 }
 
-// authorities returns the authorities of the system and of a PEM file. It is nil
-// without a file.
+// authorities returns the certificate authorities of the system and of a PEM file. It returns nil
+// if file is empty.
 func authorities(setting string, file File) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -223,8 +221,8 @@ func authorities(setting string, file File) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// Development returns the first setting for development that is set, or the
-// empty text.
+// Development returns the flag of the first development setting that is set. It returns an empty
+// string if none is set.
 func (s *Server) Development() string {
 	switch {
 	case len(s.WebhookAllowNets) > 0:
@@ -237,7 +235,7 @@ func (s *Server) Development() string {
 	return ""
 }
 
-// Egress returns the rules for connections to targets that users name.
+// Egress returns the rules for connections to targets that users choose.
 func (s *Server) Egress() (egress.Options, error) {
 	roots, err := authorities("--webhook-ca", s.WebhookCA)
 	return egress.Options{
@@ -246,11 +244,11 @@ func (s *Server) Egress() (egress.Options, error) {
 	}, err
 }
 
-// maxTextSize limits the stored text of a file, in bytes. The text is one row
-// of the database and is split into words within one transaction.
+// maxTextSize is the maximum value of TextSize in bytes. The text of a file is one row in the
+// database, and is split into words within one transaction.
 const maxTextSize = 16 << 20
 
-// Texts returns how the texts of files are read. The machine code for PDF is in
+// Texts returns the settings for reading the texts of files. The compiled PDF reader is stored in
 // the folder cache of the data folder.
 func (s *Server) Texts(store *Store) extract.Options {
 	return extract.Options{
@@ -277,13 +275,13 @@ func (s *Server) MasterKey(store *Store) string {
 	return filepath.Join(string(store.DataDir), "master.key")
 }
 
-// Duration is a positive length of time, written like 30s or 2m.
+// Duration is a positive duration, written like 30s or 2m.
 type Duration time.Duration
 
-// String returns the usual form, for example 2m0s.
+// String returns the duration in Go's notation, for example 2m0s.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// UnmarshalText accepts only a positive length of time.
+// UnmarshalText sets d. It returns an error unless b is a positive duration.
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil || v <= 0 {
@@ -293,11 +291,11 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// HSTS is the time for which browsers use TLS only (Strict-Transport-Security).
-// Zero, written as off, sends no header.
+// HSTS is the time for which browsers use only TLS (Strict-Transport-Security). Zero, written as
+// off, means that the header is not sent.
 type HSTS Duration
 
-// UnmarshalText accepts off, or a length of time of at least a second.
+// UnmarshalText sets h. It accepts off and durations of at least a second.
 func (h *HSTS) UnmarshalText(b []byte) error {
 	if string(b) == "off" {
 		*h = 0
@@ -311,7 +309,7 @@ func (h *HSTS) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText returns the form of UnmarshalText.
+// MarshalText returns off or a duration, as UnmarshalText accepts it.
 func (h HSTS) MarshalText() ([]byte, error) {
 	if h == 0 {
 		return []byte("off"), nil
@@ -319,5 +317,5 @@ func (h HSTS) MarshalText() ([]byte, error) {
 	return Duration(h).MarshalText()
 }
 
-// MarshalText returns the form of String.
+// MarshalText returns the result of String.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

@@ -201,8 +201,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOIDCSettings refuses halves of single sign-on, and issuers that anybody could
-// impersonate.
+// TestOIDCSettings checks that incomplete settings of single sign-on are refused, and addresses of
+// issuers that an attacker could impersonate.
 func TestOIDCSettings(t *testing.T) {
 	whole := Server{
 		OIDCIssuer: "https://login.example.com", OIDCClientID: "kartei", OIDCClientSecret: "geheim",
@@ -269,7 +269,7 @@ func TestDevelopmentSettings(t *testing.T) {
 	}
 }
 
-// TestHosts takes names of hosts, and nothing more.
+// TestHosts checks that only names of hosts are accepted as a Host.
 func TestHosts(t *testing.T) {
 	for text, want := range map[string]Host{
 		"app.example.com": "app.example.com", "App.EXAMPLE.com": "app.example.com", "localhost": "localhost",
@@ -283,7 +283,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestOrigins takes origins, and nothing more.
+// TestOrigins checks that only origins are accepted as an Origin.
 func TestOrigins(t *testing.T) {
 	for text, taken := range map[string]bool{
 		"https://inspector.example.com": true, "http://localhost:6274": true, "https://inspector.example.com/": false,

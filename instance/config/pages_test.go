@@ -13,15 +13,15 @@ import (
 
 var write = flag.Bool("write", false, "write the tables of settings into docs/operating/settings.md (make docs)")
 
-// operating is the folder of the pages for operators.
+// operating is the folder of the documentation for operators.
 const operating = "../../docs/operating"
 
-// tables is the first line of the generated part of settings.md, which extends
-// to its end.
+// tables is the line before the generated part of settings.md. The generated part extends to the
+// end of the file.
 const tables = "<!-- The tables are written from instance/config/config.go: make docs -->\n"
 
-// TestSettingsPage compares docs/operating/settings.md with the settings. Each
-// setting must name a page with more about it.
+// TestSettingsPage checks that docs/operating/settings.md has the tables of all settings. Each
+// setting must link to a page with more about it.
 func TestSettingsPage(t *testing.T) {
 	file := filepath.Join(operating, "settings.md")
 	text, err := os.ReadFile(file)
@@ -44,8 +44,8 @@ func TestSettingsPage(t *testing.T) {
 	}
 }
 
-// settingsTables returns a table for each page that a setting names, in the
-// order of the settings.
+// settingsTables returns a table of the settings for each page that settings link to, in the order
+// of the settings.
 func settingsTables(t *testing.T) string {
 	t.Helper()
 	var pages []string
@@ -68,8 +68,8 @@ func settingsTables(t *testing.T) string {
 	return b.String()
 }
 
-// row returns the line of one setting. The value of one that takes several ends
-// as in the help text.
+// row returns the table row of a setting. The value of a list ends with ",...", as in the help
+// text.
 func row(setting reflect.StructField) string {
 	tag := setting.Tag
 	cell := func(text, none string) string {
@@ -89,7 +89,7 @@ func row(setting reflect.StructField) string {
 		tag.Get("help"))
 }
 
-// title returns the heading of a page.
+// title returns the heading of a page. It fails the test if the page has none.
 func title(t *testing.T, page string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(operating, page))
@@ -101,8 +101,8 @@ func title(t *testing.T, page string) string {
 	return name
 }
 
-// TestOperatingPages checks each page for operators: README.md links it, and
-// its first sentence has its purpose.
+// TestOperatingPages checks that README.md links each page for operators, and that the first
+// sentence of each page states its purpose.
 func TestOperatingPages(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(operating, "README.md"))
 	if err != nil {

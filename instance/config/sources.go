@@ -14,27 +14,26 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// EnvPrefix begins the name of every environment variable.
+// EnvPrefix is the prefix of the environment variables of settings.
 const EnvPrefix = "KARTEI_"
 
-// Env returns the environment variable of a setting.
+// Env returns the name of the environment variable of a setting.
 func Env(name string) string { return EnvPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 
 // Key returns the key of a setting in the configuration file.
 func Key(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// Sources looks settings up in the environment and in one file, in this
-// order, and remembers where each was found.
+// Sources are the sources of settings besides the command line: the environment, and after it a
+// configuration file.
 type Sources struct {
-	// Environ returns the value of a variable.
+	// Environ returns the value of an environment variable, and whether it is set.
 	Environ func(name string) (string, bool)
 	path    string
 	file    map[string]string
 }
 
-// Open reads the configuration file at path; an empty path reads none. names
-// are the settings that the file may hold; any other key is an error that
-// names its line.
+// Open reads the configuration file at path. An empty path means no file. names are the settings
+// that the file may have. For any other key, the error contains its line.
 func (s *Sources) Open(path string, names []string) error {
 	s.path, s.file = path, nil
 	if path == "" {
@@ -50,10 +49,11 @@ func (s *Sources) Open(path string, names []string) error {
 	return nil
 }
 
-// readFile decodes a TOML text into the known settings.
+// readFile decodes a TOML file. It returns the values of the settings in names, in the notation of
+// the command line.
 func readFile(text []byte, names []string) (map[string]string, error) {
-	// A struct type of the known keys lets the decoder refuse all others with
-	// their place in the file.
+	// The decoder refuses keys that its target type does not have, and reports their lines. So the
+	// target is a struct type with the known keys.
 	fields := make([]reflect.StructField, len(names))
 	for i, name := range names {
 		fields[i] = reflect.StructField{
@@ -105,7 +105,7 @@ func located(err error, names []string) error {
 	return err
 }
 
-// asText writes a TOML value in the form of the command line.
+// asText returns a TOML value in the notation of the command line.
 func asText(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -126,9 +126,8 @@ func asText(v any) (string, error) {
 	return "", fmt.Errorf("%v is not accepted; accepted are a string, a whole number, true, false or an array of strings", v)
 }
 
-// Look returns the text of a setting and its source. found is false if neither
-// the environment nor the file has the setting. A variable that is set but
-// empty counts as not set.
+// Look returns the text of a setting and its source. found is false if neither the environment nor
+// the file has the setting. An empty variable counts as not set.
 func (s *Sources) Look(name string) (value, source string, found bool) {
 	if s.Environ != nil {
 		if v, ok := s.Environ(Env(name)); ok && v != "" {
@@ -141,8 +140,8 @@ func (s *Sources) Look(name string) (value, source string, found bool) {
 	return "", "", false
 }
 
-// Parse reads text into target, which must be settable, as the flags of the
-// command line do: lists are separated by commas.
+// Parse sets target to the value of text, in the notation of the command line. Elements of lists
+// are separated by commas. target must be settable. Parse returns an error if text is not accepted.
 func Parse(text string, target reflect.Value) error {
 	if target.Kind() == reflect.Slice {
 		list := reflect.MakeSlice(target.Type(), 0, 1)

@@ -17,13 +17,13 @@ import (
 // Dir is the path of a folder.
 type Dir string
 
-// UnmarshalText refuses an empty path.
+// UnmarshalText sets d. It returns an error if the path is empty.
 func (d *Dir) UnmarshalText(b []byte) error { return setPath((*string)(d), b, "folder") }
 
 // File is the path of a file.
 type File string
 
-// UnmarshalText refuses an empty path.
+// UnmarshalText sets f. It returns an error if the path is empty.
 func (f *File) UnmarshalText(b []byte) error { return setPath((*string)(f), b, "file") }
 
 func setPath(to *string, b []byte, what string) error {
@@ -43,7 +43,8 @@ var sizes = []struct {
 	bytes int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}, {"", 1}}
 
-// UnmarshalText accepts a whole number of bytes, KiB, MiB or GiB.
+// UnmarshalText sets s. It accepts a positive whole number, followed by B, KiB, MiB, GiB or no
+// unit.
 func (s *Size) UnmarshalText(b []byte) error {
 	for _, unit := range sizes {
 		digits, is := strings.CutSuffix(string(b), unit.name)
@@ -55,7 +56,7 @@ func (s *Size) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%q is not a size; accepted is a number with B, KiB, MiB or GiB, such as 100MiB", b)
 }
 
-// MarshalText writes the size in the largest unit that needs no fraction.
+// MarshalText returns the size in the largest unit that needs no fraction.
 func (s Size) MarshalText() ([]byte, error) {
 	for _, unit := range []int{2, 1, 0} {
 		if int64(s)%sizes[unit].bytes == 0 {
@@ -65,10 +66,10 @@ func (s Size) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%dB", int64(s)), nil
 }
 
-// Retention is the time for which something is kept.
+// Retention is the time for which data are kept after their deletion.
 type Retention time.Duration
 
-// UnmarshalText accepts a duration of an hour to ten years.
+// UnmarshalText sets r. It accepts durations from an hour to ten years.
 func (r *Retention) UnmarshalText(b []byte) error {
 	d, err := time.ParseDuration(string(b))
 	if err != nil || d < time.Hour || d > 10*365*24*time.Hour {
@@ -78,13 +79,13 @@ func (r *Retention) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText writes the retention as a duration.
+// MarshalText returns the retention in Go's notation of durations.
 func (r Retention) MarshalText() ([]byte, error) { return []byte(time.Duration(r).String()), nil }
 
 // Address is a host and a port to listen on.
 type Address string
 
-// UnmarshalText refuses addresses that net.Listen would not accept.
+// UnmarshalText sets a. It returns an error unless b is a host and a port.
 func (a *Address) UnmarshalText(b []byte) error {
 	_, port, err := net.SplitHostPort(string(b))
 	if err == nil {
@@ -97,11 +98,11 @@ func (a *Address) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// DatabaseURL names an engine and the place of its data.
+// DatabaseURL is the URL of a database: sqlite:PATH or postgres://….
 type DatabaseURL string
 
-// UnmarshalText refuses other engines. The error never repeats the value, which
-// may hold a password.
+// UnmarshalText sets u. It returns an error for any other URL. The error does not contain the
+// value, which may contain a password.
 func (u *DatabaseURL) UnmarshalText(b []byte) error {
 	s := string(b)
 	if path, ok := strings.CutPrefix(s, "sqlite:"); ok && path != "" {
@@ -116,8 +117,8 @@ func (u *DatabaseURL) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Redacted returns the URL without the password and without parameters, which
-// may hold a password too.
+// Redacted returns the URL without the password and without parameters, which may contain a
+// password too.
 func (u DatabaseURL) Redacted() string {
 	if strings.HasPrefix(string(u), "sqlite:") || u == "" {
 		return string(u)
@@ -132,10 +133,11 @@ func (u DatabaseURL) Redacted() string {
 	return parsed.Redacted()
 }
 
-// BlobURL is the place of the files of documents.
+// BlobURL is the URL of the place of the files of documents: file:PATH or s3://….
 type BlobURL string
 
-// UnmarshalText refuses other places. The error never repeats the value.
+// UnmarshalText sets u. It returns an error for any other URL. The error does not contain the
+// value.
 func (u *BlobURL) UnmarshalText(b []byte) error {
 	if _, err := blob.ParseLocation(string(b)); err != nil {
 		return err
@@ -147,16 +149,16 @@ func (u *BlobURL) UnmarshalText(b []byte) error {
 // Encryption is auto, on or off.
 type Encryption string
 
-// UnmarshalText refuses other words.
+// UnmarshalText sets e. It returns an error for any other word.
 func (e *Encryption) UnmarshalText(b []byte) error {
 	return setWord((*string)(e), b, string(blob.Auto), string(blob.Always), string(blob.Never))
 }
 
-// SMTPURL is the address of a mail server.
+// SMTPURL is the URL of a mail server: smtp://… or smtps://….
 type SMTPURL string
 
-// UnmarshalText refuses other addresses. The error never repeats the value,
-// which may hold a password.
+// UnmarshalText sets u. It returns an error for any other URL. The error does not contain the
+// value, which may contain a password.
 func (u *SMTPURL) UnmarshalText(b []byte) error {
 	parsed, err := url.Parse(string(b))
 	if err != nil || parsed.Scheme != "smtp" && parsed.Scheme != "smtps" || parsed.Hostname() == "" {
@@ -178,7 +180,7 @@ func (u SMTPURL) Redacted() string {
 // Email is an email address.
 type Email string
 
-// UnmarshalText accepts only a single address without a name.
+// UnmarshalText sets e. It returns an error unless b is a single address without a display name.
 func (e *Email) UnmarshalText(b []byte) error {
 	parsed, err := mail.ParseAddress(string(b))
 	if err != nil || parsed.Address != string(b) {
@@ -191,8 +193,8 @@ func (e *Email) UnmarshalText(b []byte) error {
 // BaseURL is an http or https URL without path, query and fragment.
 type BaseURL string
 
-// UnmarshalText refuses other URLs. It drops a slash at the end, and /v1, with
-// which the contract's base address ends.
+// UnmarshalText sets u. It removes a slash or /v1 at the end, and returns an error for any other
+// URL. Clients use the URL with /v1, so operators may enter this form.
 func (u *BaseURL) UnmarshalText(b []byte) error {
 	s := strings.TrimSuffix(strings.TrimSuffix(string(b), "/"), "/v1")
 	parsed, err := url.Parse(s)
@@ -204,11 +206,12 @@ func (u *BaseURL) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Issuer is the address by which an OpenID provider names itself.
+// Issuer is the issuer URL of an OpenID provider.
 type Issuer string
 
-// UnmarshalText refuses other addresses. Without TLS the provider must be on this
-// machine: whoever changes its answers signs in as anybody.
+// UnmarshalText sets i. It returns an error unless b is an https URL, or an http URL of this
+// machine. Without TLS, an attacker who changes the provider's responses could sign in as any
+// person.
 func (i *Issuer) UnmarshalText(b []byte) error {
 	u, err := url.Parse(string(b))
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery ||
@@ -222,10 +225,10 @@ func (i *Issuer) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Network is a network of addresses.
+// Network is a network of IP addresses.
 type Network struct{ netip.Prefix }
 
-// UnmarshalText accepts CIDR notation only.
+// UnmarshalText sets n. It accepts only CIDR notation.
 func (n *Network) UnmarshalText(b []byte) error {
 	parsed, err := netip.ParsePrefix(string(b))
 	if err != nil {
@@ -235,7 +238,7 @@ func (n *Network) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Prefixes returns the prefixes of networks.
+// Prefixes returns the networks as a list of prefixes.
 func Prefixes(list []Network) []netip.Prefix {
 	var all []netip.Prefix
 	for _, n := range list {
@@ -247,7 +250,8 @@ func Prefixes(list []Network) []netip.Prefix {
 // Host is the name of a host, in lower case.
 type Host string
 
-// UnmarshalText refuses what is more than a name, or less.
+// UnmarshalText sets h. It returns an error unless b is the name of a host without scheme, port and
+// path.
 func (h *Host) UnmarshalText(b []byte) error {
 	name := strings.ToLower(string(b))
 	if u, err := url.Parse("https://" + name); err != nil || name == "" || u.Hostname() != name || u.Host != name ||
@@ -258,10 +262,10 @@ func (h *Host) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Origin is the origin of web pages: scheme, host and port.
+// Origin is the origin of web pages: a scheme and a host, with or without a port.
 type Origin string
 
-// UnmarshalText refuses what is more than an origin, or less.
+// UnmarshalText sets o. It returns an error unless b is an origin in lower case.
 func (o *Origin) UnmarshalText(b []byte) error {
 	u, err := url.Parse(string(b))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != string(b) ||
@@ -272,10 +276,10 @@ func (o *Origin) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Secret is a value that nobody may see.
+// Secret is a value that is never printed.
 type Secret string
 
-// MarshalText says only that there is one.
+// MarshalText returns [set], or an empty text for an empty secret.
 func (s Secret) MarshalText() ([]byte, error) {
 	if s == "" {
 		return nil, nil
@@ -283,47 +287,48 @@ func (s Secret) MarshalText() ([]byte, error) {
 	return []byte("[set]"), nil
 }
 
-// String is MarshalText, so that no message has the secret.
+// String returns the result of MarshalText, so that messages do not contain the secret.
 func (s Secret) String() string {
 	text, _ := s.MarshalText()
 	return string(text)
 }
 
-// Environment is production, or rc for a release candidate.
+// Environment is production or rc. The word rc means a release candidate.
 type Environment string
 
-// UnmarshalText refuses other words.
+// UnmarshalText sets e. It returns an error for any other word.
 func (e *Environment) UnmarshalText(b []byte) error {
 	return setWord((*string)(e), b, "production", "rc")
 }
 
-// ClamdAway is wait or refuse.
+// ClamdAway says what happens to files while clamd is unavailable: wait or refuse.
 type ClamdAway string
 
-// UnmarshalText refuses other words.
+// UnmarshalText sets a. It returns an error for any other word.
 func (a *ClamdAway) UnmarshalText(b []byte) error { return setWord((*string)(a), b, "wait", "refuse") }
 
-// Confinement is prefer or require.
+// Confinement says whether texts are read in a process that is not confined: prefer (yes) or
+// require (no).
 type Confinement string
 
-// Require refuses to read texts in a process that is not confined.
+// Require means that texts are read only in a confined process.
 const Require Confinement = "require"
 
-// UnmarshalText refuses other words.
+// UnmarshalText sets c. It returns an error for any other word.
 func (c *Confinement) UnmarshalText(b []byte) error {
 	return setWord((*string)(c), b, "prefer", string(Require))
 }
 
-// LogFormat is text or json.
+// LogFormat is the format of the log: text or json.
 type LogFormat string
 
-// UnmarshalText refuses other words.
+// UnmarshalText sets f. It returns an error for any other word.
 func (f *LogFormat) UnmarshalText(b []byte) error { return setWord((*string)(f), b, "text", "json") }
 
-// LogLevel is debug, info, warn or error.
+// LogLevel is the lowest level that is logged: debug, info, warn or error.
 type LogLevel string
 
-// UnmarshalText refuses other words.
+// UnmarshalText sets l. It returns an error for any other word.
 func (l *LogLevel) UnmarshalText(b []byte) error {
 	return setWord((*string)(l), b, "debug", "info", "warn", "error")
 }

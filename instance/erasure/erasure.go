@@ -18,26 +18,25 @@ import (
 )
 
 const (
-	// every is the interval between two searches for organizations whose date
-	// has come.
+	// every is the interval of the searches for organizations that are due for erasure.
 	every = 10 * time.Minute
-	// maxPiece is the maximum of rows or files in one step. On SQLite a step has
-	// fewer rows if it would hold the writer for too long. PostgreSQL needs large
-	// steps, since each passes the rows erased before. pause is the time between
-	// two steps that leaves the writer to others, as in package retention.
+	// maxPiece is the maximum number of rows or files that one step erases, and minPiece the
+	// minimum number of rows on SQLite. On SQLite a step has fewer rows if it would block other
+	// writes for too long. PostgreSQL needs large steps, since each step reads past the rows erased
+	// before. pause is the time between two steps, in which others can write.
 	maxPiece = 500
 	minPiece = 50 // rows
 	pause    = 50 * time.Millisecond
-	// turn is how long one call of the act erases. The command repeats the
-	// call and shows the progress in between.
+	// turn is the time for which one call of the act org.erase erases. The command repeats the call
+	// and shows the progress after each call.
 	turn = time.Second
 )
 
-// organizationRows are all tables with rows of organizations, in the order of
-// their erasure. key has the other columns of the primary key. The clock goes
-// first: without it an organization accepts no more changes, and its deletion
-// waits for those in progress. Keys go before the principals that they refer
-// to. TestEveryTableIsErased compares the list with the schema.
+// organizationRows are all tables with rows of organizations, in the order of their erasure. key
+// has the columns of the primary key besides the organization. The table clocks is first: without
+// its row, an organization accepts no changes, and the deletion of this row waits for changes in
+// progress. API keys come before the principals that they refer to. TestEveryTableIsErased compares
+// the list with the schema.
 var organizationRows = []struct{ table, key string }{
 	{"clocks", ""},
 	{"webhook_endpoints", "id"}, {"webhook_deliveries", "endpoint, event_id"}, {"webhook_attempts", "id"},
@@ -57,8 +56,8 @@ var organizationRows = []struct{ table, key string }{
 	{"oauth_grants", "id"}, {"oauth_clients", "id"}, {"principals", "id"},
 }
 
-// Eraser erases organizations in steps. An interrupted run leaves fewer rows,
-// and the next run on any replica continues.
+// Eraser erases organizations in steps. If a run is interrupted, the next run on any replica
+// continues.
 type Eraser struct {
 	DB        db.DB
 	Store     blob.Store
@@ -69,21 +68,21 @@ type Eraser struct {
 
 // Output is the output of the act org.erase.
 type Output struct {
-	// Rows and Files count the erasures of this call.
+	// Rows is the number of rows that this call erased, and Files the number of files.
 	Rows  int64 `json:"rows"`
 	Files int64 `json:"files"`
-	// HeldUntil is the earliest time at which files can be erased, because a
-	// backup is copying them. It is zero without a backup.
+	// HeldUntil is the earliest time at which files can be erased, because a backup is copying
+	// them. It is zero if no backup runs.
 	HeldUntil clock.Micros `json:"heldUntil,omitzero"`
-	// Done is true if nothing is left.
+	// Done says that nothing of the organization is left.
 	Done bool `json:"done"`
 }
 
 func (o *Output) add(more Output) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
 
-// Erase is the act org.erase. For a second, it erases an organization whose date
-// has come (see organization.Erase). The command calls it again until it is done.
-// Somebody waits for it, so a pause takes only twice as long as the step before.
+// Erase is the act org.erase. It erases an organization that is due (see organization.Erase) for
+// about a second. The command calls Erase again until it is done. The pause after a step is twice
+// the time of the step, since a person waits.
 func (e *Eraser) Erase(ctx context.Context, in access.ByID) (out Output, err error) {
 	o, err := e.Directory.Due(ctx, in.ID)
 	if err != nil {
@@ -103,7 +102,7 @@ func (e *Eraser) Erase(ctx context.Context, in access.ByID) (out Output, err err
 	return out, err
 }
 
-// Handlers returns the job that erases the organizations whose date has come.
+// Handlers returns the handler of the job that erases organizations that are due.
 func (e *Eraser) Handlers() []job.Handler {
 	return []job.Handler{{
 		Kind: "organizations.erase", Every: every,
@@ -111,8 +110,8 @@ func (e *Eraser) Handlers() []job.Handler {
 	}}
 }
 
-// due erases the organizations whose date has come, and the remains of erased
-// ones. If a backup holds files, due runs again after the hold.
+// due erases the organizations that are due, and rows that were added to erased organizations
+// later. If a backup stops the removal of files, due runs again afterwards.
 func (e *Eraser) due(ctx context.Context) error {
 	list, err := e.Directory.Erasables(ctx)
 	if err != nil {
@@ -130,7 +129,7 @@ func (e *Eraser) due(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// dueOne erases an organization with pauses, and logs the result.
+// dueOne erases an organization in steps with pauses, and logs the result.
 func (e *Eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	if o.ErasedAt == 0 {
 		e.Logger.Info("erasing an organization, because its date has come", "organization", o.ID)
@@ -150,7 +149,7 @@ func (e *Eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	return err
 }
 
-// rest pauses between two steps. It reports whether the work may go on.
+// rest waits for the pause between two steps. It reports whether the erasure may continue.
 func (e *Eraser) rest(ctx context.Context, pause time.Duration) bool {
 	if pause > 0 {
 		select {
@@ -161,8 +160,8 @@ func (e *Eraser) rest(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// eraseWhile erases an organization and its sandbox in steps while more,
-// called after each step, returns true. It reports whether nothing is left.
+// eraseWhile erases an organization and its sandbox in steps. After each step it calls more, and
+// stops if more returns false. done says that nothing is left.
 func (e *Eraser) eraseWhile(ctx context.Context, o access.Erasable, more func(Output) bool) (done bool, err error) {
 	for _, part := range []func(context.Context, int64, func(Output) bool) (bool, error){e.allRows, e.allFiles} {
 		for _, number := range []int64{o.Sandbox, o.Number} {
@@ -242,16 +241,15 @@ func (e *Eraser) rows(
 	return n, err
 }
 
-// heldError reports that a backup stops the erasure of files.
+// heldError is returned if a backup stops the removal of files.
 type heldError struct{ until clock.Micros }
 
 func (e heldError) Error() string {
 	return "a backup copies files until " + e.until.Time().Format(time.RFC3339) + " or longer, so none are erased"
 }
 
-// held fails with heldError while a backup copies files. The rows of a file are
-// erased before the file. So a backup that starts later has a snapshot of the
-// database without them.
+// held returns a heldError while a backup copies files. The rows of a file are erased before the
+// file. So a backup that starts later does not contain these rows.
 func (e *Eraser) held(ctx context.Context) error {
 	return e.DB.Read(ctx, func(tx db.Tx) error {
 		until, err := document.HeldUntil(ctx, tx)
@@ -265,13 +263,13 @@ func (e *Eraser) held(ctx context.Context) error {
 	})
 }
 
-// files erases up to maxPiece files.
+// files erases up to maxPiece files whose names begin with prefix. It returns their number.
 func (e *Eraser) files(ctx context.Context, prefix string) (n int64, err error) {
 	for info, err := range e.Store.List(ctx, prefix) {
 		if err != nil {
 			return n, err
 		}
-		if n == 0 { // without files there is nothing to wait for
+		if n == 0 { // without files, no backup needs to be waited for
 			err = e.held(ctx)
 		}
 		if err != nil {

@@ -27,7 +27,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// erasable is an Eraser with two organizations that have rows in all tables.
+// erasable is an Eraser with two organizations that have rows in all tables. The tests erase gone,
+// and keep stays.
 type erasable struct {
 	*testing.T
 	*Eraser
@@ -59,8 +60,7 @@ func newErasable(t *testing.T, d db.DB) *erasable {
 	return e
 }
 
-// organization creates an organization with a row in each table and files, also
-// in its sandbox.
+// organization creates an organization with a sandbox. Both have a row in each table, and files.
 func (e *erasable) organization(name string) access.OrganizationInfo {
 	e.Helper()
 	o, err := e.operator.CreateOrganization(e.Context(), organization.New{Name: name})
@@ -85,7 +85,7 @@ func (e *erasable) organization(name string) access.OrganizationInfo {
 	return o
 }
 
-// fill inserts a row into a table.
+// fill inserts a row of an organization into a table.
 func (e *erasable) fill(t schema.Table, number int64) {
 	e.Helper()
 	special := map[string]any{
@@ -129,8 +129,8 @@ func (e *erasable) exec(query string, args ...any) {
 	}
 }
 
-// left returns the names of tables with rows of an organization or its sandbox,
-// and of its files.
+// left returns what is left of an organization and its sandbox: the names of tables with rows, and
+// the names of files.
 func (e *erasable) left(o access.OrganizationInfo) (names []string) {
 	e.Helper()
 	for _, number := range []int64{o.Number, o.Number + 1} {
@@ -184,15 +184,14 @@ func (e *erasable) look() {
 			}
 			return
 		case <-next:
-			next = e.now.Waited() // before the step that waits again
+			next = e.now.Waited() // created before the step that waits again
 			e.now.Advance(pause)
 		}
 	}
 }
 
-// TestEveryTableIsErased compares the list of tables with the schema. It erases
-// an organization with a row in each table, while another one keeps all its
-// rows.
+// TestEveryTableIsErased compares organizationRows with the schema. Then it erases an organization
+// with a row in each table, and checks that another organization keeps all its rows.
 func TestEveryTableIsErased(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
@@ -212,7 +211,7 @@ func TestEveryTableIsErased(t *testing.T) {
 			}
 		}
 		if t.Failed() {
-			return // what follows would only say it again
+			return // the following checks would fail for the same reason
 		}
 		before := e.left(e.stays)
 		e.set(access.Deleting)
@@ -253,7 +252,7 @@ func TestEveryTableIsErased(t *testing.T) {
 		if o := e.organization("Neu"); o.Number <= e.stays.Number {
 			t.Errorf("a new one has the number %d", o.Number)
 		}
-		// Rows of a call in flight are erased by the next run.
+		// Rows that a running call adds later are erased by the next run.
 		e.fill(e.tables[slices.IndexFunc(e.tables, func(t schema.Table) bool { return t.Name == "request_log" })],
 			e.gone.Number)
 		e.look()
@@ -263,7 +262,8 @@ func TestEveryTableIsErased(t *testing.T) {
 	})
 }
 
-// An organization is not erased before its date, and not if it was reopened.
+// TestOrganizationIsErasedOnItsDate checks that an organization is not erased before its date, or
+// if it was reopened.
 func TestOrganizationIsErasedOnItsDate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
@@ -298,8 +298,8 @@ func TestOrganizationIsErasedOnItsDate(t *testing.T) {
 	})
 }
 
-// A run that is interrupted after each step continues until nothing is left.
-// Its first step keeps changes out.
+// TestInterruptedErasureContinues checks that a run that is interrupted after each step continues
+// until nothing is left. After the first step, the organization accepts no changes.
 func TestInterruptedErasureContinues(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
@@ -343,7 +343,8 @@ func TestInterruptedErasureContinues(t *testing.T) {
 	})
 }
 
-// hold makes a backup copy files for ten minutes.
+// hold stops the removal of files for ten minutes, as a backup does. It returns the end of this
+// time.
 func (e *erasable) hold() (until clock.Micros) {
 	e.Helper()
 	until = clock.Now(e.now).Add(10 * time.Minute)
@@ -353,13 +354,14 @@ func (e *erasable) hold() (until clock.Micros) {
 	return until
 }
 
-// fileNames returns the names of the files of the organization that goes.
+// fileNames returns the names of the files of the organization gone.
 func (e *erasable) fileNames() []string {
 	e.Helper()
 	return slices.DeleteFunc(e.left(e.gone), func(name string) bool { return !strings.Contains(name, "/") })
 }
 
-// The erasure of an organization without files does not wait for a backup.
+// TestErasureWithoutFiles checks that the erasure of an organization without files does not wait
+// for a backup.
 func TestErasureWithoutFiles(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
@@ -386,8 +388,8 @@ func TestErasureWithoutFiles(t *testing.T) {
 	})
 }
 
-// While a backup copies files, the files stay and the rows are erased. Other
-// organizations are erased on time.
+// TestErasureWaitsForABackup checks that files stay while a backup copies files. Rows are erased
+// meanwhile.
 func TestErasureWaitsForABackup(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)

@@ -10,9 +10,9 @@ import (
 	"kartei/instance/config"
 )
 
-// Warnings returns a warning with a cure for each part that others can reach.
-// They are only warnings, because the operator may have a reason that the
-// program cannot see, such as a firewall. A nil address means no listener.
+// Warnings returns a warning with advice for each part that others can reach. dir is the data
+// folder. A nil address means that there is no such listener. The server starts nevertheless,
+// because the operator may have a reason that the program cannot see, such as a firewall.
 func Warnings(s *config.Server, dir string, public, operator net.Addr) (words []string) {
 	if folder := folderWarning(dir); folder != "" {
 		words = append(words, folder)
@@ -28,11 +28,10 @@ func Warnings(s *config.Server, dir string, public, operator net.Addr) (words []
 	return words
 }
 
-// folderWarning returns a warning about the owner and the mode of the data
-// folder, or the empty text. A user who may write there can replace the master
-// key and the database, and the folder's owner always may. If root owns the folder
-// and the process runs as another user, the group may have access. Kubernetes hands
-// over volumes this way.
+// folderWarning returns a warning about the owner and the mode of the data folder, or an empty
+// text. A user who may write to the folder can replace the master key and the database. The owner
+// of the folder always may. If root owns the folder and the process runs as another user, the group
+// may have access, since Kubernetes provides volumes this way.
 func folderWarning(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil || !unixModes {
@@ -59,7 +58,8 @@ func folderWarning(dir string) string {
 	return ""
 }
 
-// loopback reports whether an address is reachable from this machine only.
+// loopback reports whether an address is reachable only from this machine. A nil address counts as
+// such.
 func loopback(a net.Addr) bool {
 	tcp, is := a.(*net.TCPAddr)
 	return !is || tcp.IP.IsLoopback()

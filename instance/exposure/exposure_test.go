@@ -15,7 +15,8 @@ import (
 	"kartei/instance/config"
 )
 
-// Each exposure has one warning with a cure, and a closed instance has none.
+// TestWarnings checks that each exposed part has one warning with advice. An instance without
+// exposed parts has none.
 func TestWarnings(t *testing.T) {
 	address := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 8080} }
 	local, every, public := address("127.0.0.1"), address("::"), address("192.0.2.7")
@@ -65,7 +66,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// The owner of a folder may replace what is in it, whatever its mode.
+// TestFolderOfAnotherUser checks the warning about a data folder that another user owns. The owner
+// may replace its files, whatever the mode is.
 func TestFolderOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a folder away")

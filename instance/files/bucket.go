@@ -10,8 +10,8 @@ import (
 	"kartei/store/blob"
 )
 
-// Guard returns a store whose calls fail with blob.ErrUnavailable while its Place is
-// unknown. The place of a folder is always known.
+// Guard returns a store whose calls fail with blob.ErrUnavailable until its Place has been checked.
+// A local folder needs no guard, since its place is checked at the start.
 func Guard(s blob.Store) blob.Store {
 	if _, folder := s.(*blob.Local); folder {
 		return s
@@ -19,10 +19,9 @@ func Guard(s blob.Store) blob.Store {
 	return &bucket{Store: s}
 }
 
-// bucket is a bucket that is not used until Place.check has identified it. Until
-// then, files that calls find, store or remove might belong to another
-// database. Upload addresses are signed all the same, because signing needs no
-// access to the bucket.
+// bucket is a bucket that must not be used until Place.Check has identified it. Before that, its
+// files may belong to another database. Upload URLs are signed nevertheless, because signing needs
+// no access to the bucket.
 type bucket struct {
 	blob.Store
 	unknown atomic.Bool
@@ -70,7 +69,7 @@ func (b *bucket) Delete(ctx context.Context, name string) error {
 	return b.Store.Delete(ctx, name)
 }
 
-// Sweep removes nothing while the place is unknown. It is repeated later.
+// Sweep removes nothing while the place is unknown. The next call tries again.
 func (b *bucket) Sweep(ctx context.Context, since time.Time) (int, error) {
 	if b.unknown.Load() {
 		return 0, nil

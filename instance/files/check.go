@@ -20,24 +20,25 @@ import (
 type CheckInput struct {
 	Quick  bool `json:"quick"`
 	Remove bool `json:"remove"`
-	// Age is the minimum age of a file without a row, in seconds.
+	// Age is the minimum age in seconds of a file without a row that is a finding.
 	Age int64 `json:"age"`
 }
 
 // CheckOutput is the output of the act blobs.check.
 type CheckOutput struct {
 	blob.CheckCounts
-	// Found counts all findings, Left those that were not removed. Findings are
-	// the first 5,000.
+	// Found is the number of all findings, and Left the number of findings that were not removed.
+	// Findings has up to 5,000 of them.
 	Found    int            `json:"found"`
 	Left     int            `json:"left"`
 	Findings []blob.Finding `json:"findings"`
 }
 
-// maxFindings limits the findings of one output.
+// maxFindings is the maximum number of Findings in an output.
 const maxFindings = 5000
 
-// Check compares the files of a store with the rows of a database.
+// Check compares the files of a store with the rows of the database, and removes files without rows
+// if in.Remove is set.
 func Check(ctx context.Context, d db.DB, s blob.Store, c clock.Clock, in CheckInput) (CheckOutput, error) {
 	out := CheckOutput{Findings: []blob.Finding{}}
 	check := blob.Check{
@@ -57,12 +58,11 @@ func Check(ctx context.Context, d db.DB, s blob.Store, c clock.Clock, in CheckIn
 	return out, err
 }
 
-// Rows looks files up in a database. Each query has a transaction of its own,
-// so none is open while files are read.
+// Rows looks up the rows of files in the database. Each query has its own transaction, so that none
+// is open while files are read.
 type Rows struct{ DB db.DB }
 
-// Wanted yields the files of all documents.
-
+// Wanted returns the files of all documents.
 func (r Rows) Wanted(ctx context.Context) iter.Seq2[blob.Reference, error] {
 	return func(yield func(blob.Reference, error) bool) {
 		var organizations []int64
@@ -82,7 +82,7 @@ func (r Rows) Wanted(ctx context.Context) iter.Seq2[blob.Reference, error] {
 	}
 }
 
-// of yields the files of an organization, and reports whether to continue.
+// of yields the files of the documents of an organization. It reports whether to continue.
 func (r Rows) of(ctx context.Context, organization int64, yield func(blob.Reference, error) bool) bool {
 	for after := ""; ; {
 		var page []blob.Reference
@@ -110,8 +110,8 @@ func (r Rows) Has(ctx context.Context, name string) (bool, error) {
 	return r.ask(ctx, name, document.HasFile)
 }
 
-// Pending reports whether an operation still makes or erases a document's file. It is
-// false for the bytes of an upload session, because Has has already looked for them.
+// Pending reports whether an operation is still creating or erasing a document's file. It returns
+// false for a file of an upload session, because Has has checked such files.
 func (r Rows) Pending(ctx context.Context, name string) (bool, error) {
 	if strings.HasPrefix(name, blob.Staged) {
 		return false, nil
@@ -119,8 +119,8 @@ func (r Rows) Pending(ctx context.Context, name string) (bool, error) {
 	return r.ask(ctx, name, document.FilePending)
 }
 
-// ask looks for the bytes of a document with the function document, and for
-// the bytes of a session with upload.HasStaged.
+// ask calls the function document for a file of a document, and upload.HasStaged for a file of an
+// upload session. It returns an error if name is not the name of a file.
 func (r Rows) ask(
 	ctx context.Context, name string, document func(context.Context, db.Tx, int64, string) (bool, error),
 ) (yes bool, err error) {

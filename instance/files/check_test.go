@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// A check compares the files of an office with its rows. Complete files, files
-// in the making and files due for erasure are no findings.
+// TestCheck compares the files of an office with its rows. It checks that complete files, files
+// that an operation is creating and files that are due for erasure are not findings.
 func TestCheck(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 		operationMakes(t, d, "doc_01jb2z5k3xf0q8r9s7t6v5w4y3", 1)
 		wantFindings(t, o, blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
 
-		fourBytes(t, o, mine) // with the same size
+		fourBytes(t, o, mine) // with the right size and other content
 		removeFiles(t, o, lost, other)
 		wantFindings(t, o, blob.Finding{State: blob.Damaged, Name: mine, Reason: "another SHA-256"})
 		removeFiles(t, o, mine)
@@ -53,8 +53,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// wantFindings checks all files that are older than an hour, as all of them are in
-// two hours.
+// wantFindings runs Check as if it were two hours later, and compares the findings.
 func wantFindings(t *testing.T, o *apitest.Office, want ...blob.Finding) {
 	t.Helper()
 	out, err := Check(t.Context(), o.DB, o.Store, clock.NewFake(time.Now().Add(2*time.Hour)), CheckInput{Age: 3600})
@@ -102,8 +101,8 @@ func removeFiles(t *testing.T, o *apitest.Office, names ...string) {
 	}
 }
 
-// operationMakes writes an operation that creates a document, which has no row before
-// the operation is finished.
+// operationMakes inserts an operation that creates a document. The document has no row before the
+// operation is finished.
 func operationMakes(t *testing.T, d db.DB, document string, finished int64) {
 	t.Helper()
 	err := d.Write(t.Context(), func(tx db.Tx) error {
@@ -121,7 +120,8 @@ func operationMakes(t *testing.T, d db.DB, document string, finished int64) {
 	}
 }
 
-// Removed files do not count as left, even beyond the limit of listed findings.
+// TestCheckCountsRemaining checks that removed files are not counted as left, even beyond the
+// maximum of listed findings.
 func TestCheckCountsRemaining(t *testing.T) {
 	dir := t.TempDir()
 	store, err := blob.NewLocal(dir, blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, Plain: true})

@@ -11,32 +11,31 @@ import (
 	"kartei/store/db"
 )
 
-// PlaceSetting is the setting that identifies the folder or bucket of the files
-// of documents. Its value is the mark stored there.
+// PlaceSetting is the name of the setting that identifies the folder or bucket of the files of
+// documents. The value is the mark that is stored in the folder or bucket.
 const PlaceSetting = "files-folder"
 
-// ErrOtherPlace is returned if the files of documents are in another folder or
+// ErrOtherPlace is wrapped in the error if the files of this database are in another folder or
 // bucket.
 var ErrOtherPlace = errors.New("the files of this database's documents are in another place")
 
-// ErrForeign is returned if a folder or bucket has files that cannot
-// belong to this database.
+// ErrForeign is returned if a folder or bucket has files that do not belong to this database.
 var ErrForeign = errors.New("the folder or bucket contains files of documents, but this database has no documents: the files belong to another database, or to none. Name another folder or bucket, or move the files away")
 
-// beginPatience is how long a start waits for a bucket.
+// beginPatience is the maximum time for which a start waits for a bucket.
 const beginPatience = 4 * time.Second
 
 // Place is the folder or bucket of a database's files.
 type Place struct {
 	DB    db.DB
 	Store blob.Store
-	// Location is the address of the store, for errors.
+	// Location is the URL of the store. It is used in errors.
 	Location string
 }
 
-// Check stores the place of the first server's files in the database, and
-// fails for a server with another place. Such a server may be a replica that
-// would miss the files of the first one, or its disk may not be mounted.
+// Check compares the mark of the place with the mark in the database, and returns ErrOtherPlace if
+// they differ. The server may be another replica without the files of the first, or its disk may
+// not be mounted. If the database has no mark, Check stores the mark of this place.
 func (p Place) Check(ctx context.Context) error {
 	var known, mark string
 	err := p.DB.Read(ctx, func(tx db.Tx) (err error) {
@@ -66,9 +65,8 @@ func (p Place) Check(ctx context.Context) error {
 	return nil
 }
 
-// Begin is Check at the start. A server starts even if its bucket is
-// unreachable. The bucket is then not used until the watch has reached and
-// checked it.
+// Begin calls Check at the start. If the bucket is unreachable, Begin returns nil, so that the
+// server starts. The bucket is then not used until Ping has reached and checked it.
 func (p Place) Begin(ctx context.Context) error {
 	held, is := p.Store.(*bucket)
 	if !is {
@@ -84,8 +82,7 @@ func (p Place) Begin(ctx context.Context) error {
 	return err
 }
 
-// Ping fails if files cannot be stored, or if they would go to the wrong
-// bucket.
+// Ping returns an error if files cannot be stored, or if the bucket is the wrong one.
 func (p Place) Ping(ctx context.Context) error {
 	if err := p.Store.Ping(ctx); err != nil {
 		return err
@@ -99,9 +96,9 @@ func (p Place) Ping(ctx context.Context) error {
 	return nil
 }
 
-// claim stores this place in a database without one, unless the files
-// belong to another database. It returns the mark of the place and the stored
-// mark. They differ if another server was first.
+// claim stores the mark of this place in a database that has none. It fails if the files belong to
+// another database. It returns the mark of the place and the mark in the database. They differ if
+// another server was faster.
 func (p Place) claim(ctx context.Context) (mark, known string, err error) {
 	if err := p.checkForeign(ctx); err != nil {
 		return "", "", err
@@ -116,8 +113,8 @@ func (p Place) claim(ctx context.Context) (mark, known string, err error) {
 	return mark, known, err
 }
 
-// checkForeign fails if a place has files but the database has no documents and
-// is neither creating nor erasing one of the files.
+// checkForeign returns ErrForeign if the place has files but the database has no documents. Files
+// that an operation of this database is creating or erasing are allowed.
 func (p Place) checkForeign(ctx context.Context) error {
 	mine, foreign := Rows{p.DB}, error(nil)
 	for _, err := range mine.Wanted(ctx) {

@@ -16,27 +16,26 @@ import (
 
 // Input is the input of List.
 type Input struct {
-	// Limit bounds the listed failed jobs, 1 to 1,000; zero means 100.
+	// Limit is the maximum number of failed jobs in the output, from 1 to 1,000. Zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
 // Output is the output of List.
 type Output struct {
-	// Counts has the number of jobs for each kind and state, without zeros.
+	// Counts has the number of jobs for each kind and state. Combinations without jobs are missing.
 	Counts []job.Count `json:"counts"`
-	// Failed are the jobs that failed last.
+	// Failed has the failed jobs, the last first.
 	Failed []FailedJob `json:"failed"`
 }
 
-// FailedJob is a job that failed for good.
+// FailedJob is a job that failed and is not tried again.
 type FailedJob struct {
 	job.FailedJob
-	// Organization is the id of its organization, empty for a job of the
-	// instance.
+	// Organization is the id of the job's organization. It is empty for a job of the instance.
 	Organization string `json:"organizationId"`
 }
 
-// List counts the jobs and lists the failed ones.
+// List returns the numbers of jobs and the failed jobs.
 var List = op.New("jobs.list", op.Read, list, op.By(op.Operator))
 
 func list(ctx context.Context, c *op.Call, in Input) (out Output, err error) {
@@ -62,13 +61,13 @@ func list(ctx context.Context, c *op.Call, in Input) (out Output, err error) {
 	return out, nil
 }
 
-// Retry schedules a failed job again.
+// Retry makes a failed job run again.
 var Retry = op.New("jobs.retry", op.Administer, retry, op.By(op.Operator), op.Audited("job.retry"))
 
 func retry(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {
-	case errors.Is(err, db.ErrDuplicate): // another job has the same key by now
+	case errors.Is(err, db.ErrDuplicate): // another job has the same key now
 		return op.Nothing{}, fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: keyInUse})
 	case fault.Is(err, fault.NotFound):
 		return op.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: i18n.Format("There is no failed job %s.", in.ID)}

@@ -9,14 +9,14 @@ import (
 	"kartei/record/company"
 )
 
-// firm is a company for which contacts work.
+// firm is a company that employs contacts.
 type firm struct {
-	// domain is the domain of its people's email addresses, below .example.
+	// domain is the domain of the employees' email addresses, without .example.
 	domain, name, form, court string
 	tags                      []string
 }
 
-// firms are the employers that words.go names.
+// firms are the employers whose domains occur in words.go.
 var firms = []firm{
 	{"schreinerei-brandt", "Schreinerei Brandt", "e. K.", "Amtsgericht Köln HRA", []string{"Mandant", "Handwerk"}},
 	{"rheinbau", "Rheinbau Hoch- und Tiefbau", "GmbH & Co. KG", "Amtsgericht Köln HRA", []string{"Mandant", "Bau"}},
@@ -52,7 +52,7 @@ var firms = []firm{
 	{"buerotechnik-pohl", "Bürotechnik Pohl", "GmbH", "Amtsgericht Köln HRB", []string{"Dienstleister"}},
 }
 
-// trades are trades for further firms; a family name completes each.
+// trades are the beginnings of names of further companies. A family name completes each name.
 var trades = []struct{ trade, tag string }{
 	{"Autohaus", "Handel"}, {"Dachdeckerei", "Handwerk"}, {"Elektro", "Handwerk"}, {"Fahrschule", "Verkehr"},
 	{"Gartenbau", "Landwirtschaft"},
@@ -67,8 +67,8 @@ var companyNotes = []string{
 	"Gesellschaftsvertrag von 2014, Änderung ist geplant.",
 }
 
-// Companies makes up the firms of the office's address book, always the same
-// ones. They are the employers of its contacts, and as many others.
+// Companies returns the invented companies of the office's address book, in each call the same.
+// Half of them are the employers of the contacts.
 func Companies(owners []string) []company.Fields {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed2, seed1)), number: 50_000}
 	list := make([]company.Fields, 0, 2*len(firms))
@@ -93,7 +93,7 @@ func Companies(owners []string) []company.Fields {
 	return list
 }
 
-// firm completes a company with random members.
+// firm fills the remaining members of a company with random values.
 func (d *draw) firm(c company.Fields, court string, owners []string) company.Fields {
 	t := &towns[0]
 	c.Address = &record.Address{
@@ -116,8 +116,7 @@ func (d *draw) firm(c company.Fields, court string, owners []string) company.Fie
 	return c
 }
 
-// employer returns the number of the firm whose domain an email address has, or
-// -1.
+// employer returns the index of the firm with the domain of an email address, or -1.
 func employer(email *string) int {
 	if email == nil {
 		return -1

@@ -16,23 +16,22 @@ import (
 // Size is the number of contacts of the office.
 const Size = 360
 
-// The seed is fixed, so every demo has the same people.
+// The seeds are fixed, so that each demo has the same people.
 const seed1, seed2 = 0x4d6f7267656e, 0x737465726e
 
-// draw makes up people. It never repeats a pair of first and last name.
+// draw invents people. It uses each pair of first and last name once.
 type draw struct {
 	*rand.Rand
 	used   map[string]bool
 	number int
-	// before is the last contact; the next may share a household with them.
+	// before is the previous contact. The next contact may live in the same household.
 	before *contact.Fields
-	// year is the year for computing ages.
+	// year is the current year, from which ages are computed.
 	year int
 }
 
-// Contacts makes up n people of the office's address book, always the same
-// ones. owners are the principals that own them; private records belong to any
-// of them.
+// Contacts returns n invented people of the office's address book, in each call the same. owners
+// are the ids of the principals who own the contacts, the private ones too.
 func Contacts(n int, owners []string) []contact.Fields {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed1, seed2)), used: map[string]bool{}, number: 10_000, year: 2026}
 	people := make([]contact.Fields, 0, n)
@@ -65,7 +64,7 @@ func text(s string) *string {
 	return &s
 }
 
-// person makes up a person who lives in Germany.
+// person invents a person who lives in Germany.
 func (d *draw) person() contact.Fields {
 	var f contact.Fields
 	p := d.part()
@@ -91,7 +90,7 @@ func (d *draw) person() contact.Fields {
 			break
 		}
 	}
-	if d.percent(3) { // no salutation, or mx
+	if d.percent(3) { // some contacts have no salutation, or mx
 		f.Salutation = nil
 		if d.percent(40) {
 			f.Salutation = text("mx")
@@ -110,7 +109,7 @@ func (d *draw) person() contact.Fields {
 	return f
 }
 
-// title returns a title that fits the occupation.
+// title returns an academic title that fits the occupation, or an empty text.
 func (d *draw) title(f *contact.Fields, p *part, woman bool) string {
 	job := ""
 	if f.JobTitle != nil {
@@ -179,8 +178,7 @@ func (d *draw) birthday(from, to int) string {
 	return day.Format(time.DateOnly)
 }
 
-// home sets an address. If shared is true, it is the previous contact's
-// address.
+// home sets the address of a contact. If shared is set, it is the address of the previous contact.
 func (d *draw) home(f *contact.Fields, shared bool) *town {
 	if shared {
 		a := *d.before.Address
@@ -216,8 +214,8 @@ func (d *draw) home(f *contact.Fields, shared bool) *town {
 	return t
 }
 
-// reach sets telephone numbers and an email address. All of them are reserved
-// for examples, so nobody can be reached by accident.
+// reach sets telephone numbers and an email address. All of them are reserved for examples, so that
+// no real person is contacted.
 func (d *draw) reach(f *contact.Fields, p *part, t *town) {
 	if t.phone != "" && d.percent(80) {
 		f.Phone = text(fmt.Sprintf("%s%03d", t.phone, d.IntN(1000)))
@@ -253,7 +251,7 @@ func (d *draw) email(f *contact.Fields, p *part) string {
 	return first + "." + last + "@" + domain
 }
 
-// describe sets occupation, tags, a note and a client number.
+// describe sets the occupation, tags, a note and a client number.
 func (d *draw) describe(f *contact.Fields, p *part, woman bool) {
 	job := pick(d, p.jobs)
 	if f.Birthday != nil {
@@ -286,7 +284,7 @@ func (d *draw) describe(f *contact.Fields, p *part, woman bool) {
 	f.ExternalID = text(d.next(p))
 }
 
-// note picks a note that fits the contact's matter.
+// note returns a random note that fits the area of law in the tags.
 func (d *draw) note(p *part, tags []string) string {
 	for {
 		area, rest, found := strings.Cut(pick(d, p.notes), ": ")
@@ -301,8 +299,7 @@ func (d *draw) note(p *part, tags []string) string {
 	}
 }
 
-// next returns the next client number, or the empty text for a contact that is
-// not a client.
+// next returns the next client number. It returns an empty text for a contact who is not a client.
 func (d *draw) next(p *part) string {
 	if !p.number {
 		return ""
@@ -311,7 +308,7 @@ func (d *draw) next(p *part) string {
 	return fmt.Sprintf("M-%d", d.number)
 }
 
-// foreigner makes the i-th contact abroad.
+// foreigner returns contact i of the contacts abroad.
 func (d *draw) foreigner(i int) contact.Fields {
 	a := abroad[i]
 	p := &parts[i%2]
@@ -327,10 +324,10 @@ func (d *draw) foreigner(i int) contact.Fields {
 	return f
 }
 
-// german replaces the letters that German spells out on keyboards without them.
+// german replaces letters by the letters that stand for them in email addresses.
 var german = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "ł", "l", "ø", "o", "ı", "i")
 
-// plain returns a name in the form of an email address: a to z and hyphens.
+// plain returns a name with only the letters a to z and hyphens, as in an email address.
 func plain(name string) string {
 	lower := german.Replace(norm.NFC.String(strings.ToLower(strings.ReplaceAll(name, "İ", "I"))))
 	return strings.Map(func(r rune) rune {

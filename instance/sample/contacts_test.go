@@ -21,8 +21,8 @@ func TestContactsAreTheSameForEveryone(t *testing.T) {
 	}
 }
 
-// The telephone numbers that the Federal Network Agency has set aside for film
-// and print.
+// reserved matches the telephone numbers that the Federal Network Agency has reserved for films and
+// print.
 var reserved = regexp.MustCompile(`^\+49 (221 4710\d{3}|30 23125\d{3}|40 66969\d{3}|89 99998\d{3}|69 90009\d{3}|171 39200\d\d|176 040690\d\d|` +
 	`152 28817386|152 28895456|152 54599371|172 9925904|172 9968532|172 9973185|172 9980752|174 9091317|174 9464308)$`)
 
@@ -166,7 +166,7 @@ func TestCompaniesAndTasks(t *testing.T) {
 		t.Errorf("%d tasks, %d done, %d private", len(list), done, private)
 	}
 	if len(hours) != 3 || hours["09:00"] < 10 || hours["12:00"] < 10 || hours["17:00"] < 10 {
-		// summer time ends among them
+		// summer time ends between the due dates
 		t.Errorf("tasks are due at %v", hours)
 	}
 }

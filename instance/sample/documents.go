@@ -23,7 +23,7 @@ import (
 	"kartei/store/db"
 )
 
-// filedPaper is a finished paper and its document.
+// filedPaper is a generated paper and the document that is made of it.
 type filedPaper struct {
 	upload upload.New
 	file   []byte
@@ -31,10 +31,9 @@ type filedPaper struct {
 	document.New
 }
 
-// File puts papers into an organization, the live one or the sandbox, if it
-// never had a document. It works like a client: it opens sessions, sends the
-// files, and begins operations that make documents of them. The operations go on
-// after File returns.
+// File adds papers to an organization or its sandbox, unless the organization had a document
+// before. It acts like a client: it opens upload sessions, uploads the files and starts operations
+// that create documents. The operations may still run when File returns.
 func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files upload.Files, organization string) error {
 	write := func(f func(*op.Call) error) error {
 		return o.write(ctx, d, c, *op.Services{Families: families}.With(upload.Service.Is(files)), organization, f)
@@ -86,8 +85,8 @@ func (m *filedPaper) open(ctx context.Context, call *op.Call) error {
 	return err
 }
 
-// writePapers writes the papers for the existing tasks. It writes none if the
-// organization has or had documents.
+// writePapers generates the papers for the existing tasks. It generates none if the organization
+// has or had documents.
 func writePapers(ctx context.Context, call *op.Call) (all []filedPaper, err error) {
 	var one int64
 	err = call.Tx.QueryRow(ctx, `select 1 from documents where organization = $1 limit 1`, call.Actor.Org()).Scan(&one)
@@ -116,14 +115,15 @@ func writePapers(ctx context.Context, call *op.Call) (all []filedPaper, err erro
 		}
 		all = append(all, m)
 	}
-	// Reading the first PDF takes a process seconds, so the PDF comes last.
+	// Reading the first PDF takes some seconds. So the PDF comes last.
 	slices.SortStableFunc(all, func(a, b filedPaper) int { return cmp.Compare(slow(a), slow(b)) })
 	return all, nil
 }
 
 func slow(m filedPaper) int { return strings.Count(m.upload.ContentType, "pdf") }
 
-// paperFor returns the paper for a task, which must be visible to all.
+// paperFor returns the paper that fits a task, or nil. Only tasks that are visible to all people
+// have a paper.
 func paperFor(t *task.Fields) *paper {
 	chore, _, _ := strings.Cut(t.Title, ":")
 	for i := range papers {
@@ -134,7 +134,7 @@ func paperFor(t *task.Fields) *paper {
 	return nil
 }
 
-// fill writes a paper for a task.
+// fill generates a paper for a task.
 func (p *paper) fill(ctx context.Context, call *op.Call, id string, t *task.Fields) (filedPaper, error) {
 	m := matter{task: t, day: call.Now.Time()}
 	var err error

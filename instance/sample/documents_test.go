@@ -25,14 +25,14 @@ import (
 	"kartei/test/operator"
 )
 
-// The test binary is also the child process that reads texts.
+// TestMain makes the test program serve as the child process that reads texts too.
 func TestMain(m *testing.M) {
 	extract.Child(os.Args)
 	dbtest.Main(m)
 }
 
-// All tests share one reader of texts. It needs seconds to start for PDF, unless another
-// package has compiled it.
+// TestDocuments shares one extractor between its subtests. For PDFs the extractor needs seconds to
+// start, unless another package has filled the cache.
 func TestDocuments(t *testing.T) {
 	extractor, err := extract.New(extract.Options{Cache: "../../.cache/extract"})
 	if err != nil {
@@ -42,9 +42,9 @@ func TestDocuments(t *testing.T) {
 	t.Run("office", func(t *testing.T) { testFile(t, extractor) })
 }
 
-// Every paper has the type that it declares, and its text is readable.
+// testPapers checks that each paper has the declared type and a readable text.
 func testPapers(t *testing.T, extractor *extract.Extractor) {
-	// These are words that occur in a single paper each.
+	// Each of these words occurs in only one paper.
 	words := map[string]string{
 		"Nebenkostenabrechnung": "Einwendungsfrist", "Klageschrift": "Betriebsrat", "Einspruch": "Handwerkerleistungen",
 		"Nachlassverzeichnis":  "Münzsammlung",
@@ -71,8 +71,8 @@ func testPapers(t *testing.T, extractor *extract.Extractor) {
 	}
 }
 
-// The documents of an office are created like a client's and only once. They
-// belong to its tasks.
+// testFile checks that the documents of an office are created once and belong to its tasks. They
+// are created as by a client.
 func testFile(t *testing.T, extractor *extract.Extractor) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -92,7 +92,7 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 		}
 		defer store.Close()
 		files := upload.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: filetype.Allow().Declared}
-		for range 2 { // the second time, the records, and the operations or documents, exist already
+		for range 2 { // in the second run, the records and documents exist already
 			for _, organization := range both {
 				if err := o.Fill(ctx, d, clock.System, organization, Size); err != nil {
 					t.Fatal(err)
@@ -129,7 +129,7 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 	})
 }
 
-// work runs the jobs that are due until none is left.
+// work runs the jobs that create documents until none is left.
 func work(t *testing.T, d db.DB, store blob.Store, extractor *extract.Extractor) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// portable writes a PDF of one page: a heading and lines below it.
+// portable returns a PDF of one page with a heading and lines below it, and its content type.
 func portable(heading string, lines []string) (string, []byte) {
 	var page strings.Builder
 	fmt.Fprintf(&page, "BT /F1 16 Tf 72 760 Td (%s) Tj /F1 11 Tf 15 TL 0 -30 Td\n", escaped(heading))
@@ -45,8 +45,8 @@ func portable(heading string, lines []string) (string, []byte) {
 	return "application/pdf", b.Bytes()
 }
 
-// escaped returns a text as a string of a PDF page. Characters outside of its
-// encoding become question marks.
+// escaped returns a text as a string in the content of a PDF page. Characters that Windows-1252
+// does not have become question marks.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -71,7 +71,7 @@ const (
 		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`
 )
 
-// wordProcessed writes a text document (Office Open XML).
+// wordProcessed returns a Word document (Office Open XML) and its content type.
 func wordProcessed(paragraphs ...string) (string, []byte) {
 	var body strings.Builder
 	for _, p := range paragraphs {
@@ -96,7 +96,7 @@ func wordProcessed(paragraphs ...string) (string, []byte) {
 	return wordType, b.Bytes()
 }
 
-// mailed writes an email between the client and the office.
+// mailed returns an email between the client and the office, and its content type.
 func mailed(m *matter, from, subject, text string) (string, []byte) {
 	to := AdminEmail
 	if from == AdminEmail {
@@ -114,7 +114,7 @@ func mailed(m *matter, from, subject, text string) (string, []byte) {
 	return "message/rfc822", b.Bytes()
 }
 
-// must is for writes into memory, which do not fail.
+// must panics on an error. It is used for writes to memory, which return none.
 func must(err error) {
 	if err != nil {
 		panic(err)

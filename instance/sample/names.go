@@ -1,6 +1,6 @@
 package sample
 
-// generation is a range of birth years with its usual first names.
+// generation is a range of birth years with its common first names.
 type generation struct {
 	from, to   int
 	women, men []string
@@ -54,15 +54,15 @@ var lastNames = []string{
 	"Novák", "Beneš", "Rossi", "Di Marco", "Papadopoulos", "García Fernández", "Gonçalves", "Lefèvre", "Nguyen", "Kovač",
 }
 
-// secondNames follow a hyphen in a double name.
+// secondNames are the second parts of double names with a hyphen.
 var secondNames = []string{
 	"Brandt", "Köhler", "Weiß", "Lehmann", "Sander", "Öztürk", "Hansen", "Roth", "Groß", "Falkenberg",
 	"Nowak", "Engel",
 }
 
-// town is a place with its postal codes. phone begins the telephone numbers
-// that the Federal Network Agency has set aside for film and print; three
-// digits follow. It is empty for a town without any.
+// town is a town with its postal codes. phone is the beginning of telephone numbers that the
+// Federal Network Agency has reserved for films and print. Three digits follow. It is empty for a
+// town without reserved numbers.
 type town struct {
 	name, region string
 	codes        []string
@@ -134,8 +134,7 @@ var towns = []town{
 	{"Saarbrücken", "Saarland", []string{"66111", "66119", "66121"}, "", 1},
 }
 
-// mobiles are mobile numbers that are set aside in the same way. %02d is
-// replaced.
+// mobiles are mobile numbers that are reserved for films and print. A random number replaces %02d.
 var mobiles = []string{
 	"+49 171 39200%02d", "+49 171 39200%02d", "+49 171 39200%02d", "+49 176 040690%02d", "+49 176 040690%02d",
 	"+49 176 040690%02d",
@@ -152,14 +151,14 @@ var streets = []string{
 	"Konrad-Adenauer-Straße", "Sophienstraße", "Ulmenweg", "Zum Sportplatz", "Theodor-Heuss-Straße",
 }
 
-// cologne has streets of its own.
+// cologne are streets of Cologne.
 var cologne = []string{
 	"Venloer Straße", "Aachener Straße", "Luxemburger Straße", "Dürener Straße", "Große Budengasse", "Burgmauer",
 	"Berrenrather Straße",
 	"Neusser Straße", "Subbelrather Straße", "Severinstraße", "Zülpicher Straße", "Bonner Straße", "Weißer Straße",
 }
 
-// abroad are the contacts in other countries.
+// abroad are the contacts who live in other countries.
 var abroad = []struct {
 	first, last, salutation, street, code, city, country, language string
 }{

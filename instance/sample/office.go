@@ -21,16 +21,16 @@ import (
 	"kartei/store/db"
 )
 
-// Name is the office's name.
+// Name is the name of the sample office.
 const Name = "Kanzlei Morgenstern"
 
-// AdminEmail is the address of the office's administrator.
+// AdminEmail is the email address of the office's admin.
 const AdminEmail = "helene.morgenstern@kanzlei-morgenstern.example"
 
-// MemberEmail is the address of a member of the office.
+// MemberEmail is the email address of a member of the office.
 const MemberEmail = "jonas.adler@kanzlei-morgenstern.example"
 
-// staff are the office's users; the first one is its administrator.
+// staff are the people of the office. The first is the admin.
 var staff = []principal.New{
 	{Name: "Dr. Helene Morgenstern", Email: AdminEmail, Role: access.Admin},
 	{Name: "Jonas Adler", Email: MemberEmail, Role: access.Member},
@@ -38,22 +38,22 @@ var staff = []principal.New{
 	{Name: "Sabine Kolb", Email: "sabine.kolb@kanzlei-morgenstern.example", Role: access.Member},
 }
 
-// ErrOther is returned if the data has other organizations. The sample office
-// never shares a database with real ones.
+// ErrOther is returned if the database has other organizations. The sample office is never created
+// beside real data.
 var ErrOther = errors.New("sample: the database has organizations other than " + Name)
 
-// Office is the office in the data.
+// Office has the ids of the sample office in a database.
 type Office struct {
 	OrganizationID string
 	SandboxID      string
-	// Users are the ids of the staff; the administrator's comes first.
+	// Users are the ids of the staff, the admin's first.
 	Users []string
 }
 
-// Loopback are the networks that the full key is bound to.
+// Loopback are the networks from which the full key can be used.
 var Loopback = []string{"127.0.0.0/8", "::1"}
 
-// Operator administers the instance; packages organization, principal and key have the operations.
+// Operator administers the instance. Packages organization, principal and key have the operations.
 type Operator interface {
 	ListOrganizations(context.Context, access.Page) (access.List[access.OrganizationInfo], error)
 	CreateOrganization(context.Context, organization.New) (access.OrganizationInfo, error)
@@ -62,8 +62,8 @@ type Operator interface {
 	CreateKey(context.Context, key.New) (key.WithSecret, error)
 }
 
-// Ensure finds the office, or creates its missing parts. So the next start
-// completes an interrupted one.
+// Ensure finds the sample office, or creates its missing parts. If a start is interrupted, the next
+// start completes the office.
 func Ensure(ctx context.Context, op Operator) (Office, error) {
 	list, err := op.ListOrganizations(ctx, access.Page{})
 	if err != nil {
@@ -113,15 +113,15 @@ func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
 	return nil
 }
 
-// Keys are two keys of the administrator for the sandbox.
+// Keys are two API keys of the admin for the sandbox.
 type Keys struct {
-	// Full holds every scope and is bound to this machine.
+	// Full has every scope and can be used only from this machine.
 	Full key.WithSecret
-	// Read holds the scopes that only read.
+	// Read has the scopes for reading.
 	Read key.WithSecret
 }
 
-// NewKeys makes keys, valid for lifetime.
+// NewKeys creates the keys. They expire after lifetime.
 func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duration) (Keys, error) {
 	key := key.New{
 		Organization: o.OrganizationID, Principal: o.Users[0], Environment: access.Test, ExpiresIn: lifetime,
@@ -136,14 +136,14 @@ func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duratio
 	return Keys{full, read}, err
 }
 
-// families are the families of the office's records.
+// families are the families of records that the office has.
 var families = []op.Family{
 	contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family,
 }
 
-// Fill creates companies, n contacts and their tasks in an organization, the
-// live one or the sandbox, if it has no contact. It creates all of them or none,
-// by the functions behind the API, as the office's administrator.
+// Fill creates companies, n contacts and their tasks in an organization or its sandbox, unless it
+// has a contact. It uses one transaction and the functions behind the API, and acts as the office's
+// admin.
 func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization string, n int) error {
 	return o.write(ctx, d, c, op.Services{Families: families}, organization, func(call *op.Call) error {
 		switch have, err := contact.Contacts.Count(ctx, call, record.CountInput{}); {
@@ -160,7 +160,7 @@ func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization 
 	})
 }
 
-// write calls f in one transaction as the administrator in an organization.
+// write calls f in one transaction. The calls in f are made by the admin in an organization.
 func (o *Office) write(
 	ctx context.Context, d db.DB, c clock.Clock, s op.Services, organization string, f func(*op.Call) error,
 ) error {
@@ -177,7 +177,7 @@ func (o *Office) write(
 	})
 }
 
-// fillCompanies returns the companies' ids.
+// fillCompanies creates the companies and returns their ids.
 func (o *Office) fillCompanies(ctx context.Context, call *op.Call) (ids []string, err error) {
 	for _, f := range Companies(o.Users) {
 		made, err := company.Companies.Create(ctx, call, &f)
@@ -218,5 +218,5 @@ func (o *Office) fillContacts(ctx context.Context, call *op.Call, n int, compani
 	return nil
 }
 
-// named returns the id at the end of a path.
+// named returns the id at the end of a URL path.
 func named(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -11,24 +11,25 @@ import (
 	"kartei/record/task"
 )
 
-// paper is the office's file for a chore.
+// paper is a file that the office has for a chore.
 type paper struct {
 	// chore is the beginning of the task's title.
 	chore string
-	name  string // of the file; %s is the client's last name
+	name  string // of the file; the client's last name replaces %s
 	write func(m *matter) (contentType string, file []byte)
 }
 
-// matter is the subject of a paper.
+// matter is the data with which a paper is filled.
 type matter struct {
 	task   *task.Fields
 	client *contact.Fields
-	// firm is the client's employer or company, or nil.
+	// firm is the company of the task, or nil.
 	firm *company.Fields
 	day  time.Time
 }
 
-// papers are written for the first open or done task of each chore.
+// papers are the available papers. Each is generated for the first task with its chore, open or
+// done.
 var papers = []paper{
 	{"Nebenkostenabrechnung prüfen", "Nebenkostenabrechnung %s.pdf", serviceCharges},
 	{"Kündigungsschutzklage einreichen", "Klageschrift %s.docx", dismissalClaim},
@@ -49,7 +50,7 @@ func (m *matter) name() string {
 	return strings.TrimSpace(value(m.client.FirstName) + " " + value(m.client.LastName))
 }
 
-// party is the client's name in the heading of a paper.
+// party returns the name of the client as a party in the heading of a paper.
 func (m *matter) party() string {
 	if m.firm != nil {
 		return m.firm.Name + ", vertreten durch " + m.name()

@@ -9,8 +9,8 @@ import (
 	"kartei/store/db"
 )
 
-// SignIn gives staff without an account one with a password, so that they can sign in.
-// If anew is true, all staff get this password.
+// SignIn gives an account with a password to each person of the staff who has no account. If anew
+// is set, all of the staff get this password.
 func (o *Office) SignIn(ctx context.Context, d db.DB, c clock.Clock, password string, anew bool) error {
 	missing := func(tx db.Tx) (list []int, err error) {
 		for i, user := range o.Users {

@@ -10,7 +10,7 @@ import (
 	"kartei/record/task"
 )
 
-// chores are the tasks for a client of a field; fields are tags of words.go.
+// chores are the titles of tasks by field of law. The fields are tags in words.go.
 var chores = map[string][]string{
 	"Erbrecht":      {"Nachlassverzeichnis anfordern", "Erbscheinsantrag vorbereiten", "Pflichtteil berechnen"},
 	"Familienrecht": {"Unterhaltsberechnung prüfen", "Scheidungsantrag entwerfen", "Umgangsregelung besprechen"},
@@ -26,7 +26,7 @@ var chores = map[string][]string{
 	"Vertragsrecht":   {"Vertragsentwurf prüfen", "Anmerkungen an die Gegenseite schicken"},
 }
 
-// commonTasks are tasks for anybody.
+// commonTasks are titles of tasks that fit any client.
 var commonTasks = []string{
 	"Rückruf", "Termin vereinbaren", "Rechnung stellen", "Vollmacht einholen", "Unterlagen ablegen",
 	"Wiedervorlage",
@@ -38,28 +38,28 @@ var taskNotes = []string{
 	"Mandantschaft wartet auf Nachricht.",
 }
 
-// berlin is where the office is, and deadlines are the hours of its tasks.
+// berlin is the time zone of the office. deadlines are the hours at which its tasks are due.
 var (
 	berlin = func() *time.Location {
 		zone, err := time.LoadLocation("Europe/Berlin")
 		if err != nil {
-			panic(err) // the program brings the zones along
+			panic(err) // the program contains the time zones
 		}
 		return zone
 	}()
 	deadlines = []int{9, 12, 17}
 )
 
-// errand is a task and its contact.
+// errand is a task and the index of its contact.
 type errand struct {
 	task.Fields
 	contact int
-	// done is true if the task is completed after its creation.
+	// done says that the task is completed after its creation.
 	done bool
 }
 
-// tasks invents tasks for the clients among people. One client in three has an
-// open or done task. Due dates are around now, at hours of the office.
+// tasks invents tasks for the clients among people. About one client in three has a task, open or
+// done. Due dates are around now, at the hours in deadlines.
 func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed1, seed1))}
 	var list []errand

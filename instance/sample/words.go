@@ -1,23 +1,22 @@
 package sample
 
-// part is a contact's role for the office, with the words that belong to it.
+// part is the role of a contact for the office, with words that fit the role.
 type part struct {
 	weight int
 	tags   []string
-	// areas are fields of law or service; one or two become tags.
+	// areas are fields of law or service. One or two of them become tags.
 	areas []string
-	// jobs are pairs: the feminine and the masculine form.
+	// jobs are occupations in the feminine and the masculine form.
 	jobs [][2]string
-	// notes are notes for this role. One that begins with a field and ": " is
-	// only for that field.
+	// notes are notes that fit this role. A note that begins with a field and ": " fits only that
+	// field.
 	notes []string
-	// work is the second-level name of the employer's domain below .example;
-	// empty uses a private address.
+	// work are names of employers' domains without .example. If it is empty, contacts have a
+	// private email address.
 	work []string
-	// guests says that such contacts may be on the lists for cards and
-	// invitations.
+	// guests says that contacts with this role may have a tag in habits.
 	guests bool
-	// number gives the contact a client number as externalId.
+	// number says that contacts with this role have a client number as externalId.
 	number bool
 }
 
@@ -157,7 +156,7 @@ var parts = []part{
 	},
 }
 
-// habits are further tags that anyone may have.
+// habits are tags for cards and invitations.
 var habits = []string{"Weihnachtskarte", "Newsletter", "Rundschreiben", "Sommerfest"}
 
 var privateNotes = []string{
