@@ -14,7 +14,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// Constant headers, shared by all answers. They must not be changed.
+// These are the values of constant headers. All responses share them, so they must not be changed.
 var (
 	noCache     = []string{"private, no-cache"}
 	noStore     = []string{"no-store"}
@@ -25,14 +25,14 @@ var (
 	yes         = []string{"true"}
 )
 
-// maxInstance bounds the bytes of a path in a problem. No path of the table has
-// a tenth of that. Percent-encoding makes it at most three times as long, which
-// stays below the document's limit of 2,000 characters.
+// maxInstance is the maximum length of the path in the member instance of a problem document, in
+// bytes. Paths of the API are less than a tenth as long. Percent-encoding makes a path at most
+// three times as long, which stays below the limit of 2,000 characters in the OpenAPI document.
 const maxInstance = 600
 
-// finish builds the response of a call, passes it to the request log and
-// settles the charge. If the answer is a file, this happens once it is sent:
-// until then the call counts as running.
+// finish builds the response of a call, adds the call to the request log and settles its charge. If
+// the response is a file, the log and the charge wait until File.Sent. Until then the call counts
+// as running.
 func (a *API) finish(c *call, err error) *Response {
 	if err == nil && c.isCurrent() {
 		err = errNotModified
@@ -65,7 +65,7 @@ func (a *API) finish(c *call, err error) *Response {
 	a.setHeadersOf(c, f, err == errNotModified)
 	if c.file != nil {
 		if err == nil {
-			r.File = c.file // Sent records it
+			r.File = c.file // Sent adds the call to the log
 			return r
 		}
 		_ = c.file.Close() // opened for reading only
@@ -75,15 +75,15 @@ func (a *API) finish(c *call, err error) *Response {
 	return r
 }
 
-// problem returns the problem document.
+// problem returns the problem document (RFC 9457) of a fault.
 func (a *API) problem(c *call, f *fault.Fault) []byte {
 	return f.AppendProblem(make([]byte, 0, 512), fault.Problem{
 		TypeBase: a.docsBase, Instance: c.instance(), RequestID: c.id, Language: c.language,
 	})
 }
 
-// instance returns the path of the request, as a problem names it. The door of assistants
-// has one path for all operations.
+// instance returns the path of the request for the member instance of a problem document. It is
+// /mcp for all calls of assistants, which use one path for all operations.
 func (c *call) instance() string {
 	if c.Door == MCP {
 		return "/mcp"
@@ -91,14 +91,15 @@ func (c *call) instance() string {
 	return "/v1" + c.Path[:min(len(c.Path), maxInstance)]
 }
 
-// setHeaders sets the headers that the contract requires on every answer.
+// setHeaders sets the headers that the contract requires in every response. f is the fault of the
+// call, or nil.
 func (a *API) setHeaders(c *call, f *fault.Fault) { a.setHeadersOf(c, f, false) }
 
-// setHeadersOf is setHeaders. An answer that the client has the current file says nothing
-// else about it (RFC 9110, section 15.4.5).
+// setHeadersOf is setHeaders with one more case. If current is set, the response is a 304, which
+// must not have the headers of the file (RFC 9110, section 15.4.5).
 func (a *API) setHeadersOf(c *call, f *fault.Fault, current bool) {
 	h := c.header
-	values := make([]string, 0, 6) // one allocation for the variable ones
+	values := make([]string, 0, 6) // one allocation for the headers that vary
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
@@ -144,9 +145,8 @@ func (a *API) setHeadersOf(c *call, f *fault.Fault, current bool) {
 	}
 }
 
-// setLimitHeaders reports the tightest limit. A call that was refused before the
-// limits stage gets the declared limits, as if nothing had been used: they reveal
-// nothing about any key.
+// setLimitHeaders sets RateLimit and RateLimit-Policy. If the call was refused before the stage
+// limits, they have the declared limits without any use. Such headers reveal nothing about a key.
 func (a *API) setLimitHeaders(c *call, set func(name, value string)) {
 	d := &c.decision
 	if d.Statuses == nil {
@@ -169,9 +169,9 @@ func (a *API) setFaultHeaders(c *call, f *fault.Fault, set func(name, value stri
 	}
 }
 
-// challenge says how a program gets a credential (RFC 6750, section 3; RFC 9728, section
-// 5.1). Every refused credential gets the same one. A token without the scope of an
-// operation hears which one that is.
+// challenge sets WWW-Authenticate, from which a program learns how to get a credential (RFC 6750,
+// section 3; RFC 9728, section 5.1). All refused credentials get the same value. If an access token
+// lacks the scope of the operation, the value names this scope.
 func (a *API) challenge(c *call, f *fault.Fault, set func(name, value string)) {
 	switch {
 	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer && c.Credential.Text == "":
@@ -185,8 +185,9 @@ func (a *API) challenge(c *call, f *fault.Fault, set func(name, value string)) {
 	}
 }
 
-// needed returns the scopes that a token must have for a call. An assistant's client then
-// asks for exactly these, so the ones that it already has are among them.
+// needed returns the scopes that a token must have for the call, separated by spaces. The client of
+// an assistant asks for exactly these scopes. So for assistants, the list includes the scopes that
+// the token already has.
 func (c *call) needed() string {
 	if c.Door != MCP {
 		return c.op.Scope
@@ -194,15 +195,16 @@ func (c *call) needed() string {
 	return strings.Join(slices.Sorted(slices.Values(append([]string{c.op.Scope}, c.actor.Scopes()...))), " ")
 }
 
-// challenges are the values of WWW-Authenticate: for callers without a credential, and
-// for those whose credential was refused. metadata is the parameter that names the
-// metadata of the resource.
+// challenges are the values of WWW-Authenticate for one resource. missing is for callers without a
+// credential, and refused for callers whose credential was refused. metadata is the parameter with
+// the address of the resource's metadata.
 type challenges struct {
 	missing, refused []string
 	metadata         string
 }
 
-// newChallenges returns the challenges of each resource. base is the address of the instance.
+// newChallenges returns the challenges of each resource, by the resource's name. base is the
+// address of the instance.
 func newChallenges(base string) map[string]challenges {
 	all := map[string]challenges{}
 	for _, resource := range []string{access.V1, access.MCP} {
@@ -221,14 +223,14 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-// record passes the call to the request log and to the metrics.
+// record adds the call to the request log and to the metrics, and ends its span.
 func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	e := requestlog.Entry{
 		At: c.now, RequestID: c.id, Operation: c.operation(), Method: known(c.Method), Status: status, Code: code,
 		Duration: a.clock.Now().Sub(c.begun), Address: c.Address, Door: string(c.Door), Unpaid: !c.paid,
 	}
 	if c.Operation != nil {
-		e.Method = "" // it has no route
+		e.Method = "" // it has no HTTP method
 	}
 	switch {
 	case c.actor != nil:
@@ -237,7 +239,7 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	case c.refusal != nil:
 		e.Organization, e.KeyID, e.KidShort = c.refusal.Organization, c.refusal.KeyID, c.refusal.KidShort
 	}
-	if c.rules != nil && !c.duties.Person { // whether the version was resolved; people have none
+	if c.rules != nil && !c.duties.Person { // the version was resolved, and the caller is not a person
 		e.Version = c.version
 	}
 	if c.paid {
@@ -258,9 +260,9 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	}
 }
 
-// logged reports whether the request log keeps the call. Of people it keeps
-// changes and refusals: what they look at is nobody's log. A page that asks whether
-// somebody is signed in, and finds nobody, refuses nobody.
+// logged reports whether the request log has the call. For people, it has only changes and refused
+// calls, and not the data that they look at. A page asks whether a person is signed in. If the
+// request has no session cookie, this question is not logged as a refusal.
 func (c *call) logged(status int) bool {
 	switch {
 	case c.actor == nil:
@@ -271,8 +273,8 @@ func (c *call) logged(status int) bool {
 	return c.duties.RequestLog
 }
 
-// known returns a standard method, or OTHER. An arbitrary one may be long, or a
-// secret, and is not logged.
+// known returns the method if it is a standard one, and OTHER for the rest. Other methods may be
+// long or contain secrets, and must not be logged.
 func known(method string) string {
 	switch method {
 	case "GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS", "TRACE", "CONNECT":
@@ -288,11 +290,12 @@ func (c *call) operation() string {
 	return c.op.ID
 }
 
-// errNotModified ends a read whose client has the current record.
+// errNotModified is the error of a successful read if the client already has the current version.
+// The response is a 304.
 var errNotModified = fault.New("")
 
-// isCurrent compares If-None-Match with the tag of the answer, weakly (RFC
-// 9110, section 13.1.2).
+// isCurrent reports whether If-None-Match has the entity tag of the response, or is *. The
+// comparison is weak (RFC 9110, section 13.1.2). It is false for operations that write.
 func (c *call) isCurrent() bool {
 	if c.result.etag == "" || c.op.Run.writes {
 		return false

@@ -37,12 +37,13 @@ import (
 	"kartei/store/replay"
 )
 
-// Families are the families of records in this release.
+// Families are all families of records: contacts, companies, tasks and documents.
 var Families = []op.Family{
 	contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family,
 }
 
-// table equals Operations, for functions that are used in its rows.
+// table is a copy of Operations. The functions that Table refers to cannot use Operations, because
+// the initialization would be circular.
 var table []Operation
 
 func init() {
@@ -52,13 +53,13 @@ func init() {
 	}
 }
 
-// Authenticator accepts or refuses credentials; see access.Directory.
+// Authenticator accepts or refuses credentials. access.Directory implements and documents it.
 type Authenticator interface {
 	Resolve(ctx context.Context, p access.Presentation, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
 	Confirm(ctx context.Context, tx db.Tx, a *access.Actor) error
 	Used(a *access.Actor, from netip.Addr)
 	Forget()
-	// Flush writes when credentials were last used.
+	// Flush writes the times at which credentials were last used to the database.
 	Flush(ctx context.Context) error
 }
 
@@ -67,51 +68,52 @@ type Options struct {
 	DB      db.DB
 	Access  Authenticator
 	Limiter limit.Limiter
-	// Log is the request log. An API that stays pending needs none, and neither
-	// DB nor Access.
+	// Log is the request log. It is nil only for an API that stays pending. Such an API needs no DB
+	// and no Access either.
 	Log    *requestlog.Log
 	Clock  clock.Clock
 	Logger *slog.Logger
-	// Versions are the served versions, the oldest first. At least one must not
-	// be a candidate.
+	// Versions are the served versions of the API, the oldest first. At least one must not be a
+	// candidate.
 	Versions []release.Version
-	// CursorKey has 32 secret bytes, the same on all replicas.
+	// CursorKey is the secret key of cursors, 32 bytes, the same on all replicas.
 	CursorKey []byte
-	// Answers encrypts stored answers, with the same keys on all replicas.
+	// Answers encrypts the stored responses of calls with an Idempotency-Key. Its keys are the same
+	// on all replicas.
 	Answers masterkey.Vault
-	// Services are what nouns need, provided by the instance. An API that stays pending
+	// Services are the services that operations declare with op.Need. An API that stays pending
 	// needs none.
 	Services []op.ServiceValue
-	// BaseURL is the address of the instance for people, if it is known.
+	// BaseURL is the address of the instance for people. It is empty if it is not known.
 	BaseURL string
-	// DocsBase is the address of the instance, with /problems/{CODE} and
-	// /docs/openapi.json below it.
+	// DocsBase is the address of the instance. The paths /problems/{CODE} and /docs/openapi.json
+	// are relative to it.
 	DocsBase string
-	// MaxCalls bounds concurrent calls; a further one gets 429 OVERLOADED. Zero
+	// MaxCalls is the maximum number of concurrent calls. Further calls get 429 OVERLOADED. Zero
 	// means 1,024.
 	MaxCalls int
-	// MaxTransfers bounds the files in transit; a further one gets 429
-	// OVERLOADED. Zero means 256. MaxTransfersEach bounds the files of one
-	// organization; a further one gets 429 RATE_LIMITED. Zero means 32.
+	// MaxTransfers is the maximum number of concurrent uploads and downloads of files. Further ones
+	// get 429 OVERLOADED. Zero means 256. MaxTransfersEach is the maximum number for one
+	// organization. Further ones get 429 RATE_LIMITED. Zero means 32.
 	MaxTransfers, MaxTransfersEach int
-	// Transfers, if set, observes files in transit.
+	// Transfers, if set, observes uploads and downloads.
 	Transfers transit.Observer
-	// Observe, if set, is called with every answer.
+	// Observe, if set, is called with the result of every call.
 	Observe func(Observation)
-	// Tracer, if set, records calls as spans.
+	// Tracer, if set, records a span for every call.
 	Tracer *trace.Tracer
 }
 
-// Observation is the input of metrics.
+// Observation is the result of a call, for the metrics.
 type Observation struct {
-	// Operation is the operationId, empty if the path is not in the table.
+	// Operation is the id of the operation. It is empty if no operation has the path.
 	Operation string
 	Status    int
 	Code      string
 	Duration  time.Duration
 }
 
-// API serves the operations of the table. It is safe for concurrent use.
+// API runs the operations of Table. It is safe for concurrent use.
 type API struct {
 	db         db.DB
 	access     Authenticator
@@ -122,15 +124,15 @@ type API struct {
 	docsBase   string
 	challenges map[string]challenges
 	observe    func(Observation)
-	tracer     *trace.Tracer // nil without tracing
+	tracer     *trace.Tracer // nil if tracing is off
 	services   *op.Services
 	answers    replay.Vault
 	routes     routes
 	versions   map[string]*servedVersion
-	// internal is the version of kinds of credential without one.
+	// internal is the version for credentials that have no version, such as sessions.
 	internal *servedVersion
-	// names lists the versions, the oldest first. current is the newest that is
-	// not a candidate, and the default.
+	// names are the names of the versions, the oldest first. current is the name of the newest
+	// version that is not a candidate. It is the default.
 	names    []string
 	current  string
 	busy     inFlight
@@ -139,13 +141,14 @@ type API struct {
 	maxCalls int64
 	inFlight atomic.Int64
 	lastCall atomic.Int64 // start of the last call, in microseconds
-	// declared fills the limit headers while the caller is unknown.
+	// declared has the limits of the headers of calls whose caller is not known.
 	declared  limit.Decision
 	transfers *transit.Counter
 	watches   *watch.Hub
 }
 
-// New returns an API. It fails if a frozen document cannot be compiled.
+// New returns an API. It fails if CursorKey is wrong, if a service is missing, if a frozen document
+// cannot be compiled, or if all versions are candidates.
 func New(o Options) (*API, error) {
 	cursors, err := op.NewCursors(o.CursorKey)
 	if err != nil {
@@ -170,8 +173,8 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// services returns what operations need beyond a call: what the instance provides, and what
-// the API itself does.
+// services returns the services of operations: those of the options, and those that the API itself
+// provides.
 func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	all := op.Services{
 		Cursors: cursors, Families: Families, Versions: release.Names(o.Versions), DocsBase: o.DocsBase,
@@ -179,10 +182,10 @@ func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	}
 	own := []op.ServiceValue{
 		key.Limits.Is(o.Limiter), documents.Is(a.document), batch.Allowed.Is(a.routes.inBatch),
-		// it knows no passkeys, unless the instance provides another one
+		// this one cannot verify passkeys; o.Services may replace it
 		signin.Service.Is(signin.NewDesk(o.DB, masterkey.Vault{}, "")),
 	}
-	if o.DB != nil { // an API that is pending for good has none
+	if o.DB != nil { // an API that stays pending has none
 		all.Read = o.DB.Read
 	}
 	if o.Log != nil {
@@ -191,7 +194,7 @@ func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	return all.With(append(own, o.Services...)...)
 }
 
-// serve compiles the documents of the versions.
+// serve compiles the documents of the versions and of the internal version.
 func (a *API) serve(versions []release.Version) error {
 	for i, v := range versions {
 		document, _ := openapi.Document(v.Name)
@@ -220,19 +223,19 @@ func (a *API) serve(versions []release.Version) error {
 	return nil
 }
 
-// compiled has the rules of each document. To compile one takes some ten milliseconds, and
-// tests open hundreds of APIs in a process.
+// compiled has the compiled document of each version. Compiling takes about ten milliseconds, and
+// tests open hundreds of APIs in one process.
 var compiled sync.Map // by version; a func() (*schema.Document, error)
 
-// rulesOf returns the rules of a version's document, which the APIs of a process share.
+// rulesOf returns the compiled document of a version. All APIs of a process share it.
 func rulesOf(version string, document []byte) (*schema.Document, error) {
 	once, _ := compiled.LoadOrStore(version,
 		sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, release.First) }))
 	return once.(func() (*schema.Document, error))()
 }
 
-// document returns the frozen document of a served version. A caller of the
-// internal version, which is not shown, gets the current one.
+// document returns the frozen document of a served version, and false if the version is not served.
+// For the internal version, which is not public, it returns the document of the current version.
 func (a *API) document(version string) ([]byte, bool) {
 	if version == release.Internal.Name {
 		version = a.current
@@ -243,26 +246,25 @@ func (a *API) document(version string) ([]byte, bool) {
 	return openapi.Document(version)
 }
 
-// Pending sets whether every call gets 503 INSTANCE_PENDING, because the
-// instance is still starting.
+// Pending sets whether every call gets 503 INSTANCE_PENDING, because the instance is still
+// starting.
 func (a *API) Pending(pending bool) { a.pending.Store(pending) }
 
-// Pause sets whether every call gets 503 API_PAUSED.
+// Pause sets whether every call gets 503 API_PAUSED. Calls of the operator still run.
 func (a *API) Pause(paused bool) { a.paused.Store(paused) }
 
-// pauseRetry is the Retry-After during a pause. The operator ends a pause
-// manually, so there is no better estimate. A minute prevents polling at a high
-// rate.
+// pauseRetry is the Retry-After during a pause. The operator ends a pause by a command, so a better
+// estimate is not possible. A minute prevents polling at a high rate.
 const pauseRetry = time.Minute
 
-// pendingRetry is the Retry-After during the start: a migration rarely takes
-// longer.
+// pendingRetry is the Retry-After while the instance starts. A migration rarely takes longer.
 const pendingRetry = time.Second
 
-// callsApart is the longest pause between the calls of a sequential client.
+// callsApart is the longest time between two calls of a client that sends one call after the other.
 const callsApart = 100 * time.Millisecond
 
-// SSO is what people call the OpenID provider of the instance, empty if it has none.
+// SSO returns the name of the instance's OpenID provider for people. It is empty if the instance
+// has no provider.
 func (a *API) SSO() string {
 	if p := signin.Service.Of(a.services).Provider; p != nil {
 		return p.Name()
@@ -270,13 +272,13 @@ func (a *API) SSO() string {
 	return ""
 }
 
-// Busy reports whether calls are running, or were a moment ago.
+// Busy reports whether a call is running, or began less than callsApart ago.
 func (a *API) Busy() bool {
 	return a.inFlight.Load() > 0 || a.clock.Now().Sub(time.UnixMicro(a.lastCall.Load())) < callsApart
 }
 
-// Ready returns the refusal of a request outside the table while the instance
-// is not ready or is paused. Calls get the same.
+// Ready returns the fault of a request while the instance is starting or paused, and nil otherwise.
+// Calls of operations get the same fault.
 func (a *API) Ready() error {
 	if a.pending.Load() {
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: pendingRetry}
@@ -287,11 +289,12 @@ func (a *API) Ready() error {
 	return nil
 }
 
-// Watch tells a person in which families records have changed; see watch.Hub.
+// Watch calls tell with the families whose records have changed, until ctx is done or the watch
+// ends. It returns the reason for the end. See watch.Hub.
 func (a *API) Watch(ctx context.Context, who Credential, from netip.Addr, tell func(families []string) error) error {
 	return a.watches.Watch(ctx, who, from, tell)
 }
 
-// EndWatches ends all watches, also later ones. A process that stops would wait
-// for them.
+// EndWatches ends all watches. Watches that begin later end at once. Otherwise a process that stops
+// would wait for its watches.
 func (a *API) EndWatches() { a.watches.End() }

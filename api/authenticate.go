@@ -10,15 +10,16 @@ import (
 	"kartei/store/db"
 )
 
-// Credential is the credential of a caller, as its door received it.
+// Credential is the credential of a caller, as received by the part of the process that speaks the
+// protocol.
 type Credential = access.Presentation
 
-// Bearer returns the credential of a header Authorization: Bearer, which is an API key
-// or an access token. The empty text means that there was none.
+// Bearer returns the credential of the header Authorization: Bearer. text is an API key or an
+// access token, and empty if the header is missing.
 func Bearer(text string) Credential { return Credential{Scheme: access.Bearer, Text: text} }
 
-// Authorization returns the credential of the values of the header Authorization. Another
-// scheme than Bearer, or a second value, is a malformed credential.
+// Authorization returns the credential for the values of the header Authorization. A value with
+// another scheme than Bearer, or a second value, makes a malformed credential, which is refused.
 func Authorization(values []string) Credential {
 	if len(values) == 0 {
 		return Bearer("")
@@ -30,8 +31,8 @@ func Authorization(values []string) Credential {
 	return Bearer(strings.TrimSpace(token))
 }
 
-// Cookie returns the credential of a cookie of the web application: the token of a
-// session. With sandbox, the session acts in the sandbox of its organization.
+// Cookie returns the credential of a session of the web application. token is the value of its
+// cookie. If sandbox is set, the session acts in the sandbox of its organization.
 func Cookie(token string, sandbox bool) Credential {
 	if sandbox {
 		return Credential{Scheme: access.SandboxCookie, Text: token}
@@ -39,28 +40,26 @@ func Cookie(token string, sandbox bool) Credential {
 	return Credential{Scheme: access.Cookie, Text: token}
 }
 
-// Local returns the credential of a door that only the operator can reach.
+// Local returns the credential of a connection that only the operator can open.
 func Local() Credential { return Credential{Scheme: access.Local} }
 
-// caller holds the results of authenticate: the actor, or the reason of the
-// refusal.
+// caller holds the results of authenticate: the actor, or the reason of the refusal.
 type caller struct {
 	actor   *access.Actor
 	duties  access.Duties   // of the kind of credential
 	refusal *access.Refusal // for the request log
-	// assumed is true while the actor comes from the cache. again is true after
-	// that turned out to be stale.
+	// assumed is true while the actor comes from the cache and is not confirmed. again is true
+	// after the actor in the cache turned out to be stale.
 	assumed, again bool
 }
 
-// authenticate identifies the caller. Every failure is the same 401; the
-// request log has the reason.
+// authenticate identifies the caller. Every failure gets the same 401. Only the request log has the
+// reason.
 //
-// If other replicas share the database, a cached credential is assumed to be
-// valid. Then confirm asks the database in the round trip of the operation
-// itself. If the assumption was wrong, the call starts over, and authenticate
-// asks first (see walk). No call is answered, and nothing is changed, on an
-// unconfirmed assumption.
+// If other replicas share the database, a cached credential is assumed to be valid. Then confirm
+// checks it in the same round trip to the database as the operation. If the assumption was wrong,
+// the call starts again, and authenticate asks the database first (see walk). A call that is not
+// confirmed changes no data and gets no response.
 func authenticate(a *API, ctx context.Context, c *call) (err error) {
 	open := c.op != nil && c.op.Who.Open()
 	if open && c.Credential.Text == "" && c.Credential.Scheme != access.Local {
@@ -82,9 +81,9 @@ func authenticate(a *API, ctx context.Context, c *call) (err error) {
 	return nil
 }
 
-// confirm checks the assumptions about the caller against the database. With a
-// transaction the check is a part of it, which then fails with db.ErrStale. If
-// tx is nil, confirm checks at once.
+// confirm checks a cached actor against the database. If tx is not nil, the check is a part of the
+// transaction, which fails with db.ErrStale if the actor has changed. If tx is nil, confirm checks
+// at once and returns that error itself.
 func (a *API) confirm(ctx context.Context, c *call, tx db.Tx) error {
 	if !c.assumed {
 		return nil
@@ -99,8 +98,8 @@ func (a *API) confirm(ctx context.Context, c *call, tx db.Tx) error {
 	return nil
 }
 
-// confirmedBy handles the end of a transaction that included confirm. The
-// caller is confirmed unless the database itself failed.
+// confirmedBy marks the caller as confirmed after a transaction that included confirm. err is the
+// error of the transaction. The caller is confirmed if err is nil or a fault.
 func (a *API) confirmedBy(c *call, err error) {
 	if _, refused := errors.AsType[*fault.Fault](err); c.assumed && (err == nil || refused) {
 		a.confirmed(c)

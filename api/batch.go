@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// readsAtOnce bounds the concurrent reads of a batch: six batches of one
-	// key must not take all connections. All writes start at once and queue
-	// with other writes. So they share commits, which makes a batch fast
-	// (decisions, 23).
+	// readsAtOnce is the maximum number of concurrent reads of a batch. A key may run six batches
+	// at a time, which must not take all connections. All writes start at once and queue with other
+	// writes. So they share commits, which makes a batch fast (decision 23).
 	readsAtOnce = 4
-	// maxAnswered bounds the bytes of the answers in a batch; after that,
-	// parts that have not started are refused. Twenty full pages of ordinary
-	// records have 4 MB; of the largest possible ones, 90.
+	// maxAnswered is a limit for the responses in a batch, in bytes. If they exceed it, parts that
+	// have not started are refused. Twenty full pages of ordinary records have 4 MB. Twenty pages
+	// of the largest possible records have 90 MB.
 	maxAnswered = 16 << 20
 )
 
-// runBatch runs each part as a call along the path, as if it had arrived alone.
-// It adds no rule and skips none. The caller is confirmed before the first part
-// runs, because afterwards the batch cannot start over.
+// runBatch runs each part of a batch as a call along the path, as if it had arrived alone. Parts
+// have the same rules as other calls. The caller is confirmed before the first part runs, because
+// afterwards the batch cannot start again. It fails if the parts are invalid, or if ctx is done.
 func runBatch(a *API, ctx context.Context, c *call, in batch.Input) (batch.Results, error) {
 	if err := in.Calls.Check(a.services); err != nil {
 		return batch.Results{}, err
@@ -38,8 +37,8 @@ func runBatch(a *API, ctx context.Context, c *call, in batch.Input) (batch.Resul
 	return batch.Results{Results: results}, ctx.Err()
 }
 
-// runParts runs the parts, and returns when all started ones are done. If the
-// client disconnects, no further part starts.
+// runParts runs the parts, and returns when all parts that have started are done. If the client
+// disconnects, no further part starts. The call and the result of such a part stay zero.
 func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, []batch.Result) {
 	calls, names := in.Calls, in.Names()
 	parts, results := make([]*call, len(calls)), make([]batch.Result, len(calls))
@@ -83,15 +82,14 @@ func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, 
 
 var tooMuch = i18n.Text("The answers of the earlier parts already fill the answer of the batch. Send this part in a new batch.")
 
-// inBatch reports whether a batch may contain a call. A path that does not
-// exist is refused in its part only.
+// inBatch reports whether a batch may contain a call with this method and path. It is true for
+// unknown paths, because only their part is refused.
 func (r routes) inBatch(method, path string) bool {
 	at := r.find(path)
 	return at.family == "" && (at.node == nil || at.node.inBatch(asGet(method)))
 }
 
-// asGet maps HEAD to GET, as every door does. The answer of such a part has no
-// body.
+// asGet returns GET for HEAD, and other methods unchanged. The result of a HEAD part has no body.
 func asGet(method string) string {
 	if method == "HEAD" {
 		return "GET"
@@ -99,10 +97,10 @@ func asGet(method string) string {
 	return method
 }
 
-// inherited lists the headers of a batch that apply to its parts.
+// inherited are the headers of a batch that also apply to its parts.
 var inherited = [...]string{"Svc-Version", "Svc-Preview", "Svc-Organization", "Accept-Language"}
 
-// part returns the request of one part of a batch.
+// part returns the request for one part of the batch c.
 func (c *call) part(p *batch.Call) *Request {
 	r := &Request{
 		Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Door: c.Door,
@@ -114,7 +112,7 @@ func (c *call) part(p *batch.Call) *Request {
 			r.Header[name] = values
 		}
 	}
-	r.Header["Content-Type"] = jsonType // the only type of a body in a batch
+	r.Header["Content-Type"] = jsonType // the body of a part is always JSON
 	p.Header(r.Header)
 	if r.HasBody {
 		r.Body = func() ([]byte, error) { return p.Body, nil }
@@ -122,8 +120,8 @@ func (c *call) part(p *batch.Call) *Request {
 	return r
 }
 
-// showLimits sets the limit headers of a batch: the rest after its parts, of
-// all limits that applied to one of them.
+// showLimits sets the limits in the headers of a batch. They are the lowest remaining amounts of
+// all limits that applied to the batch or to one of its parts.
 func (a *API) showLimits(c *call, parts []*call) {
 	var all limit.Charge
 	decisions := []*limit.Decision{&c.decision}

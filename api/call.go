@@ -18,10 +18,10 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Door is an entrance for calls.
+// Door is a way by which calls come in, such as HTTP or the administration socket.
 type Door string
 
-// The doors.
+// These are all doors.
 const (
 	// REST is HTTP below /v1.
 	REST Door = "rest"
@@ -29,13 +29,13 @@ const (
 	Admin Door = "admin"
 	// Web is the web application.
 	Web Door = "web"
-	// OAuth are the endpoints that applications call to get tokens.
+	// OAuth is for the endpoints at which applications get tokens.
 	OAuth Door = "oauth"
-	// MCP is the door of assistants: the Model Context Protocol at /mcp.
+	// MCP is for assistants, which use the Model Context Protocol at /mcp.
 	MCP Door = "mcp"
 )
 
-// audience is the resource that access tokens must be for.
+// audience returns the name of the resource for which an access token must be issued.
 func (d Door) audience() string {
 	if d == MCP {
 		return access.MCP
@@ -43,28 +43,28 @@ func (d Door) audience() string {
 	return access.V1
 }
 
-// Caller identifies the part of this process that calls, and its credential.
+// Caller identifies who makes a call inside this process, and by which door.
 type Caller struct {
 	Door       Door
 	Credential Credential
 	Address    netip.Addr
 	// Trace and Device are as in Request.
 	Trace, Device string
-	// Header holds headers of the contract under their canonical names, for
-	// example Idempotency-Key or Accept-Language.
+	// Header holds request headers of the contract under their canonical names, for example
+	// Idempotency-Key or Accept-Language.
 	Header map[string][]string
 }
 
-// Arguments are the arguments of an operation.
+// Arguments are the arguments of an operation, as a client sends them.
 type Arguments struct {
 	// ID replaces {id} in the path.
 	ID string
 	// Query holds the query parameters.
 	Query url.Values
-	// Body becomes the JSON body: []byte as it is, other values encoded. Nil sends
-	// none.
+	// Body is the body of the request. A []byte is sent unchanged, and another value is encoded as
+	// JSON. Nil sends no body.
 	Body any
-	// Malformed is what is wrong with what a client sent, if the door found that (see
+	// Malformed is an error that was found in the client's input before the call, or nil (see
 	// Request).
 	Malformed error
 }
@@ -72,9 +72,9 @@ type Arguments struct {
 // Scopes returns the names of all scopes, sorted.
 func Scopes() []string { return access.AllScopes() }
 
-// Call runs an operation along the same path as every other call. If the call is refused or
-// fails, the error is the *fault.Fault that a client would get as a problem document. A file is
-// no answer: see Send.
+// Call runs an operation along the same path as every other call, and returns its output. If the
+// call is refused or fails, the error is the *fault.Fault that a client gets as a problem document.
+// Operations that return a file need Send.
 func Call[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[In, Out], in In) (out Out, err error) {
 	r, err := Answer(ctx, a, by, o, in)
 	if err != nil {
@@ -83,8 +83,8 @@ func Call[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[In
 	return Value[Out](r)
 }
 
-// Answer is Call without the error: it returns the answer with its status, headers and fault.
-// It fails if the input cannot be encoded. Value has what it says.
+// Answer is Call with the whole response: its status, headers and fault. Value returns the output
+// of this response. Answer fails only if the input cannot be encoded or is too large.
 func Answer[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[In, Out], in In) (*Response, error) {
 	row := rowOf(o)
 	if row.Published() {
@@ -94,7 +94,7 @@ func Answer[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[
 		}
 		return Send(ctx, a, by, o, args)
 	}
-	if row.Writes() { // its form may be sent again, which the bytes of the input tell
+	if row.Writes() { // only the encoded input shows whether a form was sent twice
 		return Send(ctx, a, by, o, Arguments{Body: in})
 	}
 	r, err := (&Arguments{}).request(row, by)
@@ -105,7 +105,8 @@ func Answer[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[
 	return a.Do(ctx, r, nil), nil
 }
 
-// Value returns what an answer says, or its fault. Without content it is the zero value.
+// Value returns the output in a response, or the fault as an error. A response without a body has
+// the zero value. Value fails for files.
 func Value[Out any](r *Response) (out Out, err error) {
 	switch {
 	case r.Fault != nil:
@@ -122,7 +123,7 @@ func Value[Out any](r *Response) (out Out, err error) {
 }
 
 // Send runs an operation with arguments as a client sends them. It fails if the body cannot be
-// encoded. The caller sends a file, and calls its Sent.
+// encoded or is too large. If the response is a file, the caller sends it and then calls File.Sent.
 func Send(ctx context.Context, a *API, by Caller, o op.Any, args Arguments) (*Response, error) {
 	r, err := args.request(rowOf(o), by)
 	if err != nil {
@@ -131,8 +132,8 @@ func Send(ctx context.Context, a *API, by Caller, o op.Any, args Arguments) (*Re
 	return a.Do(ctx, r, nil), nil
 }
 
-// argumentsOf returns the arguments of a call from its input, by the tags of its type. A
-// parameter or a member with the zero value is not sent.
+// argumentsOf returns the arguments for an input, by the tags of its type. Parameters and members
+// with a zero value are left out.
 func (o *Operation) argumentsOf(in any) (args Arguments, err error) {
 	v := reflect.ValueOf(in)
 	if bind := o.Run.bind; bind.path >= 0 {
@@ -156,8 +157,8 @@ func (o *Operation) argumentsOf(in any) (args Arguments, err error) {
 	return args, nil
 }
 
-// pathOf returns the path of the operation for a record. An id that is a fixed word of
-// another path, such as count, is escaped, so that it stays an id.
+// pathOf returns the path of the operation for the id of a record. If this path is also the path of
+// another operation, such as /contacts/count, the first character of the id is escaped.
 func (o *Operation) pathOf(record string) string {
 	path := strings.Replace(o.Path, "{id}", url.PathEscape(record), 1)
 	for i := range Operations {
@@ -168,7 +169,7 @@ func (o *Operation) pathOf(record string) string {
 	return path
 }
 
-// request returns the request of a call.
+// request returns the request of a call. It fails if the body cannot be encoded or is too large.
 func (args *Arguments) request(o *Operation, by Caller) (*Request, error) {
 	r := &Request{
 		Header:     map[string][]string{},

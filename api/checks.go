@@ -14,14 +14,14 @@ import (
 // This file has the stages of the path that only check, in the order of the
 // path.
 
-// fullRetry is the Retry-After of a full instance.
+// fullRetry is the Retry-After for a call beyond the limit of concurrent calls.
 const fullRetry = time.Second
 
-// available refuses every call while the instance is not ready or is paused,
-// and calls beyond the limit of concurrent ones. An immediate refusal costs
-// less than an endless queue. The refusals do not depend on the caller, so this
-// check comes first, and they do not count for the lock of a key. The
-// operator's own calls pass a pause, because only the operator can end it.
+// available refuses every call while the instance is starting or paused. It also refuses calls
+// beyond the limit of concurrent calls, because an immediate refusal costs less than an endless
+// queue. These refusals do not depend on the caller, so this check comes first. They do not count
+// for the lock of a key. Calls of the operator pass during a pause, because only the operator can
+// end it.
 func available(a *API, _ context.Context, c *call) error {
 	if c.Door == Admin && !a.pending.Load() {
 		return nil
@@ -35,8 +35,8 @@ func available(a *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// gate checks whether the API of the credential's organization may be used: the
-// module, the declaration of secrecy, the level, and whether it is open.
+// gate checks whether the organization of the credential may use the API. The organization needs
+// the module and the declaration of secrecy. It must be open, and its level must allow the call.
 func gate(_ *API, _ context.Context, c *call) error {
 	err := c.gate(c.actor)
 	if err != nil {
@@ -45,9 +45,10 @@ func gate(_ *API, _ context.Context, c *call) error {
 	return err
 }
 
-// gate applies the gate to an actor. The parts of a batch have gates of their own.
+// gate checks the second factor and the organization of an actor. Each part of a batch is checked
+// on its own.
 func (c *call) gate(a *access.Actor) error {
-	o := c.op // nil for a blocked family
+	o := c.op // o is nil for a blocked family
 	if o != nil && o.Always && c.duties.Person {
 		return nil
 	}
@@ -59,8 +60,8 @@ func (c *call) gate(a *access.Actor) error {
 	return a.Gate(o != nil && o.Run.changes && !o.Reads)
 }
 
-// matchOrganization compares the header Svc-Organization, if sent, with the
-// organization of the credential.
+// matchOrganization compares the header Svc-Organization, if there is one, with the organization of
+// the credential.
 func matchOrganization(_ *API, _ context.Context, c *call) error {
 	for _, want := range c.Header["Svc-Organization"] {
 		if want != c.actor.Organization().ID {
@@ -70,11 +71,11 @@ func matchOrganization(_ *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// channel hides rows of the preview channel from calls that did not ask for
-// them.
+// channel refuses preview operations to calls without Svc-Preview: true. The refusal says that the
+// operation is not in the version.
 func channel(_ *API, _ context.Context, c *call) error {
 	if c.op == nil {
-		return nil // a blocked family, which the next stage refuses
+		return nil // the next stage refuses the blocked family
 	}
 	asked, err := wantsPreview(c.Header["Svc-Preview"])
 	if err != nil {
@@ -86,7 +87,8 @@ func channel(_ *API, _ context.Context, c *call) error {
 	return nil
 }
 
-// wantsPreview parses Svc-Preview, which is true or false.
+// wantsPreview returns the value of the header Svc-Preview, which must be true or false. Without
+// the header it is false.
 func wantsPreview(values []string) (bool, error) {
 	if len(values) == 0 {
 		return false, nil
@@ -106,7 +108,7 @@ func wantsPreview(values []string) (bool, error) {
 	})
 }
 
-// blocked refuses the families that are closed to all credentials.
+// blocked refuses all calls of blocked families, such as users, with any credential.
 func blocked(_ *API, _ context.Context, c *call) error {
 	if c.family != "" {
 		f := fault.New(fault.RiskFamilyBlocked)
@@ -120,11 +122,13 @@ func blocked(_ *API, _ context.Context, c *call) error {
 
 var noUsers = i18n.Text("User accounts are never available through the API. The operator knows the ids of people (kartei user list); your own is in GET /v1/me.")
 
-// authorize checks the set of callers of an operation that is not in the contract, and the
-// scope. The queries decide which records the actor sees.
+// authorize checks whether the caller may call the operation. The queries of the operation later
+// decide which records the caller sees.
 func authorize(_ *API, _ context.Context, c *call) error { return c.authorize(c.actor) }
 
-// authorize checks whether an actor may call the operation.
+// authorize checks whether an actor may call the operation. For operations outside of the contract
+// it checks the kind of caller. For operations of the contract, and for others with a scope, it
+// checks the scope. If the operation needs a recent sign-in, it checks this, too.
 func (c *call) authorize(a *access.Actor) error {
 	if !c.op.Published() && !c.op.Who.Allows(a) {
 		return op.NotAllowed()
@@ -138,14 +142,14 @@ func (c *call) authorize(a *access.Actor) error {
 	return nil
 }
 
-// Stale reports whether a call was refused because the sign-in of the person is not
-// recent. After session.refresh the same call succeeds.
+// Stale reports whether a call was refused because the person's sign-in is not recent. After
+// session.refresh the same call succeeds.
 func Stale(f *fault.Fault) bool { return f != nil && f.Reason == string(access.NotFresh) }
 
-// show removes the record from the answer to a change if the credential may
-// write the family but not read it. The answer is then 204 with the new ETag.
-// Otherwise an empty change would read any record with a known id. A creation
-// returns only what the caller sent.
+// show removes the record from the response to a change if the credential may write the family but
+// not read it. The response is then 204 with the new ETag. Otherwise a change without an effect
+// would read any record whose id is known. A creation keeps its response, which has only what the
+// caller sent.
 func show(_ *API, _ context.Context, c *call) error {
 	if c.op.Run.shows && !c.actor.May(c.op.ReadScope()) {
 		c.result.status, c.result.body = http.StatusNoContent, nil

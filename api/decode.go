@@ -32,18 +32,19 @@ type decodeResult struct {
 	body        []byte
 	ifMatch     op.Precondition
 	ifNoneMatch []string
-	// ifNoneMatchAny is If-None-Match: *.
+	// ifNoneMatchAny says that the request has If-None-Match: *.
 	ifNoneMatchAny bool
-	idempotency    string // the key
+	idempotency    string // the Idempotency-Key
 }
 
-// checker is an input with rules about combinations of parameters.
+// checker is an input that also checks which query parameters are combined. given reports whether
+// the request has a parameter.
 type checker interface {
 	Check(given func(parameter string) bool) []fault.Field
 }
 
-// decode checks the query, the headers and the body against the version's
-// frozen document.
+// decode checks the query, the headers and the body by the frozen document of the version, and
+// builds the input.
 func decode(a *API, _ context.Context, c *call) error {
 	if c.Malformed != nil {
 		return c.Malformed
@@ -70,8 +71,8 @@ func (c *call) given(name string) bool {
 	return slices.ContainsFunc(c.parameters, func(p schema.Parameter) bool { return p.Name == name && p.Given })
 }
 
-// newInput builds the operation's input from path and query, or copies the
-// input of a door.
+// newInput returns a pointer to a new input. It is filled from path and query, or is a copy of
+// Request.Input.
 func (c *call) newInput() reflect.Value {
 	if c.Input == nil {
 		return c.op.Run.bind.fill(c.record, c.parameters)
@@ -81,8 +82,8 @@ func (c *call) newInput() reflect.Value {
 	return in
 }
 
-// inputAgain builds the input for another run of the operation: the previous one may have
-// changed it.
+// inputAgain builds the input again for another run of the operation, because the run before may
+// have changed it.
 func (c *call) inputAgain(a *API) error {
 	c.input = c.newInput()
 	return c.fillBody(a, c.input)
@@ -163,15 +164,15 @@ func (c *call) decodeBody(a *API) error {
 	return c.fillBody(a, c.input)
 }
 
-// empty reports whether a body is an object without members. Many HTTP clients
-// send one with every POST.
+// empty reports whether a body is a JSON object without members. Many HTTP clients send such a body
+// with every POST.
 func empty(body []byte) bool {
 	inner, open := bytes.CutPrefix(bytes.TrimSpace(body), []byte("{"))
 	inner, closed := bytes.CutSuffix(inner, []byte("}"))
 	return open && closed && len(bytes.TrimSpace(inner)) == 0
 }
 
-// read returns the body. It is read once, because a call may start over.
+// read returns the body. It calls Body only once, because a call may start again.
 func (c *call) read() ([]byte, error) {
 	if c.sent == nil {
 		c.sent = sync.OnceValues(c.Body)
@@ -183,8 +184,8 @@ var noBody = i18n.Text("This call accepts no body.")
 
 var encoded = i18n.Text("Content-Encoding is not accepted for the body of a request. Send it uncompressed.")
 
-// fillBody decodes the body into an input: by the rules of the version's document, or as JSON
-// that is the whole input.
+// fillBody decodes the body into an input. If the operation is in the contract, it follows the
+// version's document. Otherwise the whole input is JSON.
 func (c *call) fillBody(a *API, in reflect.Value) error {
 	switch bind := c.op.Run.bind; {
 	case bind.whole:
@@ -195,8 +196,8 @@ func (c *call) fillBody(a *API, in reflect.Value) error {
 	return nil
 }
 
-// contentType accepts application/json and, for a patch, its own type. An
-// encoded body is refused, not decoded (RFC 9110, section 8.4).
+// contentType accepts application/json and, for a PATCH, application/merge-patch+json. A body with
+// a Content-Encoding is refused (RFC 9110, section 8.4).
 func (c *call) contentType() error {
 	for _, coding := range c.Header["Content-Encoding"] {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") {
@@ -230,29 +231,29 @@ func (c *call) contentType() error {
 
 var fileElsewhere = i18n.Text("No file is sent here. Begin with POST /v1/uploads, send the file to the address that you get there, and then create the document with JSON.")
 
-// DecodeBody reads the body of an operation into a value, by the rules for people: the
-// newest version's rules. What comes from a file, not from a call, meets the same rules.
+// DecodeBody decodes the JSON body of an operation into a value. It follows the rules of the
+// internal version, which are also the rules for people. Imports use it for records from a file.
 func (a *API) DecodeBody(operation string, raw []byte, into any, services *op.Services) error {
 	return a.internal.rules.Body(operation, raw, into, services)
 }
 
-// binding maps the fields of an input type to their sources. It is built once
-// for each row; a call only sets fields.
+// binding maps the fields of an input type to parts of the request. It is built once for each
+// operation, so a call only sets fields.
 type binding struct {
 	input reflect.Type
 	// path is the index of the field tagged `path:"id"`, or -1.
 	path int
-	// query maps the name of a parameter to its field, which may be in an
+	// query maps the name of a query parameter to the index of its field, which may be in an
 	// embedded struct.
 	query map[string][]int
 	// body is the index of the field tagged `body:"..."`, or -1.
 	body int
-	// whole is true outside of the contract: the body is the whole input.
+	// whole is true for operations outside of the contract. Their body is the whole input.
 	whole bool
 }
 
-// bindingFor reads the tags of an input type. It panics if a field has no
-// source: that is a mistake in the table, found at the start.
+// bindingFor returns the binding for the tags of an input type. It panics if a field has no tag,
+// which is a mistake in the program.
 func bindingFor(t reflect.Type) *binding {
 	b := &binding{input: t, path: -1, body: -1, query: map[string][]int{}}
 	for _, f := range reflect.VisibleFields(t) {
@@ -271,7 +272,8 @@ func bindingFor(t reflect.Type) *binding {
 	return b
 }
 
-// fill builds an input from its parts and returns a pointer to it.
+// fill builds an input from the id in the path and the query parameters, and returns a pointer to
+// the input.
 func (b *binding) fill(id string, parameters []schema.Parameter) reflect.Value {
 	in := reflect.New(b.input)
 	v := in.Elem()
@@ -294,11 +296,13 @@ func (b *binding) fill(id string, parameters []schema.Parameter) reflect.Value {
 	return in
 }
 
-// codec is the encoding of answers and of whole inputs. A duration is a number of nanoseconds, and
-// omitempty leaves out false and 0, as encoding/json has it, which the command line uses.
+// codec has the JSON options for responses and for whole inputs. They behave like encoding/json,
+// which the command line uses. A duration is a number of nanoseconds, and omitempty leaves out
+// false and 0.
 var codec = json.JoinOptions(jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true))
 
-// decodeInput decodes a whole input. An unknown member is refused.
+// decodeInput decodes a whole input. It fails if the body has an unknown member. An empty body
+// leaves the input unchanged.
 func decodeInput(body []byte, into any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
@@ -306,7 +310,7 @@ func decodeInput(body []byte, into any) error {
 	return wrongInput(json.Unmarshal(body, into, codec, json.RejectUnknownMembers(true)))
 }
 
-// wrongInput maps an error of the decoder to a fault.
+// wrongInput returns the fault for an error of the JSON decoder.
 func wrongInput(err error) error {
 	if err == nil {
 		return nil
@@ -321,7 +325,7 @@ func wrongInput(err error) error {
 	return &fault.Fault{Code: fault.InvalidRequest, Cause: err}
 }
 
-// memberPath returns the path of a member as problems spell it: networks[1].
+// memberPath returns a JSON pointer in the notation of problem documents, for example networks[1].
 func memberPath(at jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range at.Tokens() {

@@ -19,7 +19,7 @@ import (
 	"kartei/store/db"
 )
 
-// File is an answer that a door streams, as a whole or in ranges.
+// File is the file of a response. It is sent as a whole or in ranges.
 type File struct {
 	blob.Reader
 	// Created is the time at which the file was stored.
@@ -28,16 +28,16 @@ type File struct {
 	api      *API
 	transfer *transit.Transfer
 	err      error
-	code     string // of the problem, or empty
+	code     string // of the problem document, or empty
 }
 
-// AnswersFile reports whether the operation answers with a file.
+// AnswersFile reports whether the response of the operation is a file.
 func (o *Operation) AnswersFile() bool {
 	return o.Output == reflect.TypeFor[op.File]()
 }
 
-// beginTransfer begins the transfer of a file. It is refused with 503 while calls are, and with
-// 429 if there are too many transfers.
+// beginTransfer begins the upload or download of a file. It fails with 503 while the instance is
+// starting or paused, and with 429 if too many files are being transferred.
 func (a *API) beginTransfer(organization int64, direction string) (*transit.Transfer, error) {
 	if err := a.Ready(); err != nil {
 		return nil, err
@@ -45,10 +45,11 @@ func (a *API) beginTransfer(organization int64, direction string) (*transit.Tran
 	return a.transfers.Begin(organization, direction)
 }
 
-// Transfers returns the number of files in transit.
+// Transfers returns the number of running uploads and downloads.
 func (a *API) Transfers() int { return a.transfers.Count() }
 
-// openFile opens the file of the answer.
+// openFile opens the file of the response. If the file does not exist, openFile reads the record
+// again, because it may have been deleted in the meantime.
 func (a *API) openFile(ctx context.Context, c *call) error {
 	f := c.result.file
 	t, err := a.beginTransfer(c.actor.Org(), transit.Down)
@@ -75,8 +76,8 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 	return nil
 }
 
-// Read reads from the file. It keeps the first error for the log: the door and
-// the client only see that the answer breaks off.
+// Read reads from the file. It keeps the first error for the log, because the client only sees that
+// the response ends too early.
 func (f *File) Read(p []byte) (int, error) {
 	n, err := f.Reader.Read(p)
 	if err != nil && f.err == nil && !errors.Is(err, io.EOF) {
@@ -85,11 +86,11 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Moved counts bytes sent to the client.
+// Moved adds to the number of bytes sent to the client.
 func (f *File) Moved(bytes int) { f.transfer.Moved(bytes) }
 
-// Sent completes the call, with the final status of the door. taken reports
-// whether the client received everything. Sent must be called once.
+// Sent ends the call. It must be called once. status is the final HTTP status, and taken says
+// whether the client received the whole response.
 func (f *File) Sent(status int, taken bool) {
 	c, how := f.call, transit.Whole
 	switch {
@@ -101,12 +102,12 @@ func (f *File) Sent(status int, taken bool) {
 	case f.code != "":
 		how = transit.Refused
 	}
-	_ = f.end(how) // opened for reading only
+	_ = f.end(how) // an error of Close means nothing for a file opened for reading
 	f.api.settle(c)
 	f.api.record(c, status, f.code, nil)
 }
 
-// Close ends the transfer without sending any of the file.
+// Close ends the transfer if none of the file is sent.
 func (f *File) Close() error { return f.end(transit.Refused) }
 
 func (f *File) end(how string) error {
@@ -114,7 +115,7 @@ func (f *File) end(how string) error {
 	return f.Reader.Close()
 }
 
-// Refuse returns the problem document for a range outside the file, and sets
+// Refuse returns the response to a request for a range outside the file: a problem document with
 // its headers.
 func (f *File) Refuse() *Response {
 	c := f.call
@@ -124,14 +125,14 @@ func (f *File) Refuse() *Response {
 		delete(c.header, name)
 	}
 	refused := c.withDetail(fault.New(fault.RangeNotSatisfiable))
-	c.header["Cache-Control"] = noCache // net/http removes it from refused ranges
+	c.header["Cache-Control"] = noCache // net/http removes this header from such a response
 	f.api.setFaultHeaders(c, refused, func(name, value string) { c.header[name] = []string{value} })
 	f.code = string(refused.Code)
 	return &Response{Status: refused.Code.Status(), Header: c.header, Body: f.api.problem(c, refused)}
 }
 
-// setFileHeaders sets the headers of a file. A file is a download and is never
-// displayed, because its content comes from clients and is not trusted.
+// setFileHeaders sets the headers of a file. Browsers must download the file and not display it,
+// because its content comes from clients.
 func (c *call) setFileHeaders(f *op.File, set func(name, value string)) {
 	set("Content-Type", f.ContentType)
 	set("Content-Disposition", header.Disposition(f.Name))

@@ -9,9 +9,10 @@ import (
 	"kartei/people/gains"
 )
 
-// Give is the one place where access is given (op.Giver). The operation must have the column. A
-// person has signed in recently, also for one of the contract. Callers of operations for anyone
-// bring a proof in the input. The people concerned get a notice.
+// Give notifies the people who are concerned by a gain of access (op.Giver). It fails if the row of
+// the operation lacks the option Gives. Operations of the contract fail if the caller is a person
+// without a recent sign-in. Other operations fail for all callers without a recent sign-in. Callers
+// of operations for anyone are not checked, because their input has a proof.
 func (c *call) Give(ctx context.Context, of *op.Call, g op.Gain) error {
 	if !c.op.Gives {
 		return fmt.Errorf("api: %s gives access (%s), and its row does not say so", c.op.ID, g.Word)

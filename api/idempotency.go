@@ -20,9 +20,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// inFlight holds the idempotency keys of running calls in this process. The
-// lock in the transaction covers other processes. inFlight also covers the time
-// before the transaction begins.
+// inFlight holds the idempotency keys of running calls in this process. Other processes are covered
+// by the lock in the transaction. inFlight also covers the time before the transaction begins.
 type inFlight struct{ keys sync.Map }
 
 func (f *inFlight) enter(c *call) bool {
@@ -32,29 +31,28 @@ func (f *inFlight) enter(c *call) bool {
 
 func (f *inFlight) leave(c *call) { f.keys.Delete(c.idempotencyScope()) }
 
-// replayKey returns the key of the call's stored answer.
+// replayKey returns the key under which the response of the call is stored.
 func (c *call) replayKey() replay.Key {
 	return replay.Key{Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Name: c.idempotency}
 }
 
-// idempotencyScope returns an identifier of the key within the instance.
+// idempotencyScope returns a text that identifies the Idempotency-Key within the instance.
 func (c *call) idempotencyScope() string { return c.replayKey().String() }
 
 func inProgress() error {
 	return &fault.Fault{Code: fault.IdempotencyInProgress, RetryAfter: time.Second}
 }
 
-// acceptsKey reports whether the call accepts an Idempotency-Key. A person's form
-// has one for every change: the browser sends it again after a lost answer. Operations that
-// issue the token of a session ignore it, because their answers are not stored.
+// acceptsKey reports whether the call accepts an Idempotency-Key. The form of a person has a key
+// for every change, because a browser may send a form again. Operations that issue the token of a
+// session ignore the key, because their responses are not stored.
 func (c *call) acceptsKey() bool {
 	return (c.op.Idempotent() || c.duties.Person && c.op.Run.changes) && !c.op.Unstored && c.actor.PrincipalID() != ""
 }
 
-// once runs the operation unless its key has been used. For a used key it
-// repeats the stored answer, or refuses the call if the content differs. Only
-// the answer of a successful call is stored, in the same transaction as the
-// change. So a crash leaves both or neither.
+// once runs the operation unless its key has been used. For a used key it returns the stored
+// response, or refuses the call if the content differs. Only the response of a successful call is
+// stored, in the same transaction as the change. So a crash leaves both or neither.
 func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	c.replayed = false
 	if c.idempotency == "" {
@@ -84,9 +82,10 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	return nil
 }
 
-// repeat returns the stored answer. It fails with NOT_FOUND if the record was
-// deleted since, and the stored answer with it. It also does so if the call
-// changed an existing record that the caller no longer sees.
+// repeat sets the result of the call to the stored response. It fails with NOT_FOUND if the stored
+// response was erased, as happens when its record is deleted. If the operation changed an existing
+// record, it also fails if the caller no longer sees this record. It does not show a secret again
+// after the limits of usedUp.
 func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answer) error {
 	hidden := c.shownOnce()
 	if hidden && !stored.Erased {
@@ -115,8 +114,8 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 	return nil
 }
 
-// usedUp reports whether an answer with a secret is not shown again: to another session, after
-// some minutes, or once the key of the answer was used.
+// usedUp reports whether a stored response with a secret must not be shown again. It is true for
+// another session, after replay.SecretLifetime, and if the new credential has been used.
 func (a *API) usedUp(ctx context.Context, c *call, tx db.Tx, record string) (bool, error) {
 	holder, stored, err := replay.Restriction(ctx, tx, c.replayKey())
 	if err != nil || holder != c.actor.Credential().ID || c.now >= stored.Add(replay.SecretLifetime) {
@@ -127,13 +126,14 @@ func (a *API) usedUp(ctx context.Context, c *call, tx db.Tx, record string) (boo
 
 var shownOnce = i18n.Text("This form was processed already, and the secret was shown. It cannot be shown again. If you lost it, make a new one.")
 
-// shownOnce reports whether the answer has a secret that is shown to one session, for some
-// minutes. Programs get the answer of an operation of the contract as long as it is stored.
+// shownOnce reports whether the response has a secret that is shown again only to the same session
+// and for some minutes. Responses of the contract's operations are repeated as long as they are
+// stored.
 func (c *call) shownOnce() bool { return c.op.Run.secret && !c.op.Published() }
 
-// store stores the answer in the transaction of the change.
+// store stores the response in the transaction of the change.
 func (a *API) store(c *call, tx db.Tx) {
-	if c.op.Run.shows { // a replay or an empty change does not touch the record itself
+	if c.op.Run.shows { // a replay or a change without an effect does not touch the record itself
 		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
 	answer := replay.Answer{
@@ -149,15 +149,15 @@ func (a *API) store(c *call, tx db.Tx) {
 	}
 }
 
-// opened returns the fingerprint of a stored answer. Outside of the contract it begins
-// the sealed body, which opened removes: an input may hold a password, which its
-// hash would give away to whoever reads the database.
+// opened returns the fingerprint of a stored response. For operations outside of the contract, the
+// encrypted body begins with the fingerprint, and opened removes it from there. Their input may
+// have a password, and a plain hash would help to guess it.
 func (c *call) opened(stored *replay.Answer) string {
 	switch {
 	case c.op.Published() || stored.Fingerprint != "":
 		return stored.Fingerprint
 	case stored.Erased:
-		return c.fingerprint // it was erased with the answer
+		return c.fingerprint // the fingerprint was erased together with the response
 	case len(stored.Body) < len(c.fingerprint):
 		return ""
 	}
@@ -168,8 +168,8 @@ func (c *call) opened(stored *replay.Answer) string {
 	return string(fingerprint)
 }
 
-// about returns the id of the record that the answer contains or names: the one
-// that the call names, or the one that it created.
+// about returns the id of the record that the response is about. It is the target of the audit log,
+// the id in the path, or the id of the record that the call created.
 func (c *call) about() string {
 	if !c.op.Published() {
 		return c.audited.Target()
@@ -180,10 +180,10 @@ func (c *call) about() string {
 	return c.result.location[strings.LastIndexByte(c.result.location, '/')+1:]
 }
 
-// fingerprintOf returns a hash of what identifies equal calls: the operation,
-// the record, the version and the JSON value of the body. Member order, white
-// space and the spelling of numbers and strings do not matter (RFC 8785). With
-// a hash the table holds no second copy of the body.
+// fingerprintOf returns a hash of the operation, the record, the version and the JSON value of the
+// body. Calls with the same hash are equal. The order of members, white space and the spelling of
+// numbers and strings do not matter (RFC 8785). The table stores this hash and not a second copy of
+// the body.
 func fingerprintOf(c *call) string {
 	h := sha256.New()
 	for _, part := range [...]string{c.op.ID, c.record, c.version} {
@@ -191,7 +191,7 @@ func fingerprintOf(c *call) string {
 	}
 	body := jsontext.Value(append([]byte(nil), c.body...))
 	if body.Canonicalize() != nil {
-		body = c.body // not JSON: a call without a body
+		body = c.body // the body is not JSON: the call has none
 	}
 	h.Write(body)
 	return hex.EncodeToString(h.Sum(nil))

@@ -11,20 +11,19 @@ import (
 	"kartei/kit/fault"
 )
 
-// searchCost is the extra cost of a search (contract, 'Cost per operation').
+// searchCost is the additional cost of a search in points (contract, 'Cost per operation').
 const searchCost = 5
 
-// limitsResult holds the results of limits: the charge of a call, and the decision
-// about it.
+// limitsResult holds the results of limits: the charge of a call, and the decision about it.
 type limitsResult struct {
 	charged  limit.Charge
 	decision limit.Decision
 	paid     bool
-	returned int // number of records, known at the end
+	returned int // number of records, known at the end of the call
 	statuses [8]limit.Status
 }
 
-// limits charges the call before it runs.
+// limits charges the call before it runs. It fails if a limit is reached.
 func limits(a *API, ctx context.Context, c *call) error {
 	if !c.duties.Limits {
 		return nil
@@ -32,9 +31,8 @@ func limits(a *API, ctx context.Context, c *call) error {
 	var err error
 	c.charged = c.charge()
 	if c.charged.Delete && a.limiter.Metered() {
-		// One delete too many may pause the key, which makes the assumption
-		// about the caller stale. That call must get 429 all the same, so the
-		// caller is confirmed first.
+		// The limiter may pause the key because of this delete. Then the cached caller becomes
+		// stale, and the call would get another error than 429. So the caller is confirmed first.
 		if err := a.confirm(ctx, c, nil); err != nil {
 			return err
 		}
@@ -57,8 +55,8 @@ func limits(a *API, ctx context.Context, c *call) error {
 	}
 }
 
-// settle ends a charged call: it no longer counts as running, and the records
-// it returned are counted. A refused call has no charge.
+// settle ends a charged call. The call no longer counts as running, and the records in its response
+// are counted. It does nothing for a refused call, which has no charge.
 func (a *API) settle(c *call) { a.limiter.Done(c.charged, &c.decision, c.returned) }
 
 func (c *call) charge() limit.Charge {
@@ -67,15 +65,15 @@ func (c *call) charge() limit.Charge {
 		points += searchCost
 	}
 	charge := chargeTo(c.actor)
-	// The changes of a batch are charged to its parts. A note is no change of data:
-	// whoever leafs through records must still be able to save one.
+	// The changes of a batch are charged to its parts. An operation that only keeps a note does not
+	// count as a change. So people can still save a record after they opened many.
 	charge.Points, charge.Write, charge.Nested = points, c.op.Run.changes, c.of != nil
 	charge.Delete, charge.Reads = c.op.Run.deletes, c.discloses()
 	charge.Into, charge.At = c.statuses[:0], c.begun
 	return charge
 }
 
-// chargeTo returns a charge to the accounts of an actor.
+// chargeTo returns an empty charge to the accounts of an actor.
 func chargeTo(a *access.Actor) limit.Charge {
 	c := limit.Charge{Organization: a.Org(), Principal: a.PrincipalID(), Key: a.Credential().ID}
 	if a.Credential().Duties.Person {
@@ -84,15 +82,15 @@ func chargeTo(a *access.Actor) limit.Charge {
 	return c
 }
 
-// discloses reports whether the answer has records that may be new to the
-// caller; the limit on data outflow counts those. Changes count as well,
-// because an empty change returns any record with a known id.
+// discloses reports whether the response has records that may be new to the caller. The limit
+// outflow counts such records. Changes count as well, because a change without an effect returns
+// any record whose id is known.
 func (c *call) discloses() bool {
 	return c.op.Run.discloses && (!c.op.Run.writes || c.actor.May(c.op.ReadScope()))
 }
 
-// Discloses reports whether the operation returns existing records: lists,
-// reads, search, the content of documents, and changes that return the record.
+// Discloses reports whether the operation returns existing records. Such operations are lists,
+// reads, searches, the content of documents, and changes that return the record.
 func (o *Operation) Discloses() bool {
 	return o.Counted() && (!o.Published() || o.ofRecords() && (!o.Writes() || o.ShowsRecord()))
 }
@@ -102,8 +100,8 @@ func (o *Operation) ofRecords() bool {
 	return slices.ContainsFunc(Families, func(f op.Family) bool { return f.Plural == o.Family })
 }
 
-// searches reports whether the call has a parameter q, in any encoding of the
-// name. The charge precedes the decoding of the query.
+// searches reports whether the call has a parameter q, whose name may be percent-encoded. The call
+// is charged before its query is decoded.
 func (c *call) searches() bool {
 	for part := range strings.SplitSeq(c.Query, "&") {
 		name, _, _ := strings.Cut(part, "=")

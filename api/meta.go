@@ -13,7 +13,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// Me is the answer of me.get.
+// Me is the response of me.get.
 type Me struct {
 	AuthMethod    string   `json:"authMethod" enum:"apiKey,oauth" example:"apiKey"`
 	PrincipalType string   `json:"principalType" enum:"user,serviceAccount" example:"user"`
@@ -27,13 +27,13 @@ type Me struct {
 	APIVersion    string   `json:"apiVersion" format:"date" example:"2026-11-01"`
 }
 
-// MeOrg names an organization.
+// MeOrg has the id and the name of an organization.
 type MeOrg struct {
 	ID   string `json:"id" example:"org_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Name string `json:"name" example:"Kanzlei Morgenstern"`
 }
 
-// MeKey describes an API key to its owner.
+// MeKey describes an API key to the program that uses it.
 type MeKey struct {
 	KidShort    string       `json:"kidShort" example:"5k3xf0q8"`
 	Environment string       `json:"environment" enum:"test,live" example:"test"`
@@ -73,8 +73,7 @@ func meGet(_ context.Context, c *op.Call, _ op.None) (Me, error) {
 	return me, nil
 }
 
-// openFamilies returns the sorted families with at least one operation that the
-// actor may call.
+// openFamilies returns the families with at least one operation that the actor may call, sorted.
 func openFamilies(a *access.Actor) []string {
 	var open []string
 	for i := range table {
@@ -87,14 +86,14 @@ func openFamilies(a *access.Actor) []string {
 	return open
 }
 
-// RateLimit is the answer of rateLimit.get.
+// RateLimit is the response of rateLimit.get.
 type RateLimit struct {
 	Object   string        `json:"object" enum:"rate_limit" example:"rate_limit"`
 	Metered  bool          `json:"metered" example:"true"`
 	Policies []LimitPolicy `json:"policies"`
 }
 
-// LimitPolicy is one declared limit and the rest of its quota.
+// LimitPolicy is a limit and its remaining amount.
 type LimitPolicy struct {
 	Name          string `json:"name" example:"key"`
 	Level         string `json:"level" example:"key"`
@@ -127,10 +126,11 @@ type OpenAPIInput struct {
 	Version string `query:"version" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" example:"2026-11-01"`
 }
 
-// Document is a frozen OpenAPI document, sent byte for byte.
+// Document is a frozen OpenAPI document. It is sent unchanged.
 type Document struct{ bytes []byte }
 
-// AppendJSON appends the document.
+// AppendJSON appends the document to b. If b is nil, it returns the shared bytes of the document,
+// which must not be changed.
 func (d Document) AppendJSON(b []byte) []byte {
 	if b == nil {
 		return d.bytes
@@ -145,7 +145,8 @@ func (d Document) EntityTag() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// documents returns the frozen document of a version, and false if there is no such version.
+// documents is the service that returns the frozen document of a version, and false if the version
+// is not served.
 var documents = op.Need[func(version string) ([]byte, bool)]("OpenAPI documents")
 
 func openapiGet(_ context.Context, c *op.Call, in OpenAPIInput) (Document, error) {

@@ -11,7 +11,7 @@ import (
 	"kartei/record/task"
 )
 
-// NoticeForms returns the forms of all notices.
+// NoticeForms returns the forms of the notices of all packages.
 func NoticeForms() map[notify.Kind]notify.Form {
 	all := maps.Clone(notify.Forms)
 	maps.Copy(all, webhook.Forms)

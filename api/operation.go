@@ -8,50 +8,50 @@ import (
 	"kartei/api/op"
 )
 
-// Operation is a row of the table: an operation, and where the contract has it.
+// Operation is a row of Table: an operation with its route in the contract, if it has one.
 type Operation struct {
-	// Method and Path are the route of an operation of the contract, and empty for
-	// others. Path is relative to /v1; {id} stands for one segment.
+	// Method and Path are the route of an operation of the contract. They are empty for other
+	// operations. Path is relative to /v1, and {id} stands for one segment.
 	Method, Path string
-	// Channel belongs to the contract, too.
+	// Channel is a column of the contract. It says since when the operation is stable.
 	Channel Channel
 	*op.Row
-	// Doors are the doors of an operation that is not in the contract.
+	// Doors are the doors by which an operation outside of the contract can be called.
 	Doors []Door
-	// Run is the operation itself.
+	// Run has what each call of the operation needs.
 	Run handler
 }
 
-// Channel is the first version in which an operation is stable. In earlier
-// versions it is a preview.
+// Channel is the first version in which an operation is stable. In earlier versions the operation
+// is a preview.
 type Channel string
 
 const (
-	// stable is stable in every version.
+	// stable is for operations that are stable in every version.
 	stable Channel = ""
-	// preview is stable in no version yet.
+	// preview is for operations that are not stable in any version.
 	preview Channel = "9999-12-31"
-	// stableFrom2027 is stable from the first follow-up version on.
+	// stableFrom2027 is for operations that are stable since the second version.
 	stableFrom2027 Channel = "2027-02-01"
 )
 
-// Preview reports whether the operation is a preview in version. Versions are
-// dates, so they compare as strings.
+// Preview reports whether the operation is a preview in a version. Versions are dates, so they can
+// be compared as strings.
 func (c Channel) Preview(version string) bool { return version < string(c) }
 
-// Published reports whether the operation is one of the contract. Another one is for people,
-// operators, applications or assistants, and has no address below /v1.
+// Published reports whether the operation is in the contract. Other operations are for people,
+// operators, applications or assistants, and have no path below /v1.
 func (o *Operation) Published() bool { return o.Path != "" }
 
-// HasBody reports whether the operation takes a body.
+// HasBody reports whether the operation accepts a request body.
 func (o *Operation) HasBody() bool { return o.Body() != nil }
 
-// ByID returns the row of an operation by its id, or nil. The socket needs it, whose clients
-// name operations by their ids.
+// ByID returns the row of the operation with this id, or nil. The administration socket needs it,
+// because its clients send ids of operations.
 func ByID(id string) *Operation { return byID[id] }
 
-// rowOf returns the row of an operation that a noun declares. It panics if the table does not
-// list the operation, which is a mistake of the program.
+// rowOf returns the row of an operation. It panics if Table does not have the operation, which is a
+// mistake in the program.
 func rowOf(o op.Any) *Operation {
 	row := byID[o.About().ID]
 	if row == nil {
@@ -62,22 +62,23 @@ func rowOf(o op.Any) *Operation {
 
 var byID = map[string]*Operation{}
 
-// handler is what the path needs of an operation during each call. It is worked out once.
+// handler has what each call of an operation needs. prepare computes it once.
 type handler struct {
 	op.Function
-	// outsideTx is for an operation of the path itself, which runs outside any transaction.
+	// outsideTx, if set, is the stage that runs an operation of package api outside of a
+	// transaction.
 	outsideTx stage
-	// status is the HTTP status of success.
+	// status is the HTTP status of a successful call.
 	status int
 	// bind builds the input from path, query and body.
 	bind *binding
-	// writes is Writes, changes is Changes, deletes is Deletes.
+	// These fields are the results of Writes, Changes and Deletes.
 	writes, changes, deletes bool
-	// shows is ShowsRecord, discloses is Discloses, file is AnswersFile, secret is Secret.
+	// These fields are the results of ShowsRecord, Discloses, AnswersFile and Secret.
 	shows, discloses, file, secret bool
 }
 
-// prepare works out what the path needs of a row.
+// prepare computes the fields that follow from other columns of the row.
 func (o *Operation) prepare() {
 	h := &o.Run
 	h.status = o.Status()
@@ -91,7 +92,7 @@ func (o *Operation) prepare() {
 	o.Doors, h.bind = doorsOf(o.Who), &binding{input: o.Input, path: -1, body: -1, whole: true}
 }
 
-// doorsOf returns the doors of those who may call an operation that is not in the contract.
+// doorsOf returns the doors of the callers who may call an operation outside of the contract.
 func doorsOf(who op.Who) (doors []Door) {
 	if who.Has(op.Operator) {
 		doors = append(doors, Admin)
@@ -108,14 +109,13 @@ func doorsOf(who op.Who) (doors []Door) {
 	return doors
 }
 
-// doOutsideTx gives a row a function of the path itself, which runs outside any
-// transaction.
+// doOutsideTx returns the row with a stage that runs the operation outside of a transaction.
 func (o Operation) doOutsideTx(f stage) Operation {
 	o.Run.outsideTx = f
 	return o
 }
 
-// outside returns a function of the path as a stage.
+// outside returns a stage that calls f with the input of the call and encodes its output.
 func outside[I, O any](f func(*API, context.Context, *call, I) (O, error)) stage {
 	return func(a *API, ctx context.Context, c *call) error {
 		answer, err := f(a, ctx, c, *c.input.Interface().(*I))
@@ -127,7 +127,8 @@ func outside[I, O any](f func(*API, context.Context, *call, I) (O, error)) stage
 	}
 }
 
-// Body returns the type of the input's body, or nil.
+// Body returns the type of the field of the input that the body fills. It is nil if the operation
+// has no body.
 func (o *Operation) Body() reflect.Type {
 	if o.Run.bind.body < 0 {
 		return nil
@@ -135,7 +136,7 @@ func (o *Operation) Body() reflect.Type {
 	return o.Input.Field(o.Run.bind.body).Type
 }
 
-// BodyField returns the index of the input's field that the body fills, or -1.
+// BodyField returns the index of the field of the input that the body fills, or -1.
 func (o *Operation) BodyField() int { return o.Run.bind.body }
 
 // Takes reports whether the operation has a query parameter of this name.

@@ -35,10 +35,10 @@ import (
 	"kartei/transfer/imports"
 )
 
-// Table is the table of all operations: first the contract in its order, with routes,
-// then the others. Each noun declares what its operations are. Routing, scopes, costs,
-// the OpenAPI document, the tools and the tests of every row are derived from it.
-// testdata/operations.txt shows it with all of its columns.
+// Table has all operations: first the contract in its order, with routes, and then the others. Each
+// package declares its own operations. Routes, scopes, costs, the OpenAPI document, the tools of
+// assistants and many tests follow from this table. testdata/operations.txt shows the table with
+// all of its columns.
 var Table = []Operation{
 	at("GET", "/me", stable, me),
 	at("GET", "/rate_limit", stable, rateLimit),
@@ -91,14 +91,13 @@ var Table = []Operation{
 	at("GET", "/events/{id}", stable, event.Get),
 }
 
-// unpublished are the operations that are not in the contract: for people, for the operator,
-// for the endpoints of OAuth 2.1, and for assistants. Everything else is as for the others:
-// the same path, the same transaction, the same check of rights.
+// unpublished are the operations that are not in the contract. They are for people, for the
+// operator, for the OAuth 2.1 endpoints and for assistants. Apart from their routes they are like
+// the others: they use the same path, the same transaction and the same check of rights.
 //
-// Acts about the process or its machine are no operations: pause, resume, backup,
-// files, the master key (see instance/acts.go). Such an act takes hours, needs
-// a folder, or must work on a database of another release. No other door will
-// ever offer it.
+// The operator's acts on the process or its machine are no operations: pause, resume, backup, files
+// and the master key (see instance/acts.go). Such an act takes hours, needs a folder, or must work
+// on a database of another release. No other door will ever offer it.
 var unpublished = op.List{
 	account.SignInByPassword, account.SignInBySecond, account.AskPasskey, account.SignInByPasskey,
 	identity.Begin, account.SignInBySSO, identity.BeginInvited, account.AcceptBySSO,
@@ -145,23 +144,23 @@ var unpublished = op.List{
 	jobs.List, jobs.Retry,
 }
 
-// The operations that the path itself has.
+// These operations are implemented in package api itself.
 var (
 	me        = op.New("me.get", op.Read, meGet, op.Of("meta"), op.Costs(1), op.InBatch)
 	rateLimit = op.New("rateLimit.get", op.Read, rateLimitGet, op.Of("meta"), op.Costs(1), op.InBatch)
 	openAPI   = op.New("openapi.get", op.Read, openapiGet, op.Of("meta"), op.Costs(1), op.Fails(fault.NotFound))
-	// RunBatch runs several calls in one.
+	// RunBatch runs several calls in one request.
 	RunBatch = op.Declare[batch.Input, batch.Results]("batch.run", op.Bundle,
 		op.Fails(fault.BatchTooLarge, fault.BatchFamilyNotAllowed))
-	// ListTools stands for every question of an assistant that calls no tool: so the same
-	// stages decide who may ask, and the request log has it.
+	// ListTools is the operation for every request of an assistant that calls no tool. So the same
+	// stages decide who may send it, and the request log has it.
 	ListTools = op.New("tools.list", op.Read, toolsList, op.By(op.Program), op.Costs(1))
 )
 
 var (
-	// Operations are the rows of the contract.
+	// Operations are the rows of Table that are in the contract.
 	Operations []Operation
-	// Unpublished are the other rows.
+	// Unpublished are the other rows of Table.
 	Unpublished []Operation
 )
 

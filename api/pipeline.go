@@ -17,101 +17,100 @@ import (
 	"kartei/store/db"
 )
 
-// path holds the stages of every call, through any door. Stages that do work
-// have a file of their own; those that only check are in checks.go. The first
-// error ends the call. The order is part of the contract, because it decides
-// which of several faults the client gets.
+// path has the stages of every call, through any door. Some stages are in files of their own. The
+// stages that only check are in checks.go. The first error ends the call. The order is a part of
+// the contract, because it decides which of several faults a client gets.
 var path = [...]stage{
-	available,         // the instance is ready, not paused (503) and not full (429)
-	route,             // path and method name a row of the table, else 404 or 405
+	available,         // the instance is not starting or paused (503) and not full (429)
+	route,             // path and method belong to an operation, else 404 or 405
 	authenticate,      // the credential is valid, else 401
-	gate,              // the organization allows use of its API, else 401 or 403
-	matchOrganization, // Svc-Organization, if sent, names the credential's, else 403
+	gate,              // the organization may use the API, else 401 or 403
+	matchOrganization, // Svc-Organization, if sent, is the credential's organization, else 403
 	version,           // the version exists and is served, else 400 or 410
-	channel,           // the row is in that version and channel, else 404
-	blocked,           // the row is not of a blocked family, else 403
-	authorize,         // the credential has the row's scope, else 403
+	channel,           // the operation is in this version and channel, else 404
+	blocked,           // the operation is not of a blocked family, else 403
+	authorize,         // the credential has the scope of the operation, else 403
 	limits,            // the cost is charged before the operation runs, else 429
 	decode,            // query, headers and body are well formed, else 400, 413, 415, 422
 	run,               // one transaction: idempotency (409, 422), then the operation
-	show,              // the record is removed from the answer if the credential may not read it
+	show,              // the record is removed from the response if the credential may not read it
 }
 
-// stage is one step of the path.
+// stage is one step of the path. Its error ends the call.
 type stage func(a *API, ctx context.Context, c *call) error
 
-// Request is a call as its door passes it. Only the door knows the protocol.
+// Request is a call, independent of the protocol by which it arrived.
 type Request struct {
-	// Method is GET, POST, PATCH or DELETE; a door turns HEAD into GET.
+	// Method is GET, POST, PATCH or DELETE. HEAD must be sent as GET.
 	Method string
 	// Path is the escaped path below /v1, as in the URL.
 	Path string
-	// Operation is an operation that is not in the contract. It replaces Method,
-	// Path and Query.
+	// Operation is an operation outside of the contract. It replaces Method, Path and Query.
 	Operation *Operation
-	// Input is the input of an operation that is not in the contract and changes nothing,
-	// from a door of this process. It replaces Body, and the answer is Value.
+	// Input is the input of an operation that is outside of the contract and changes nothing. Only
+	// callers in this process can set it. It replaces Body, and the output is in Response.Value.
 	Input any
-	// Query is the raw query.
+	// Query is the raw query string.
 	Query string
 	// Header holds the headers of the request under their canonical names.
 	Header map[string][]string
-	// Body returns the body, at most MaxBody bytes; its error is a fault. It is
-	// called once. A nil Body is an empty one.
+	// Body returns the body, which has at most MaxBody bytes. Its error is a fault. It is called
+	// once. If Body is nil, the body is empty.
 	Body func() ([]byte, error)
-	// HasBody reports whether the client sent a body.
+	// HasBody says that the client sent a body.
 	HasBody bool
-	// Door is the door of the call.
+	// Door is the door by which the call came in.
 	Door Door
 	// Credential is the credential of the caller.
 	Credential Credential
-	// Address is the address of the client.
+	// Address is the IP address of the client.
 	Address netip.Addr
-	// Trace is the traceparent header of a caller in a trusted network, and
-	// empty for others: that header decides which calls are traced.
+	// Trace is the header traceparent. It is empty for callers outside of a trusted network,
+	// because this header decides which calls are traced.
 	Trace string
-	// Device is what a browser keeps of its sign-ins, and empty for others.
+	// Device is the value of the cookie by which a browser is recognized at sign-ins. It is empty
+	// for other clients.
 	Device string
-	// Refusal, if set, is a fault that the door found. The call is answered
-	// with it at once.
+	// Refusal, if set, is a fault that was found before the call. It is the result of the call, and
+	// no stage runs.
 	Refusal error
-	// Malformed, if set, is a fault that the door found in what the client sent. The stage
-	// decode answers with it, so only a caller that may call learns of it.
+	// Malformed, if set, is a fault in the client's input that was found before the call. It is the
+	// result of the stage decode. So only callers who may call the operation see it.
 	Malformed error
-	// of is the batch that contains the call, or nil.
+	// of is the batch that contains the call. It is nil for other calls.
 	of *call
 }
 
-// MaxBody bounds the bytes of a JSON body.
+// MaxBody is the maximum size of a JSON body in bytes.
 const MaxBody = 1 << 20
 
-// Response is the answer to a Request.
+// Response is the response to a Request.
 type Response struct {
 	Status int
-	// Fault is the reason why the call was refused or failed, or nil. Body is
-	// its problem document.
+	// Fault is the reason why the call was refused or failed, and nil if it succeeded. Body is then
+	// the problem document.
 	Fault *fault.Fault
-	// Header holds the headers of the contract. Their names are spelled as in
-	// the contract and the RFCs, not always in the canonical form of net/http:
-	// ETag, RateLimit, RateLimit-Policy, WWW-Authenticate.
+	// Header holds the headers of the contract. Their names are spelled as in the contract and the
+	// RFCs, for example ETag, RateLimit and WWW-Authenticate. This is not always the canonical form
+	// of net/http.
 	Header map[string][]string
 	Body   []byte
-	// Value is the answer to a request with an Input, in place of Body.
+	// Value is the output for a request with an Input. It replaces Body.
 	Value any
-	// File, if set, is sent instead of Body; the door calls its Sent.
+	// File, if set, replaces Body. Whoever sends it calls File.Sent afterwards.
 	File *File
 }
 
-// call is a request on the path. The results of a stage are declared in the
-// file of the stage.
+// call is a request on the path. The embedded structs are the results of stages, declared in the
+// files of the stages.
 type call struct {
 	*Request
 	id       string // req_...
 	now      clock.Micros
 	begun    time.Time
 	language i18n.Language
-	header   map[string][]string // of the answer
-	span     *trace.Span         // usually nil
+	header   map[string][]string // of the response
+	span     *trace.Span         // nil if the call is not traced
 
 	routeResult   // route
 	caller        // authenticate
@@ -121,9 +120,9 @@ type call struct {
 	outcome       // run
 }
 
-// Do runs a request along the path and returns its answer: a problem document
-// if a stage refused it. It never panics. header receives the headers of the
-// answer; nil means a new map.
+// Do runs a request along the path and returns its response. If a stage refused the call, the
+// response has a problem document. Do never panics. The headers of the response are set in header,
+// or in a new map if header is nil.
 func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *Response {
 	response, _ := a.do(ctx, r, header)
 	return response
@@ -137,17 +136,17 @@ func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*
 	return a.finish(c, err), c
 }
 
-// admission is the length of the beginning of the path that asks only who calls: up to gate.
+// admission is the number of stages up to gate. These stages depend only on the caller and the row.
 const admission = 4
 
-// Admit runs the stages that ask only who calls, for a door that has to read what a client
-// sent before it knows the operation. It returns nil if they refuse nothing; the call itself
-// passes them again, and has the only trace. A refusal is answered and logged as one of that
-// operation.
+// Admit runs the stages up to gate. It is for a caller of this package that must read the body
+// before it knows the operation. Admit returns nil if these stages do not refuse the call. The call
+// itself then passes these stages again, and only the call is traced. A refusal is logged as a call
+// of o.
 func (a *API) Admit(ctx context.Context, by Caller, o op.Any) *Response {
 	r, err := (&Arguments{}).request(rowOf(o), by)
 	if err != nil {
-		panic(err) // a mistake of the door
+		panic(err) // a mistake in the program
 	}
 	c := a.begin(r, nil)
 	defer a.inFlight.Add(-1)
@@ -177,8 +176,8 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	}
 }
 
-// walk runs a call along the path, or along its beginning, and a second time if the assumption about
-// its caller was stale. A panic becomes an error.
+// walk runs a call along the given stages. If the cached caller was stale, it runs them a second
+// time. A panic becomes an error.
 func (a *API) walk(ctx context.Context, c *call, stages []stage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -189,8 +188,8 @@ func (a *API) walk(ctx context.Context, c *call, stages []stage) (err error) {
 		return c.Refusal
 	}
 	err = a.pass(ctx, c, stages)
-	// A refusal may rest on an unconfirmed assumption. An admission that refuses nothing
-	// leaves the question to the call that follows.
+	// The stages may have refused the call because of a cached caller. So this caller is confirmed
+	// first. If an admission refuses nothing, the call that follows confirms the caller.
 	if err != nil || len(stages) == len(path) {
 		if stale := a.confirm(ctx, c, nil); stale != nil {
 			err = stale
@@ -219,8 +218,8 @@ func (a *API) pass(ctx context.Context, c *call, stages []stage) error {
 	return nil
 }
 
-// restart resets the call; the retry authenticates against the database, not
-// the cache. The charge is settled and made again.
+// restart resets the call before its second run. Then authenticate asks the database and not the
+// cache. The charge is settled, and the second run charges the call again.
 func (a *API) restart(c *call) {
 	a.settle(c)
 	next := a.newCall(c.Request, c.header)

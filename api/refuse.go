@@ -9,14 +9,14 @@ import (
 	"kartei/kit/id"
 )
 
-// done sets the headers of a successful answer outside the table.
+// done sets the headers of a successful response to a request outside of the table.
 func (a *API) done(header map[string][]string) {
 	header["Request-Id"] = []string{id.At(id.Request, a.clock.Now())}
 	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, nosniff
 }
 
-// RefuseUnread returns the problem document of a request that no program could read as one of
-// the table, with the headers of every answer below /v1.
+// RefuseUnread returns the problem document for a request that cannot be parsed as a call. It has
+// the headers of every response below /v1.
 func (a *API) RefuseUnread(err error, header map[string][]string) *Response {
 	c := a.newCall(&Request{}, header)
 	f := fault.From(op.Explain(err))
@@ -24,15 +24,16 @@ func (a *API) RefuseUnread(err error, header map[string][]string) *Response {
 	return &Response{Status: f.Code.Status(), Fault: f, Header: c.header, Body: a.problem(c, f)}
 }
 
-// Options answers OPTIONS for the server as a whole (RFC 9110, section 9.3.7).
+// Options returns the response to OPTIONS for the server as a whole (RFC 9110, section 9.3.7).
 func (a *API) Options(header map[string][]string) *Response {
 	a.done(header)
 	header["Allow"] = []string{"DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"}
 	return &Response{Status: http.StatusNoContent, Header: header}
 }
 
-// Refuse returns the problem document of an error outside the table, and sets
-// its headers.
+// Refuse returns the problem document for an error of a request outside of the table, with its
+// headers. instance is the path in the document. The headers are set in header, or in a new map if
+// header is nil.
 func (a *API) Refuse(err error, instance string, acceptLanguage []string, header map[string][]string) *Response {
 	c := a.newCall(&Request{Header: map[string][]string{"Accept-Language": acceptLanguage}}, header)
 	f := fault.From(op.Explain(err))

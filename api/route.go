@@ -10,25 +10,25 @@ import (
 	"kartei/kit/i18n"
 )
 
-// routes finds the rows of a path. It is a tree of at most three levels:
-// family, record or fixed word, verb.
+// routes finds the rows of a path. It is a tree with at most three levels: the family, an id or a
+// fixed word, and a verb.
 type routes map[string]*node
 
 type node struct {
-	rows     []*Operation // by method
+	rows     []*Operation // one row for each method
 	allow    string
-	children map[string]*node // fixed words; "{id}" stands for any segment
+	children map[string]*node // by fixed word; "{id}" stands for any segment
 }
 
 // routeResult holds the results of route.
 type routeResult struct {
 	op     *Operation
-	record string // the {id} segment
+	record string // the segment {id}, unescaped
 	family string // the blocked family of the path, or empty
 }
 
-// blockedFamilies are paths that never become operations for API keys: money,
-// secrets and identity (open points, 'Order of the checks').
+// blockedFamilies are the first segments of paths that never become operations for API keys. They
+// are about money, secrets and identity (open points, 'Order of the checks').
 var blockedFamilies = []string{"invoices", "secrets", "users", "api_keys"}
 
 func routesOf(table []Operation) routes {
@@ -50,8 +50,7 @@ func routesOf(table []Operation) routes {
 	return r
 }
 
-// setAllow builds the Allow header of each path. HEAD is allowed wherever GET
-// is.
+// setAllow sets the value of the header Allow for each path. A path with GET also allows HEAD.
 func (r routes) setAllow(nodes map[string]*node) {
 	for _, n := range nodes {
 		var methods []string
@@ -66,15 +65,14 @@ func (r routes) setAllow(nodes map[string]*node) {
 	}
 }
 
-// location is the result of find. For a path that does not exist it has neither
-// node nor family.
+// location is the result of find. For an unknown path, both node and family are empty.
 type location struct {
 	node   *node
-	record string // the {id} segment
+	record string // the segment {id}, unescaped
 	family string // the blocked family of the path, or empty
 }
 
-// find looks up an escaped path.
+// find returns the location of an escaped path.
 func (r routes) find(path string) location {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -105,9 +103,9 @@ func (r routes) find(path string) location {
 	return at
 }
 
-// inBatch reports whether a batch may contain a call with this method. If the
-// path lacks the method, the part is answered with the error, unless no call of
-// the path is allowed.
+// inBatch reports whether a batch may contain a call of this path with this method. If the path
+// lacks the method, the result is true if a batch may contain any call of the path. Then the part
+// gets 405.
 func (n *node) inBatch(method string) bool {
 	some := false
 	for _, op := range n.rows {
@@ -119,17 +117,18 @@ func (n *node) inBatch(method string) bool {
 	return some
 }
 
-// noPath says that the path is wrong and no record is missing: the paths are no secret.
+// noPath is the text of the 404 for an unknown path. It says that the path is wrong, and not that a
+// record is missing. Paths are no secret.
 var noPath = i18n.Text("The API has no such path. The reference of this instance at /docs has the paths, in exactly this spelling.")
 
-// HasWord reports whether a word begins paths of the API.
+// HasWord reports whether a word is the first segment of a path of the API.
 func (a *API) HasWord(word string) bool {
 	return a.routes[word] != nil || slices.Contains(blockedFamilies, word)
 }
 
-// route finds the row: an unknown path is 404, and a known path with another
-// method 405. A door of this process names the row itself. A blocked family
-// passes this stage and is refused later.
+// route finds the row of a call. An unknown path gets 404, and a known path with another method
+// gets 405. A caller in this process may set the row itself. A blocked family passes this stage and
+// is refused by the stage blocked.
 func route(a *API, _ context.Context, c *call) error {
 	if c.Operation != nil {
 		if !slices.Contains(c.Operation.Doors, c.Door) {

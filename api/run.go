@@ -18,8 +18,8 @@ import (
 
 // outcome holds the results of run.
 type outcome struct {
-	attempted   bool   // the operation has run
-	fingerprint string // of the content, if there is an idempotency key
+	attempted   bool   // the operation has run at least once
+	fingerprint string // of the call, if it has an idempotency key
 	prefetched  any
 	prefetchErr error
 	audited     *audit.Act // the description of an administrative act
@@ -28,28 +28,27 @@ type outcome struct {
 	file        *File
 }
 
-// result is the answer of an operation in the form in which it is sent and
-// stored.
+// result is the response of an operation in the form in which it is sent and stored.
 type result struct {
 	status   int
 	body     []byte
 	etag     string // without quotes
 	location string
 	records  int
-	// wait is the time after which another attempt is useful.
+	// wait is the Retry-After of the response, or zero.
 	wait time.Duration
-	// secret reports whether the body contains a secret.
+	// secret says that the body contains a secret.
 	secret bool
-	// refused is the fault of an answer that refuses and whose transaction is committed.
+	// refused is a fault that the client gets although the transaction is committed, or nil.
 	refused *fault.Fault
 	file    *op.File
-	// value is the answer itself, for a request with an Input.
+	// value is the output itself, if the request has an Input.
 	value any
 }
 
-// run runs the operation. A read has a reading connection. A write has one
-// transaction, which includes its event, its search entry, its line of the audit log and its
-// idempotency record. An operation that lost a race runs again from its input.
+// run runs the operation. A read gets a connection for reading. A write gets one transaction. This
+// transaction also has the event, the search entry, the line of the audit log and the stored
+// response. If the operation loses a race, it runs again with its original input.
 func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.op.Run.outsideTx != nil {
 		return c.sortFields(c.op.Run.outsideTx(a, ctx, c))
@@ -64,8 +63,8 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 			return inProgress()
 		}
 		defer a.busy.leave(c)
-		c.fingerprint = fingerprintOf(c) // outside the transaction, which blocks others
-		if c.shownOnce() {               // whether a key was used decides about a replay
+		c.fingerprint = fingerprintOf(c) // before the transaction, which blocks others
+		if c.shownOnce() {               // a repeated call depends on whether the new key was used
 			if err := a.access.Flush(ctx); err != nil {
 				return err
 			}
@@ -75,7 +74,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 		c.prefetched, c.prefetchErr = c.op.Run.Prefetch(ctx, a.callOf(c, nil), c.input.Interface())
 	}
 	switch {
-	case c.prefetchErr != nil && c.idempotency == "": // nothing is written, and no replay is asked for
+	case c.prefetchErr != nil && c.idempotency == "": // nothing is written, and no response is repeated
 		err = c.prefetchErr
 	case c.op.Run.writes:
 		err = a.change(ctx, c)
@@ -95,7 +94,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 }
 
 // attempt returns the operation as a function of its transaction. Each attempt begins with the
-// input as it was sent.
+// input as the client sent it.
 func (a *API) attempt(ctx context.Context, c *call) func(tx db.Tx) error {
 	return func(tx db.Tx) error {
 		if c.attempted { // the previous attempt may have changed its input
@@ -120,8 +119,8 @@ func (a *API) attempt(ctx context.Context, c *call) func(tx db.Tx) error {
 	}
 }
 
-// change runs an operation that writes. After an administrative act it clears the cache of
-// callers, even if the outcome of the commit is unknown.
+// change runs an operation that writes. After an administrative act it clears the cache of callers,
+// even if it is not known whether the commit succeeded.
 func (a *API) change(ctx context.Context, c *call) error {
 	write := a.db.Write
 	if c.op.Published() {
@@ -130,8 +129,8 @@ func (a *API) change(ctx context.Context, c *call) error {
 	attempt := a.attempt(ctx, c)
 	err := write(ctx, attempt)
 	if errors.Is(err, db.ErrDuplicate) {
-		// Another call took the same unique value at the same moment. Now that
-		// value exists, so the operation finds it and reports it.
+		// Another call has stored the same unique value in the meantime. Now this value exists, so
+		// the operation finds it and reports it.
 		err = write(ctx, attempt)
 	}
 	if c.op.Act == op.Administer && !c.unchanged(err) {
@@ -140,20 +139,19 @@ func (a *API) change(ctx context.Context, c *call) error {
 	return err
 }
 
-// unchanged reports whether an administrative act ended without an effect: it was refused, or
-// is none that the audit log has. Strangers may call operations that sign in, as often as they
-// like.
+// unchanged reports whether an administrative act had no effect: it was refused, or it omitted its
+// line of the audit log. In this case the cache of callers stays. Otherwise strangers could clear
+// it again and again by operations that sign in.
 func (c *call) unchanged(err error) bool {
 	_, refused := errors.AsType[*fault.Fault](err)
 	return refused || err == nil && c.audited != nil && c.audited.Omitted()
 }
 
-// identifyAgain identifies the caller of an administrative change once more, after its body has
-// arrived. A slow body takes as long as --body-timeout. In this time a person
-// may have lost the right, and could otherwise still invite somebody or make a
-// key.
+// identifyAgain identifies the caller of an administrative change again, after its body has
+// arrived. The client may send its body slowly, up to --body-timeout. In this time the person may
+// have lost the right, and must not be able to invite somebody or make a key.
 func (a *API) identifyAgain(ctx context.Context, c *call) error {
-	if c.op.Published() || c.actor.PrincipalID() == "" { // the operator, or a caller who did not sign in
+	if c.op.Published() || c.actor.PrincipalID() == "" { // the operator, or a caller without a sign-in
 		return nil
 	}
 	actor, _, err := a.access.Resolve(ctx, c.Credential, c.Address, true)
@@ -168,7 +166,8 @@ func (a *API) identifyAgain(ctx context.Context, c *call) error {
 	return c.authorize(actor)
 }
 
-// audit appends the line of an act to the audit log.
+// audit appends the line of an act to the audit log. It fails if the operation has not set the
+// target.
 func (c *call) audit(tx db.Tx, word string) error {
 	if c.audited.Target() == "" {
 		return fmt.Errorf("api: %s does not name its target for the audit log", c.op.ID)
@@ -184,7 +183,7 @@ func (c *call) audit(tx db.Tx, word string) error {
 	return audit.Append(tx, c.audited, l)
 }
 
-// sortFields sorts the invalid fields by their position in the body.
+// sortFields sorts the invalid fields of a fault by their position in the body.
 func (c *call) sortFields(err error) error {
 	if f, is := errors.AsType[*fault.Fault](err); is && len(f.Fields) > 1 {
 		f.Fields = schema.SortByPosition(c.body, f.Fields)
@@ -192,9 +191,9 @@ func (c *call) sortFields(err error) error {
 	return err
 }
 
-// operate calls the operation and encodes its answer.
+// operate calls the operation and encodes its output.
 func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
-	if c.prefetchErr != nil { // a replay needs no prefetch
+	if c.prefetchErr != nil { // a repeated call needs no prefetch
 		return result{}, c.prefetchErr
 	}
 	answer, err := c.op.Run.Do(ctx, a.callOf(c, tx), c.input.Interface())
@@ -209,7 +208,7 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 	return encode(c.op, answer)
 }
 
-// callOf returns the view that an operation has of its call.
+// callOf returns the call in the form in which an operation gets it.
 func (a *API) callOf(c *call, tx db.Tx) *op.Call {
 	agent := ""
 	if sent := c.Header["User-Agent"]; len(sent) > 0 {
@@ -227,7 +226,7 @@ func (a *API) callOf(c *call, tx db.Tx) *op.Call {
 	}
 }
 
-// encode returns the result of an answer with its body.
+// encode returns the result for the output of an operation, with its body.
 func encode(o *Operation, answer any) (r result, err error) {
 	r = resultOf(o, answer)
 	switch v := answer.(type) {
@@ -240,7 +239,7 @@ func encode(o *Operation, answer any) (r result, err error) {
 	return r, err
 }
 
-// resultOf returns the result of an answer without a body.
+// resultOf returns the result for the output of an operation, without a body.
 func resultOf(o *Operation, answer any) (r result) {
 	r.status, r.secret = o.Run.status, o.Run.secret
 	if v, ok := answer.(op.EntityTagger); ok {
@@ -259,7 +258,7 @@ func resultOf(o *Operation, answer any) (r result) {
 		r.wait = v.RetryAfter()
 	}
 	if _, is := answer.(op.File); is {
-		file := answer.(op.File) // its own variable, since others would pay for its place on the heap
+		file := answer.(op.File) // a variable of its own: only files pay for its allocation
 		r.file = &file
 	}
 	return r

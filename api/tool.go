@@ -10,12 +10,12 @@ import (
 	"kartei/extract"
 )
 
-// noTools are the operations of the contract that no assistant gets: the document that the tools are
-// made from, several calls in one, and the bytes of a file.
+// noTools are the ids of the contract's operations that are no tools for assistants: the OpenAPI
+// document from which the tools are made, the batch, and the content of a document.
 var noTools = []string{"openapi.get", "batch.run", "documents.content"}
 
-// Tool returns the name of the operation as a tool for assistants, for example
-// webhook_endpoints_rotate_secret, or the empty text if it is none.
+// Tool returns the name of the operation's tool for assistants, for example
+// webhook_endpoints_rotate_secret. It is empty if the operation has no tool.
 func (o *Operation) Tool() string {
 	if slices.Contains(noTools, o.ID) {
 		return ""
@@ -38,19 +38,18 @@ func (o *Operation) Tool() string {
 // ToolsInput is the input of tools.list.
 type ToolsInput struct{}
 
-// Tools says which tools a caller has.
+// Tools is the response of tools.list, from which follows which tools the caller has.
 type Tools struct {
-	// Scopes are the caller's scopes at present, sorted.
+	// Scopes are the current scopes of the caller, sorted.
 	Scopes []string `json:"scopes"`
-	// Version is the caller's version.
+	// Version is the version of the API that the caller uses.
 	Version string `json:"version"`
 }
 
-// toolsList stands for every question of an assistant that calls no tool: so the same
-// stages decide who may ask, and the request log has it.
+// toolsList returns the scopes and the version of the caller. See ListTools.
 func toolsList(_ context.Context, c *op.Call, _ ToolsInput) (Tools, error) {
 	return Tools{c.Actor.Scopes(), c.Version}, nil
 }
 
-// HasText reports whether documents of a media type have a text, which tools.text reads.
+// HasText reports whether the tool for texts can read documents of this media type.
 func HasText(contentType string) bool { return extract.Reads(contentType) }

@@ -7,7 +7,7 @@ import (
 	"kartei/kit/trace"
 )
 
-// groups maps the stages of the path to spans. Those before limits take
+// groups has the name of the span for each stage of the path. The stages before limits take
 // microseconds each and share one span.
 var groups = [len(path)]string{
 	"authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate",
@@ -15,9 +15,8 @@ var groups = [len(path)]string{
 	"limits", "decode", "run", "run",
 }
 
-// trace starts the span of a call, and returns the context for its work. A part
-// of a batch only counts its statements, because twenty parts would have
-// hundreds of spans.
+// trace starts the span of a call, and returns the context for the work in this span. The span of a
+// part of a batch only counts statements. Otherwise twenty parts would have hundreds of spans.
 func (a *API) trace(ctx context.Context, c *call) context.Context {
 	if a.tracer == nil {
 		return ctx
@@ -51,8 +50,8 @@ func (a *API) passTraced(ctx context.Context, c *call, stages []stage) (err erro
 	return nil
 }
 
-// endSpan ends the span with the result of the call. Its name is the id of the
-// operation. An unknown path is text of the client and is not used.
+// endSpan ends the span with the result of the call. The name of the span is the id of the
+// operation. An unknown path comes from the client and is not used.
 func (c *call) endSpan(status int, code string) {
 	if c.span == nil {
 		return
@@ -71,7 +70,8 @@ func (c *call) endSpan(status int, code string) {
 	c.span.End()
 }
 
-// logOf returns the logger for messages about a call.
+// logOf returns the logger for messages about a call. They have the id of the trace, if there is
+// one.
 func (a *API) logOf(c *call) *slog.Logger {
 	if c.span == nil {
 		return a.logger

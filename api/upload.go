@@ -14,41 +14,41 @@ import (
 	"kartei/store/blob"
 )
 
-// Uploads receives files at the addresses of upload sessions, which are outside
-// the table.
+// Uploads receives files at the addresses of upload sessions. These addresses are not in the table
+// of operations.
 type Uploads struct {
 	API *API
-	// Receiver holds the rules; see upload.Receiver.
+	// Receiver checks and stores the files. See upload.Receiver.
 	Receiver FileReceiver
 }
 
-// FileReceiver receives files. Its errors are faults, or come from the database.
+// FileReceiver checks and stores files. Its errors are faults, or come from the database.
 type FileReceiver interface {
 	Open(token, method string, header map[string][]string) (blob.Upload, error)
 	Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error
 	Take(ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64) error
 }
 
-// UploadRequest is a request with a file, as its door passes it.
+// UploadRequest is a request whose body is a file, independent of the protocol.
 type UploadRequest struct {
 	Token, Method string
 	// Header holds the headers of the request under their canonical names.
 	Header map[string][]string
-	// Body delivers the bytes at the pace of the client.
+	// Body returns the bytes of the file as they arrive from the client.
 	Body io.Reader
-	// Size is the announced number of bytes, or -1.
+	// Size is the number of bytes that the client announced, or -1 if it did not announce any.
 	Size int64
-	// Broken reports, after Body failed, whether the client disconnected or is
-	// too slow.
+	// Broken is called after the transfer. It reports whether the client disconnected or is too
+	// slow.
 	Broken func() bool
 }
 
-// uploadInstance is the instance in problem documents. The actual address is a
+// uploadInstance is the member instance of problem documents. The real address of an upload is a
 // secret.
 const uploadInstance = "/uploads"
 
-// Receive receives a file and returns the answer: 204, or a problem document.
-// header receives the headers of the answer.
+// Receive receives a file and returns the response: 204, or a problem document. The headers of the
+// response are set in header.
 func (u *Uploads) Receive(ctx context.Context, in *UploadRequest, header map[string][]string) *Response {
 	if err := u.receive(ctx, in); err != nil {
 		return u.API.Refuse(err, uploadInstance, in.Header["Accept-Language"], header)
@@ -68,9 +68,10 @@ func (u *Uploads) receive(ctx context.Context, in *UploadRequest) error {
 	return u.transfer(granted, in, func(body io.Reader) error { return u.Receiver.Receive(ctx, granted, body, in.Size) })
 }
 
-// Take receives a file for an upload session of a caller who is signed in. It needs
-// no address, so it also takes files that go on to a bucket. If a document is being
-// made of the file already, nothing is read, and the operation is returned.
+// Take receives a file for an upload session of a person who is signed in. The file does not go to
+// the session's address. So Take also works if clients send files directly to a bucket. If a
+// document is already being made from the file, Take reads nothing and returns the id of that
+// operation.
 func (u *Uploads) Take(
 	ctx context.Context, by Caller, session string, in *UploadRequest,
 ) (operation string, err error) {
@@ -92,7 +93,7 @@ func (u *Uploads) Take(
 	return "", f
 }
 
-// transfer receives a file, and counts it among the files in transit.
+// transfer receives a file and counts it among the running transfers.
 func (u *Uploads) transfer(granted blob.Upload, in *UploadRequest, receive func(io.Reader) error) error {
 	transfer, err := u.API.beginTransfer(granted.Organization(), transit.Up)
 	if err != nil {
@@ -105,7 +106,8 @@ func (u *Uploads) transfer(granted blob.Upload, in *UploadRequest, receive func(
 	return err
 }
 
-// ended returns the result of a transfer.
+// ended returns the result of a transfer for the metrics. broken says that the client disconnected
+// or is too slow.
 func ended(err error, broken bool) string {
 	switch {
 	case err == nil:

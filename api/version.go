@@ -14,24 +14,24 @@ import (
 	"kartei/kit/i18n"
 )
 
-// versionResult is the result of the stage version: the version that serves a call, and its rules.
+// versionResult is the result of the stage version: the version of the call, and its rules.
 type versionResult struct {
 	version string
 	rules   *schema.Document
 }
 
-// servedVersion is one version as the path serves it.
+// servedVersion is a version of the API with the values that each call needs.
 type servedVersion struct {
 	release.Version
 	rules *schema.Document
-	// The headers about the version in every answer; deprecation and sunset are
-	// nil until they are announced. The internal version has no link.
+	// These are the values of headers about the version. deprecation and sunset are nil until they
+	// are announced. link is nil for the internal version.
 	svcVersion, link, deprecation, sunset []string
 }
 
-// newServedVersion prepares a version for serving. successor is the name of the
-// next served version, or empty. The headers name the document below base, the
-// address of the instance, because it can be read without credentials.
+// newServedVersion returns a version with its headers. successor is the name of the next version,
+// or empty. base is the address of the instance. The links lead to documents below base, because
+// these can be read without credentials.
 func newServedVersion(v release.Version, successor string, rules *schema.Document, base string) *servedVersion {
 	s := &servedVersion{Version: v, rules: rules, svcVersion: []string{v.Name}}
 	document := func(version string) string { return base + "/docs/openapi.json?version=" + version }
@@ -52,7 +52,7 @@ func newServedVersion(v release.Version, successor string, rules *schema.Documen
 	return s
 }
 
-// served returns a version as the path serves it.
+// served returns the served version with this name. It is nil if the version is not served.
 func (a *API) served(name string) *servedVersion {
 	if name == release.Internal.Name {
 		return a.internal
@@ -65,20 +65,20 @@ func linkTo(target, rel, contentType string) string {
 	return "<" + target + `>; rel="` + rel + `"; type="` + contentType + `"`
 }
 
-// candidate says of a version that is published as a candidate where it is served.
+// candidate returns the text for a version that exists as a candidate and is not served here. It
+// says where such a version is served.
 func (a *API) candidate(wrong fault.Field) i18n.Text {
 	return i18n.Join(" ", i18n.InEach(wrong.Message), "The version named is a candidate: "+
 		"until its release only an instance of the environment rc serves it.")
 }
 
-// over reports whether the version has ended.
+// over reports whether the sunset of the version has passed.
 func (s *servedVersion) over(now clock.Micros) bool {
 	return !s.Sunset.IsZero() && clock.FromTime(s.Sunset.Truncate(time.Second)) <= now
 }
 
-// version selects the version: the request's version, else the pin of the
-// credential, else the current one. Kinds of credential without a version have the
-// internal one, whatever they ask for.
+// version selects the version of the call. It is the version in Svc-Version, else the pin of the
+// credential, else the current version. Some kinds of credential always have the internal version.
 func version(a *API, _ context.Context, c *call) error {
 	if !c.duties.Version {
 		c.version, c.rules = release.Internal.Name, a.internal.rules

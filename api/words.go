@@ -14,8 +14,8 @@ import (
 // This file has the texts of faults that depend on the operation, the
 // organization or the limit, and not only on the code.
 
-// withDetail adds the expected prefix of ids to NOT_FOUND, because an id of
-// another kind is a common mistake. The text is the same for every cause.
+// withDetail adds the expected prefix of ids to the text of NOT_FOUND, because an id of another
+// kind is a common mistake. The text is the same for every cause.
 func (c *call) withDetail(f *fault.Fault) *fault.Fault {
 	if f.Code != fault.NotFound || f.Detail != "" || c.op == nil || !c.op.Named() {
 		return f
@@ -29,7 +29,8 @@ func (c *call) withDetail(f *fault.Fault) *fault.Fault {
 	return &more
 }
 
-// Prefix returns the id prefix of the operation's records.
+// Prefix returns the prefix of the ids of the operation's family. It is empty if the family has
+// none.
 func (o *Operation) Prefix() string {
 	for _, f := range Families {
 		if f.Plural == o.Family {
@@ -41,7 +42,8 @@ func (o *Operation) Prefix() string {
 	}[o.Family]
 }
 
-// forbidden explains why an actor may not call an operation.
+// forbidden returns the fault for an actor who lacks the scope of an operation, or whose
+// organization allows only reading.
 func forbidden(op *Operation, a *access.Actor) *fault.Fault {
 	if a.OnlyReads() && op.Writes() {
 		return &fault.Fault{
@@ -53,8 +55,7 @@ func forbidden(op *Operation, a *access.Actor) *fault.Fault {
 	return access.Lacking(op.Scope)
 }
 
-// policyWords describes what a limit counts; the amount and the window are
-// added.
+// policyWords says for each limit what it counts. The amount and the window are added to the text.
 var policyWords = map[string]i18n.Text{
 	"key":          "points of this key",
 	"writes":       "writing calls with this key",
@@ -72,15 +73,14 @@ var policyWords = map[string]i18n.Text{
 	"session-outflow":     "records shown",
 }
 
-// windowWords describe an amount in the window of a policy.
+// windowWords has the text for an amount in each window of a limit.
 var windowWords = map[time.Duration]i18n.Text{
 	time.Minute:    "%d %s a minute",
 	time.Hour:      "%d %s an hour",
 	24 * time.Hour: "%d %s in 24 hours",
 }
 
-// limited describes the limits that refused a call. begun is the start of the
-// call.
+// limited returns a text about the limits that refused a call. begun is the start of the call.
 func limited(d *limit.Decision, begun time.Time) i18n.Text {
 	wait := int64((d.RetryAfter + time.Second - 1) / time.Second)
 	if d.Locked {
