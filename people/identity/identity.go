@@ -23,7 +23,7 @@ import (
 // that the browser stores meanwhile. An operation that ends takes the ticket and the provider's
 // response. Both call the provider outside of a transaction.
 
-// ReturnPath is the page to which the provider sends people back.
+// ReturnPath is the path of the page to which the provider redirects people.
 const ReturnPath = "/signin/sso/callback"
 
 const (
