@@ -1,5 +1,4 @@
-// Package imports owns how contacts of other programs move in: files, dry runs, imports and their
-// undoing.
+// Package imports owns how contacts of other programs move in: files, dry runs, imports and their undoing.
 //
 // A client sends a file in pieces. The file is read into lines, with one line for each entry. The
 // dry run finds the problems of each line, and an existing contact that may be the same. The import

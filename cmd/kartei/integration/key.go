@@ -255,8 +255,7 @@ Try it at the address where the server serves:
 }
 
 // address returns the URL of the server that runs on the data. If no server runs, it returns the
-// URL of a server with the same settings: base-url or listen from the environment or the file, or
-// the default.
+// URL from the settings base-url or listen, or the default.
 func address(ctx context.Context, g *command.Globals) string {
 	var running instance.Address
 	if err := g.Process(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {

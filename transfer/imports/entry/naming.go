@@ -18,7 +18,8 @@ import (
 // This file sets the names of an entry: the parts of a name, prefixes and suffixes, salutations and
 // titles. It also decides whether the entry is a person or a company.
 
-// namePerson sets the members of a person's name, and what belongs to it.
+// namePerson sets the members of a person's name, with title and salutation. It also sets the
+// company and the job title.
 func (e *Entry) namePerson() {
 	parts, prefix := map[string]string{}, ""
 	for _, member := range []string{"lastName", "firstName", "middleName"} {

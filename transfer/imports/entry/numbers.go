@@ -15,7 +15,7 @@ import (
 // This file repairs values that spreadsheets changed, and detects values that are no telephone
 // numbers.
 
-// formulas match a text that a spreadsheet was made to keep: ="01067".
+// formulas matches a formula with which a spreadsheet keeps a number as text: ="01067".
 var formulas = regexp.MustCompile(`^=\s*"(.*)"$`)
 
 // unwrap removes the characters that prevent a spreadsheet from reading a text as a number.

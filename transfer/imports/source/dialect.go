@@ -134,8 +134,8 @@ func meanings(headings []string) (list []meaning, program string) {
 	return list, best.program
 }
 
-// settle decides meanings that depend on other columns: whether Name is a last name, whether an
-// address is undivided, and which of two equal columns counts.
+// settle decides meanings that depend on other columns. It decides whether Name is a last name,
+// whether an address is undivided, and which of two equal columns counts.
 func settle(list []meaning, folded []string) {
 	has := func(members ...string) bool {
 		return slices.ContainsFunc(list, func(m meaning) bool { return slices.Contains(members, m.member) })

@@ -1,5 +1,4 @@
-// Package source owns how files of other programs become entries: bytes, encodings, cards, rows and
-// dialects.
+// Package source owns how files of other programs become entries: bytes, encodings, cards, rows and dialects.
 //
 // Each stage has a file. parts.go selects the files of an archive and the sheets of a workbook.
 // bytes.go converts the bytes to one form of text. encoding.go decides the encoding of each value.
