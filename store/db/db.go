@@ -112,7 +112,8 @@ type Tx interface {
 	Dialect() *Dialect
 }
 
-// Rows is the result of Tx.Query. Callers must call Close, and may call it twice.
+// Rows is the result of Tx.Query. No other statement can run until Close. Close may be called
+// twice.
 type Rows interface {
 	Next() bool
 	// Scan copies the columns of the current row into dest. Each dest is a pointer to string,

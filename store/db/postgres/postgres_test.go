@@ -399,8 +399,8 @@ func TestListen(t *testing.T) {
 }
 
 // TestExpectIsOneRoundTrip checks that an expectation needs no further round trip. A select has it
-// as an additional column. With other statements, its query is sent as well. If a query returns no
-// row, or its rows are not read, the expectation is still checked.
+// as an additional column. With other statements, its query is sent as well. If a select returns no
+// row, the expectation needs a second round trip. It is also checked if the rows are not read.
 func TestExpectIsOneRoundTrip(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.EmptyPostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
