@@ -12,7 +12,7 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Exports are written while no server runs on the data. Imports need one.
+// TestDataCommands checks that exports work without a server, and that imports need one.
 func TestDataCommands(t *testing.T) {
 	data := t.TempDir()
 	run := func(want int, args ...string) (out, errs string) {
@@ -75,7 +75,7 @@ func TestDataCommands(t *testing.T) {
 		if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v %v", target, info.Mode(), err)
 		}
-		run(1, args...) // it is there already
+		run(1, args...) // the file exists already
 	}
 	missing := filepath.Join(data, "missing.zip")
 	run(1, "contact", "export", "con_x", "--org", org, "--output", missing)

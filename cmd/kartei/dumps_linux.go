@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noDumps protects the memory of this process, which holds the master key and
-// the secrets of callers. A crash writes no core dump, and other processes of
-// the same user cannot read the memory.
+// noDumps protects the memory of this process, which contains the master key and secrets of
+// callers. A crash then writes no core dump. Other processes of the same user cannot read the
+// memory.
 func noDumps() error {
 	return errors.Join(
 		unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}),

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// After noDumps, the process writes no core dump, and other processes cannot
-// read its memory.
+// TestNoDumps checks that the process writes no core dump after noDumps, and that other processes
+// cannot read its memory.
 func TestNoDumps(t *testing.T) {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &before); err != nil {

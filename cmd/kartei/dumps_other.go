@@ -2,6 +2,5 @@
 
 package main
 
-// noDumps does nothing. On this system, the system's settings decide about core
-// dumps.
+// noDumps does nothing on this system. The settings of the system decide about core dumps.
 func noDumps() error { return nil }

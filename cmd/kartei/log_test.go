@@ -8,8 +8,8 @@ import (
 	"kartei/cmd/kartei/command"
 )
 
-// The log of a data folder is read while no server runs on it. Settings of the
-// server in the environment do not matter.
+// TestLog checks that the request log can be read while no server runs. Settings of the server in
+// the environment have no effect.
 func TestLog(t *testing.T) {
 	data := t.TempDir()
 	if status, _, errs := kartei(nil, "migrate", "--data-dir", data); status != 0 {

@@ -17,7 +17,7 @@ import (
 	"kartei/extract"
 )
 
-// commands is the whole command line.
+// commands is the complete command line.
 type commands struct {
 	command.Globals
 
@@ -65,8 +65,9 @@ func main() {
 	os.Exit(command.Run(ctx, new(commands), os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
 }
 
-// interrupts returns the signals that end a command in order. A terminal sends SIGHUP
-// when it is closed. NotifyContext would undo that nohup has the signal ignored.
+// interrupts returns the signals that end a command gracefully. A closed terminal sends SIGHUP. If
+// nohup has made the process ignore SIGHUP, the signal is omitted, because NotifyContext would undo
+// that.
 func interrupts() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -124,8 +124,8 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 }
 
-// The commands of a beginning, which serve and all pages show, work in their order: the
-// API is open, the first admin gets a link, and a program a key.
+// TestBeginning runs the commands for a first start that serve and the documentation show.
+// Afterwards the API is open, the first admin has a link, and a program has a key.
 func TestBeginning(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -162,8 +162,8 @@ func TestBeginning(t *testing.T) {
 	}
 }
 
-// A command names the missing part of its result: an organization whose API is
-// off, and a user who cannot sign in.
+// TestWhatIsLacking checks hints of commands about a missing next step: an organization whose API
+// is off, and a user who cannot sign in.
 func TestWhatIsLacking(t *testing.T) {
 	s := newShell(t)
 	for flags, want := range map[string]string{
@@ -185,7 +185,7 @@ func TestWhatIsLacking(t *testing.T) {
 	}
 }
 
-// A closed terminal ends a command in order, except one that nohup started.
+// TestInterrupts checks that SIGHUP ends a command gracefully, unless nohup started it.
 func TestInterrupts(t *testing.T) {
 	if !slices.Contains(interrupts(), os.Signal(syscall.SIGHUP)) {
 		t.Error("SIGHUP does not end a command in order")
@@ -197,7 +197,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// Each command that a page names exists.
+// TestCommandsThatAreNamed checks that all commands in the documentation exist.
 func TestCommandsThatAreNamed(t *testing.T) {
 	pages := map[string]string{"guide.md": string(docs.Guide), "guide.de.md": string(docs.GuideDE)}
 	for _, code := range fault.Codes() {
@@ -235,22 +235,22 @@ func TestCommandsThatAreNamed(t *testing.T) {
 	}
 }
 
-// TestConsoleHasCommands looks for a command that calls each operation of the operator,
-// except operations of the web alone.
+// TestConsoleHasCommands checks that a command calls each operation of the operator, except
+// operations for the web application.
 func TestConsoleHasCommands(t *testing.T) {
 	without := map[string]string{
 		"names.resolve":      "shows names beside ids, which commands print as they are",
 		"names.find":         "finds people for fields of forms; principal.ListUsers has a command",
 		"invitations.accept": "is for the person invited, who has no command line",
 	}
-	used := map[string]bool{} // by the value, such as key.Create
+	used := map[string]bool{} // by the Go value, such as key.Create
 	value := regexp.MustCompile(`\b[a-z]+\.[A-Z]\w*`)
 	for _, text := range sources(t, "*/*.go") {
 		for _, name := range value.FindAllString(text, -1) {
 			used[name] = true
 		}
 	}
-	values := map[string]string{} // by the id
+	values := map[string]string{} // by the operation id
 	declaration := regexp.MustCompile(`(?m)^(?:var |\t)(\w+) += op\.New(?:Prefetched)?\("([\w.]+)"`)
 	for _, folder := range []string{"people", "record", "integration", "transfer", "instance"} {
 		for file, text := range sources(t, "../../"+folder+"/*/*.go") {
@@ -269,7 +269,7 @@ func TestConsoleHasCommands(t *testing.T) {
 	}
 }
 
-// sources returns the texts of Go files without tests, by their paths.
+// sources returns the texts of Go files by their paths, without tests.
 func sources(t *testing.T, pattern string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -349,7 +349,8 @@ func TestHelpNamesTheEnvironment(t *testing.T) {
 	}
 }
 
-// The help of commands for other machines has no flags for data on this one.
+// TestHelpOfClientCommands checks that the help of commands that only call the API has no flags for
+// data on this machine.
 func TestHelpOfClientCommands(t *testing.T) {
 	for command, is := range map[string]bool{"api": false, "listen": false, "trigger": false, "backup": true} {
 		if _, out, _ := kartei(nil, command, "--help"); strings.Contains(out, "--database-url") != is ||
@@ -359,7 +360,7 @@ func TestHelpOfClientCommands(t *testing.T) {
 	}
 }
 
-// A flag that takes several values says so once.
+// TestHelpShowsLists checks that the help of a flag with several values shows "..." once.
 func TestHelpShowsLists(t *testing.T) {
 	_, out, _ := kartei(nil, "serve", "--help")
 	if !strings.Contains(out, "--trusted-proxies=CIDR,...\n") || strings.Contains(out, "...,...") {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A restore names the acts about keys and rights that came after the copy: a key that
-// was revoked is valid again.
+// TestRestoreNamesWhatIsLost checks that a restore lists changes of keys and rights after the copy.
+// For example, a key that was revoked then is valid again.
 func TestRestoreNamesWhatIsLost(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -43,7 +43,7 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	if got := s.answer("key", "show", key)["status"]; got != "active" {
 		t.Errorf("the restored key is %v", got)
 	}
-	// Where there was no database, nothing is known.
+	// Without a previous database the changes are unknown.
 	if out := restored(shell{t, filepath.Join(t.TempDir(), "new")}); !strings.Contains(out, "is not known here") {
 		t.Errorf("a restore into a new folder says %q", out)
 	}

@@ -42,8 +42,7 @@ func (s shell) try(line ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// answer runs a command line with --json, which must succeed. It returns the
-// members of the printed line.
+// answer runs a command line with --json, which must succeed, and returns the printed members.
 func (s shell) answer(line ...string) map[string]any {
 	s.Helper()
 	status, out, errs := s.try(append(line, "--json")...)
@@ -57,8 +56,7 @@ func (s shell) answer(line ...string) map[string]any {
 	return members
 }
 
-// The commands work as scripts use them (open points, 'Command line that
-// scripts rely on').
+// TestScripts checks that commands work as scripts use them.
 func TestScripts(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -125,8 +123,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// An error on standard error names the flag. The exit status tells a wrong
-// command line from a failed command.
+// TestRefusedCommands checks that errors on standard error name the flag. The exit status
+// distinguishes a wrong command line from a failed command.
 func TestRefusedCommands(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -166,8 +164,8 @@ func TestRefusedCommands(t *testing.T) {
 	}
 }
 
-// Without --json the answer is a table. A new key is shown with the advice to
-// keep it.
+// TestTables checks that commands print tables without --json. A new key is printed with the advice
+// to store it.
 func TestTables(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -188,7 +186,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// A mistyped folder is an error. The command creates no database there.
+// TestNoData checks that commands fail for a mistyped folder, and create no database in it.
 func TestNoData(t *testing.T) {
 	s := shell{t, filepath.Join(t.TempDir(), "wrong")}
 	for _, line := range [][]string{
@@ -223,8 +221,8 @@ func TestNoData(t *testing.T) {
 	}
 }
 
-// TestUserReset prints a link that sets a password, once, and nothing to somebody who has
-// no account yet.
+// TestUserReset checks that user reset prints a link that sets a password. It fails for a user
+// without an account.
 func TestUserReset(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -251,7 +249,7 @@ func TestUserReset(t *testing.T) {
 		!strings.Contains(errs, "works once") || !strings.Contains(errs, "not sent") {
 		t.Errorf("status %d, out %q, err %q", status, out, errs)
 	}
-	status, answer, errs := s.try("user", "reset", user, "--json") // with the hint on standard error
+	status, answer, errs := s.try("user", "reset", user, "--json") // with a hint on standard error
 	var lifted map[string]any
 	if err := json.Unmarshal([]byte(answer), &lifted); err != nil || status != 0 {
 		t.Fatalf("status %d, out %q, err %q", status, answer, errs)
@@ -266,8 +264,8 @@ func TestUserReset(t *testing.T) {
 	}
 }
 
-// If the database is in use and no server answers on the socket of the data
-// folder, the error says where a server was looked for.
+// TestDataInUse checks the error if the database is in use, but no server answers on the socket in
+// the data folder. The error says in which folder the server was searched.
 func TestDataInUse(t *testing.T) {
 	s := newShell(t)
 	_, unlock, err := sqlite.LockFile(filepath.Join(s.dir, "kartei.db"))
@@ -288,8 +286,8 @@ func TestDataInUse(t *testing.T) {
 	}
 }
 
-// An organization is erased without a server. Without --yes or the typed id,
-// nothing is erased.
+// TestOrgErase checks that an organization can be erased without a server. Without --yes or the
+// typed id, the organization is not erased.
 func TestOrgErase(t *testing.T) {
 	s := newShell(t)
 	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {

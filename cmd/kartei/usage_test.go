@@ -8,7 +8,7 @@ import (
 	"kartei/integration/usage"
 )
 
-// The usage of a data folder is read while no server runs on it.
+// TestUsageCommand checks that the usage can be read while no server runs.
 func TestUsageCommand(t *testing.T) {
 	data := t.TempDir()
 	if status, _, errs := kartei(nil, "migrate", "--data-dir", data); status != 0 {

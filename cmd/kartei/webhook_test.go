@@ -10,7 +10,7 @@ import (
 	"kartei/cmd/kartei/command"
 )
 
-// serve runs a server on the data until the test ends. It returns once the server is ready.
+// serve runs a server on the data until the test ends. It returns after the server is ready.
 func (s shell) serve() {
 	s.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -40,8 +40,8 @@ func (s shell) serve() {
 	s.Fatalf("the server ended: %s", said)
 }
 
-// TestWebhookCommands administers an endpoint as the operator: it is created for a
-// principal, changed, tested, given a new secret and deleted. The principal's rights count.
+// TestWebhookCommands checks that the operator can create, change, test, rotate and delete an
+// endpoint of a principal. The principal's rights apply.
 func TestWebhookCommands(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei", "--secrecy", "declared", "--module", "on", "--level", "on")["id"].(string)

@@ -27,16 +27,16 @@ const (
 	lockAccount          = `update accounts set created_at = created_at where id = $1`
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 
-	// selectPersons finds the persons of an account. Of an organization that is being
-	// deleted, only admins read, and so sign in.
+	// selectPersons finds the persons of an account. If an organization is being deleted, only its
+	// admins can sign in.
 	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number, o.state = 'deleting' and p.role <> 'admin',
 			o.passwords_off and (o.password_admin <> p.id or p.role <> 'admin') from principals p join organizations o on o.number = p.organization
 		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.erased_at = 0
 		order by o.name, p.id`
 )
 
-// Create stores a new account without a password, and returns its id. An address
-// that has an account is db.ErrDuplicate.
+// Create stores a new account without a password, and returns its id. It fails with db.ErrDuplicate
+// if another account has the address.
 func Create(ctx context.Context, tx db.Tx, now clock.Micros, email string) (string, error) {
 	name := id.New(id.Account)
 	return name, create(ctx, tx, now, name, email)
@@ -47,8 +47,8 @@ func create(ctx context.Context, tx db.Tx, now clock.Micros, name, email string)
 	return err
 }
 
-// Provide sets the password of a person's account, by its hash. A person without an account
-// gets one.
+// Provide stores the password hash of a person's account. It creates the account if the person has
+// none.
 func Provide(ctx context.Context, tx db.Tx, now clock.Micros, person, email, hash string) error {
 	var name string
 	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, person).Scan(&name)
@@ -67,11 +67,11 @@ func Provide(ctx context.Context, tx db.Tx, now clock.Micros, person, email, has
 	return err
 }
 
-// accountRow is an account as the database has it.
+// accountRow is a row of the table accounts.
 type accountRow struct {
 	id, email       string
 	password        string
-	totp            string // sealed
+	totp            string // encrypted secret
 	totpStep        int64
 	totpSince       clock.Micros
 	passwordChanged clock.Micros
@@ -82,8 +82,8 @@ func scanAccount(row db.Row) (a accountRow, err error) {
 	return a, err
 }
 
-// byEmail returns the account of an address. An unknown address is the zero account:
-// what follows takes as long.
+// byEmail returns the account with an address, or the zero account if there is none. Callers then
+// do the same work, so that the response time reveals nothing.
 func byEmail(ctx context.Context, tx db.Tx, email string) (accountRow, error) {
 	a, err := scanAccount(tx.QueryRow(ctx, selectAccountByEmail, access.FoldEmail(email)))
 	if errors.Is(err, db.ErrNoRows) {
@@ -96,10 +96,10 @@ func byID(ctx context.Context, tx db.Tx, account string) (accountRow, error) {
 	return scanAccount(tx.QueryRow(ctx, selectAccount, account))
 }
 
-// lock lets one transaction at a time begin sessions of an account, or change what
-// begins them. PostgreSQL would let both pass each other: a session that a former
-// password began would not be among those that its change ends. What the transaction
-// relies on is read afterwards.
+// lock locks the row of an account for the transaction. Transactions that begin sessions or change
+// factors of one account then run one after the other. Otherwise PostgreSQL would allow that a
+// session begins with the old password while the password changes. Callers read the account after
+// the call.
 func lock(ctx context.Context, tx db.Tx, account string) error {
 	_, err := tx.Exec(ctx, lockAccount, account)
 	return err
@@ -113,7 +113,7 @@ type factors struct {
 
 func (f factors) any() bool { return f.totp || f.passkeys > 0 }
 
-// methods returns the names of the factors that complete a password.
+// methods returns the names of the second factors that the account has.
 func (f factors) methods() []string {
 	var m []string
 	if f.totp {
@@ -137,20 +137,20 @@ func factorsOf(ctx context.Context, tx db.Tx, a *accountRow) (f factors, err err
 	return f, err
 }
 
-// Person is a person of an account.
+// Person is a person who belongs to an account.
 type Person struct {
 	ID       string      `json:"id"`
 	Name     string      `json:"name"`
 	Role     access.Role `json:"role"`
 	Language string      `json:"language"`
-	// OrganizationID is the id of a live organization.
+	// OrganizationID is the id of the person's live organization, not of its sandbox.
 	OrganizationID   string `json:"organizationId"`
 	OrganizationName string `json:"organizationName"`
 
 	home int64
-	// out says that the person cannot sign in any more.
+	// out says that the person can no longer sign in.
 	out bool
-	// noPassword says that no password signs in as the person.
+	// noPassword says that the person cannot sign in with a password.
 	noPassword bool
 }
 
@@ -160,19 +160,19 @@ func scanPerson(row db.Row) (p Person, err error) {
 	return p, err
 }
 
-// allPersonsOf returns the persons of an account, also those that cannot sign in any more.
+// allPersonsOf returns all persons of an account, including persons who can no longer sign in.
 func allPersonsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
 	return db.List(ctx, tx, scanPerson, selectPersons, account)
 }
 
-// personsOf returns those persons of an account that can sign in.
+// personsOf returns the persons of an account who can sign in.
 func personsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
 	all, err := allPersonsOf(ctx, tx, account)
 	return slices.DeleteFunc(all, func(p Person) bool { return p.out }), err
 }
 
-// mail enqueues an email to an address, if the instance sends any. The mails of
-// accounts belong to no organization: an account may have several.
+// mail enqueues an email, if the instance sends emails. The email has no organization, because an
+// account can have persons in several.
 func mail(ctx context.Context, c *op.Call, m notify.Message) error {
 	if !notify.Mails.In(c) {
 		return nil
@@ -180,8 +180,8 @@ func mail(ctx context.Context, c *op.Call, m notify.Message) error {
 	return notify.Service.In(c).Send(ctx, c.Tx, 0, m)
 }
 
-// tell tells the owner of an account of a change of how they sign in: by an email, in the
-// language of one of the persons, and in the bell of each person.
+// tell notifies the owner of an account about a change of the sign-in. It enqueues an email in the
+// language of one of the persons, and adds a notice to the bell of each person.
 func tell(ctx context.Context, c *op.Call, account string, what change) error {
 	return tellOf(ctx, c, account, ChangeFacts{What: what})
 }
@@ -193,8 +193,8 @@ func tellOf(ctx context.Context, c *op.Call, account string, f ChangeFacts) erro
 	return tellBell(ctx, c, account, f)
 }
 
-// tellBell tells the persons of an account of a change of how they sign in, which another
-// email tells of. Most changes give access.
+// tellBell adds a notice about a change of the sign-in to the bell of each person of an account. If
+// the change can give somebody access, tellBell records that too.
 func tellBell(ctx context.Context, c *op.Call, account string, f ChangeFacts) error {
 	f.At = c.Now
 	persons, err := allPersonsOf(ctx, c.Tx, account)
@@ -218,7 +218,7 @@ func tellBell(ctx context.Context, c *op.Call, account string, f ChangeFacts) er
 	return nil
 }
 
-// mailOf enqueues the email about a change of how somebody signs in.
+// mailOf enqueues the email about a change of the sign-in of an account.
 func mailOf(ctx context.Context, c *op.Call, account string, what change) error {
 	title, text := changes[what].Title, changes[what].Text
 	a, err := byID(ctx, c.Tx, account)
@@ -248,21 +248,23 @@ func languageOf(ctx context.Context, tx db.Tx, account string) (i18n.Language, e
 	return i18n.Language(persons[0].Language), nil
 }
 
-// AccessPath is the page with everything that acts for the account of the caller.
+// AccessPath is the path of the page with all sessions, keys, grants and endpoints of the caller's
+// account.
 const AccessPath = "/settings/security/access"
 
-// A new password ends the sessions of an attacker, but leaves their passkey, their link with
-// single sign-on, and what they made: keys, grants and endpoints.
+// A new password ends all sessions of an attacker. It does not end a passkey, a link with single
+// sign-on, a key, a grant or an endpoint that the attacker added. So the texts ask for both.
 var (
 	notYou     = i18n.Text("If this was not you, set a new password at once; that ends all sessions. Then look at what still acts for your account, and end what you did not set up yourself. Tell an admin of your organization too.")
 	toPassword = i18n.Text("Set a new password:")
 	toAccess   = i18n.Text("What acts for your account:")
 )
 
-// desk returns what the sign-in needs.
+// desk returns the service of package signin.
 func desk(c *op.Call) *signin.Desk { return signin.Service.In(c) }
 
-// attempt counts an attempt in a transaction of its own.
+// attempt counts an attempt against limits, in a transaction of its own. It fails if a limit is
+// exceeded.
 func attempt(ctx context.Context, c *op.Call, limits ...signin.Limit) error {
 	return signin.Throttled(desk(c).Attempt(ctx, c.Now, limits...))
 }

@@ -20,16 +20,16 @@ type NewAddress struct {
 	Email string `json:"email"`
 }
 
-// addressTicket is the data of the two tickets of a change of address.
+// addressTicket is the data of a ticket for a change of address. Each change has two tickets.
 type addressTicket struct {
-	// To is the new address. Old is true for the ticket of the present address.
+	// To is the new address. Old is true in the ticket that is mailed to the present address.
 	To  string `json:"to"`
 	Old bool   `json:"old"`
 }
 
-// ChangeEmail begins a change of the sign-in address. Both addresses get a link, and
-// the change takes place when both have confirmed it. The answer is the same for an
-// address that has an account already; then no link works.
+// ChangeEmail begins a change of the sign-in address. Both addresses get a link, and the address
+// changes when both links were used. If the new address has an account already, the response is the
+// same, but the links do not work.
 var ChangeEmail = op.New("account.changeEmail", op.Administer, changeEmail, op.By(op.Member), op.Fresh, op.Gives,
 	op.Audited("account.changeEmail"))
 
@@ -92,21 +92,20 @@ type Link struct {
 	Token string `json:"token"`
 }
 
-// ConfirmResult is the answer of ConfirmEmail.
+// ConfirmResult is the result of ConfirmEmail.
 type ConfirmResult struct {
-	// Status is changed, or waiting if the other address must confirm.
+	// Status is "changed", or "waiting" if the link to the other address is still unused.
 	Status string `json:"status"`
 }
 
 const (
-	// addressTickets selects the tickets of a change that are not confirmed yet. Both
-	// expire at the same time, and an account has one change at a time. So a ticket that
-	// is missing was confirmed.
+	// addressTickets selects the unused tickets of a change. Both tickets expire at the same time,
+	// and an account has at most one change. So a missing ticket was used.
 	addressTickets = `select data from sign_in_tickets where account_id = $1 and kind = 'address' and expires_at > $2`
 	updateEmail    = `update accounts set email = $2, email_folded = $3, unconfirmed = false where id = $1`
 )
 
-// checkLink refuses a link that is not valid before a transaction begins.
+// checkLink refuses an invalid link before the transaction of the call begins.
 func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
 	return nothing, c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)
@@ -114,8 +113,8 @@ func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err 
 	})
 }
 
-// ConfirmEmail confirms a change of the sign-in address by a link. The second one
-// makes the change.
+// ConfirmEmail confirms a change of the sign-in address with the token of a link. The address
+// changes with the second link.
 var ConfirmEmail = op.NewPrefetched("account.confirmEmail", op.Administer, checkLink, confirmEmail,
 	op.By(op.Anyone), op.Gives, op.Audited("account.confirmEmail"))
 
@@ -125,7 +124,8 @@ func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirm
 	if err != nil {
 		return ConfirmResult{}, signin.Unknown(err)
 	}
-	// of both links at the same time the second one sees that the first is taken
+	// If both links are used at the same time, the second transaction must see the effect of the
+	// first.
 	if err = lock(ctx, c.Tx, account); err != nil {
 		return ConfirmResult{}, signin.Unknown(err)
 	}

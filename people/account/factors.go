@@ -14,23 +14,23 @@ import (
 	"kartei/store/db"
 )
 
-// Factors are the factors of the caller's account.
+// Factors describes the password and all other factors of the caller's account.
 type Factors struct {
 	Email             string       `json:"email"`
 	HasPassword       bool         `json:"hasPassword"`
 	PasswordChangedAt clock.Micros `json:"passwordChangedAt,omitzero"`
-	// TOTP says that the account has a generator of codes.
+	// TOTP says that the account has an authenticator app.
 	TOTP      bool         `json:"totp"`
 	TOTPSince clock.Micros `json:"totpSince,omitzero"`
-	// RecoveryCodes is the number of codes that are left.
+	// RecoveryCodes is the number of unused recovery codes.
 	RecoveryCodes int64             `json:"recoveryCodes"`
 	Passkeys      []passkey.Passkey `json:"passkeys"`
-	// SSO is the name of the OpenID provider, empty if the instance has none.
+	// SSO is the name of the OpenID provider. It is empty if the instance has none.
 	SSO        string              `json:"sso"`
 	Identities []identity.Identity `json:"identities"`
-	// KnownElsewhere counts the other browsers and networks that the account knows.
+	// KnownElsewhere is the number of known browsers and networks other than the caller's.
 	KnownElsewhere int64 `json:"knownElsewhere"`
-	// PasskeysPossible is false if the address of the instance allows none.
+	// PasskeysPossible says that the address of the instance allows passkeys.
 	PasskeysPossible bool `json:"passkeysPossible"`
 }
 
@@ -41,7 +41,7 @@ const (
 	insertRecoveryCode  = `insert into recovery_codes (account_id, code_hash) values ($1, $2)`
 )
 
-// GetFactors is ReadFactors as an operation.
+// GetFactors is the operation that calls ReadFactors.
 var GetFactors = op.New("factors.get", op.Read, ReadFactors, op.By(op.Member), op.Always, op.Setup)
 
 // ReadFactors returns the factors of the caller's account.
@@ -75,18 +75,20 @@ func ReadFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 // NewPassword is the input of SetPassword.
 type NewPassword struct {
 	Password string `json:"password"`
-	// Current is the present password, if the account has one.
+	// Current is the present password. It is needed if the account has a password.
 	Current string `json:"current,omitempty"`
 }
 
-// passwordChange is a new password, and the present one that was checked.
+// passwordChange is the result of hashPassword: the hash of the new password, and the proof of the
+// present one.
 type passwordChange struct {
 	hash   string
 	proven *passwordProof
 }
 
-// hashPassword checks the present password of the caller and hashes a new one,
-// outside the transaction. A browser that somebody left open is not enough.
+// hashPassword checks the present password of the caller and hashes the new one, outside the
+// transaction. The present password is required, because somebody else may use a browser in which
+// the owner is signed in.
 func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p passwordChange, err error) {
 	var s own
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
@@ -111,7 +113,8 @@ func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p passwordCh
 	return p, err
 }
 
-// checkCurrent checks the present password of the session's account.
+// checkCurrent checks the present password of the session's account. A wrong password is an error
+// of the field current.
 func checkCurrent(ctx context.Context, c *op.Call, s *own, password string) (*passwordProof, error) {
 	if password == "" || len(password) > maxPassword {
 		return nil, fault.Invalid(fault.Field{Name: "current", Code: fault.Required})
@@ -123,7 +126,8 @@ func checkCurrent(ctx context.Context, c *op.Call, s *own, password string) (*pa
 	return &p, err
 }
 
-// hashNew hashes a new password of somebody who has a proof: a session, or a link.
+// hashNew checks and hashes a new password. proof identifies the session or the link of the caller,
+// for the limit of concurrent hashes.
 func hashNew(ctx context.Context, c *op.Call, proof, password, email string) (string, error) {
 	if err := checkNew("password", password, email); err != nil {
 		return "", err
@@ -136,11 +140,11 @@ func hashNew(ctx context.Context, c *op.Call, proof, password, email string) (st
 	return turn.Hash(ctx, password)
 }
 
-// byLink is the proof of somebody who has a mailed link.
+// byLink returns the proof for a caller with a mailed link.
 func byLink(token string) string { return "link|" + access.HashToken(token) }
 
-// SetPassword sets the password of the caller's account, and ends its other
-// sessions.
+// SetPassword sets the password of the caller's account, and ends all other sessions of the
+// account.
 var SetPassword = op.NewPrefetched("factors.password", op.Administer, hashPassword, setPassword, op.By(op.Member),
 	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.password"))
 
@@ -153,7 +157,7 @@ func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChang
 		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err != nil {
 			return op.Nothing{}, err
 		}
-		if s.account.password != p.proven.account.password { // it was changed meanwhile
+		if s.account.password != p.proven.account.password { // changed since the check
 			return op.Nothing{}, inSession(wrongPassword())
 		}
 	}
@@ -168,11 +172,11 @@ func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChang
 	return op.Nothing{}, tell(ctx, c, s.account.id, newPassword)
 }
 
-// Generator has the secret of an authenticator app that the person has not confirmed yet.
+// Generator is the result of BeginTOTP: the TOTP secret of an authenticator app that is not
+// confirmed yet.
 type Generator struct {
 	Ticket string `json:"ticket"`
-	// Secret is what people type into an app, Address what the app reads from a
-	// picture.
+	// SecretText is the secret as people type it into an app. Address is the URL in the QR code.
 	SecretText string `json:"secret"`
 	Address    string `json:"address"`
 }
@@ -180,19 +184,19 @@ type Generator struct {
 // Secret implements op.Secret.
 func (Generator) Secret() {}
 
-// generatorTicket is the data of the ticket of a generator.
+// generatorTicket is the data of the ticket in a Generator. Sealed is the encrypted secret.
 type generatorTicket struct {
 	Sealed string `json:"sealed"`
 }
 
-// GeneratorFor is the input of BeginTOTP. With the ticket of a generator that is not
-// confirmed yet, its secret is shown again, as after a wrong code.
+// GeneratorFor is the input of BeginTOTP. With the ticket of an unconfirmed generator, BeginTOTP
+// returns its secret again, for example after a wrong code.
 type GeneratorFor struct {
 	Ticket string `json:"ticket,omitempty"`
 }
 
-// BeginTOTP makes the secret of a generator of codes. The old one goes on until the
-// new one is confirmed.
+// BeginTOTP makes a TOTP secret. The present secret of the account stays valid until ConfirmTOTP
+// confirms the new one.
 var BeginTOTP = op.New("factors.totpBegin", op.Administer, beginTOTP, op.By(op.Member), op.Always, op.Setup,
 	op.Fresh, op.Audited("account.totp"))
 
@@ -218,7 +222,7 @@ func beginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, e
 	return g, err
 }
 
-// generating returns the secret of a generator that is not confirmed yet.
+// generating returns the plain and the encrypted secret of an unconfirmed generator.
 func (s *own) generating(ctx context.Context, c *op.Call, ticket string) (secret []byte, sealed string, err error) {
 	var g generatorTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
@@ -235,8 +239,8 @@ type Confirmation struct {
 	Code   string `json:"code"`
 }
 
-// RecoveryCodes is a set of codes, shown once. It is empty if the account has some
-// already.
+// RecoveryCodes is a set of new recovery codes, which are shown once. Codes is empty if the account
+// already has recovery codes.
 type RecoveryCodes struct {
 	Codes []string `json:"codes"`
 }
@@ -244,13 +248,13 @@ type RecoveryCodes struct {
 // Secret implements op.Secret.
 func (RecoveryCodes) Secret() {}
 
-// limitCodes counts an attempt to confirm a generator.
+// limitCodes counts an attempt to confirm a generator. It fails after too many attempts.
 func limitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct{}, err error) {
 	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
 }
 
-// ConfirmTOTP takes a generator into use, if it makes the right codes. With the first
-// second factor come recovery codes.
+// ConfirmTOTP makes a generator the second factor of the account, if the code is correct. If the
+// account has no recovery codes, ConfirmTOTP also makes a set.
 var ConfirmTOTP = op.NewPrefetched("factors.totpConfirm", op.Administer, limitCodes, confirmTOTP, op.By(op.Member),
 	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.totp"))
 
@@ -280,7 +284,8 @@ func confirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (
 	return r, s.changed(ctx, c, "totp", totpAdded)
 }
 
-// changed ends what the change of a factor concerns, and tells its owner.
+// changed ends the other sessions after a change of a factor, and notifies the owner of the
+// account. member is the name of the factor in the audit log.
 func (s *own) changed(ctx context.Context, c *op.Call, member string, what change) error {
 	c.Audit.About(s.home, c.Actor.PrincipalID())
 	c.Audit.Hidden(member, true)
@@ -290,7 +295,8 @@ func (s *own) changed(ctx context.Context, c *op.Call, member string, what chang
 	return tell(ctx, c, s.account.id, what)
 }
 
-// firstCodes makes recovery codes for an account that has none.
+// firstCodes makes recovery codes for an account without any. It returns an empty slice if the
+// account has some.
 func firstCodes(ctx context.Context, c *op.Call, account string) ([]string, error) {
 	var left int64
 	if err := c.Tx.QueryRow(ctx, countRecoveryCodes, account).Scan(&left); err != nil || left > 0 {
@@ -336,8 +342,8 @@ func renewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryC
 
 var noFactor = i18n.Text("Set up a passkey or an app for codes first.")
 
-// RemoveTOTP removes the generator of codes. Recovery codes go with the last second
-// factor.
+// RemoveTOTP removes the authenticator app. If no other second factor is left, it also deletes the
+// recovery codes.
 var RemoveTOTP = op.New("factors.totpRemove", op.Administer, removeTOTP, op.By(op.Member), op.Setup, op.Fresh,
 	op.Gives, op.Audited("account.totp"))
 
@@ -358,7 +364,7 @@ func removeTOTP(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) 
 	return op.Nothing{}, s.changed(ctx, c, "totp", totpRemoved)
 }
 
-// dropCodes removes the recovery codes of an account without a second factor.
+// dropCodes deletes the recovery codes of an account if it has no second factor.
 func dropCodes(ctx context.Context, c *op.Call, account string) error {
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {
@@ -374,7 +380,7 @@ func dropCodes(ctx context.Context, c *op.Call, account string) error {
 	return err
 }
 
-// BeginPasskey begins the making of a passkey.
+// BeginPasskey returns the options with which the browser makes a new passkey.
 var BeginPasskey = op.New("factors.passkeyOptions", op.Administer, beginPasskey, op.By(op.Member), op.Always,
 	op.Setup, op.Fresh, op.Audited("account.passkey"))
 
@@ -391,8 +397,8 @@ func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q passkey.Questio
 	return passkey.Begin(c, signin.Registration, owner)
 }
 
-// AddedPasskey is the answer of AddPasskey. The first second factor brings recovery
-// codes, which are shown once.
+// AddedPasskey is the result of AddPasskey. Codes are new recovery codes, which are shown once. It
+// is empty if the account already has some.
 type AddedPasskey struct {
 	passkey.Passkey
 	Codes []string `json:"codes"`
@@ -401,7 +407,7 @@ type AddedPasskey struct {
 // Secret implements op.Secret.
 func (AddedPasskey) Secret() {}
 
-// AddPasskey stores a passkey.
+// AddPasskey checks and stores a passkey that the browser has made.
 var AddPasskey = op.New("factors.passkeyAdd", op.Administer, addPasskey, op.By(op.Member), op.Always, op.Setup,
 	op.Fresh, op.Gives, op.Audited("account.passkey"))
 
@@ -428,12 +434,12 @@ func addPasskey(ctx context.Context, c *op.Call, in passkey.New) (p AddedPasskey
 	return p, s.changed(ctx, c, "passkeys", passkeyAdded)
 }
 
-// ByID names a passkey.
+// ByID is the input of an operation on one passkey or one link with single sign-on.
 type ByID struct {
 	ID string `json:"id"`
 }
 
-// RemovePasskey removes a passkey. The last way to sign in stays.
+// RemovePasskey removes a passkey. It refuses to remove the last way to sign in.
 var RemovePasskey = op.New("factors.passkeyRemove", op.Administer, removePasskey, op.By(op.Member), op.Setup,
 	op.Fresh, op.Gives, op.Audited("account.passkey"))
 

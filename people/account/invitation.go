@@ -18,39 +18,39 @@ import (
 	"kartei/store/db"
 )
 
-// Acceptance is the input of Accept. The token is the credential: its holder counts
-// as the person who was invited. Name is not needed for a person who exists.
+// Acceptance is the input of Accept. The token is the credential: its holder counts as the invited
+// person. Name is not needed if the person already exists.
 type Acceptance struct {
 	Token string `json:"token"`
 	Name  string `json:"name"`
-	// Password is the first one of a new account, and the present one if the address
-	// has an account. A caller who is signed in needs none.
+	// Password is the password of a new account. If the address has an account, it is that
+	// account's present password. A caller with a session needs none.
 	Password string `json:"password,omitempty"`
-	// Ticket and Response are the first passkey of a new account, instead of a
-	// password.
+	// Ticket and Response are the first passkey of a new account. They replace a password.
 	Ticket   string          `json:"ticket,omitempty"`
 	Response json.RawMessage `json:"response,omitempty"`
 }
 
-// AcceptResult is the answer of Accept: the person, and how the sign-in goes on. The
-// status is joined for a caller who is signed in, and who can switch to the person.
+// AcceptResult is the result of Accept: the person, and the next step of the sign-in. If the caller
+// has a session, Status is "joined", and the caller can switch to the person.
 type AcceptResult struct {
 	access.PrincipalInfo
 	SignedIn
 }
 
-// acceptanceCheck is what checkAcceptance found outside the transaction.
+// acceptanceCheck is the result of checkAcceptance.
 type acceptanceCheck struct {
-	// signedIn is the account of the caller's session.
+	// signedIn is the account of the caller's session, or empty.
 	signedIn string
-	// handedOver says that nobody has shown that the address is theirs.
+	// handedOver says that the invitation was not mailed. So its holder may not own the address.
 	handedOver bool
-	// proven is the account of the address, hash the password of a new one.
+	// proven is the proof of the present account's password. hash is the hash of a new account's
+	// password.
 	proven *passwordProof
 	hash   string
 }
 
-// checkAcceptance checks the invitation and the password.
+// checkAcceptance checks the invitation and the password, outside the transaction.
 func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptanceCheck, err error) {
 	var i invitation.Info
 	var a accountRow
@@ -87,16 +87,16 @@ func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptan
 	return p, err
 }
 
-// hasAccount tells the holder of an invitation that the address has an account. The
-// token is mailed to the address, or given by the operator, so nobody else learns it.
+// hasAccount returns the error for an address that already has an account. Only the holder of the
+// token learns this. The token was mailed to the address, or comes from the operator.
 func hasAccount() error {
 	return fault.Invalid(fault.Field{Name: "password", Code: fault.InvalidFormat, Text: itsPassword})
 }
 
 var itsPassword = i18n.Text("This address has an account already. Enter its password, or sign in first and open the link again.")
 
-// Accept accepts an invitation. It creates the person, with an account if the address
-// has none, and signs them in. A present account keeps its password and its factors.
+// Accept accepts an invitation and signs the person in. It creates the person, and an account if
+// the address has none. An existing account keeps its password and its factors.
 var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptance, accept,
 	op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
 
@@ -112,7 +112,7 @@ func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (
 		return AcceptResult{person, SignedIn{Status: "joined"}}, nil
 	}
 	entering := *c
-	entering.Audit = new(audit.Act) // the line of the acceptance is enough
+	entering.Audit = new(audit.Act) // the audit line of Accept is enough
 	b := signInState{Principal: person.ID, Method: access.ByPassword, At: c.Now}
 	if in.Ticket != "" && p.proven == nil {
 		b.Method = access.ByPasskey
@@ -125,8 +125,8 @@ func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (
 	return AcceptResult{person, signedIn}, err
 }
 
-// joinInvited accepts an invitation and makes the person one of an account, which
-// accountOf finds or makes. It returns both.
+// joinInvited accepts an invitation and adds the person to the account that accountOf returns. It
+// returns the person and the account's id.
 func joinInvited(
 	ctx context.Context, c *op.Call, a invitation.Acceptance, accountOf func(email string) (string, error),
 ) (access.PrincipalInfo, string, error) {
@@ -150,8 +150,8 @@ func joinInvited(
 
 var alreadyThere = i18n.Text("Your account is another person of this organization already.")
 
-// account returns the account of a person who accepts, and makes it if the address
-// has none.
+// account returns the id of the account for an invited person. It creates the account if the
+// address has none.
 func (p *acceptanceCheck) account(ctx context.Context, c *op.Call, in Acceptance, email string) (string, error) {
 	switch {
 	case p.signedIn != "":
@@ -178,8 +178,8 @@ func (p *acceptanceCheck) account(ctx context.Context, c *op.Call, in Acceptance
 	return owner.Account, made.Store(ctx, c.Tx)
 }
 
-// create makes the account of somebody who accepts. If the address has got one since the
-// invitation was checked, the person proves that it is theirs.
+// create creates the account of an invited person. It fails with hasAccount if the address has got
+// an account since the invitation was checked.
 func (p *acceptanceCheck) create(ctx context.Context, c *op.Call, account, email string) error {
 	err := create(ctx, c.Tx, c.Now, account, email)
 	if errors.Is(err, db.ErrDuplicate) {
@@ -194,13 +194,14 @@ func (p *acceptanceCheck) create(ctx context.Context, c *op.Call, account, email
 	return err
 }
 
-// PasskeyFor is the input of AskPasskey. Invitation is the token of an invitation
-// that is accepted with a passkey.
+// PasskeyFor is the input of AskPasskey. Invitation is the token of an invitation that the person
+// accepts with a passkey. It is empty for a sign-in.
 type PasskeyFor struct {
 	Invitation string `json:"invitation,omitempty"`
 }
 
-// registerInvited begins the first passkey of a person who was invited.
+// registerInvited returns the options with which an invited person's browser makes a first passkey.
+// It fails if the address already has an account.
 func registerInvited(ctx context.Context, c *op.Call, token string) (passkey.Question, error) {
 	i, err := invitation.Open(ctx, c, token)
 	if err != nil {

@@ -12,18 +12,19 @@ import (
 	"kartei/store/db"
 )
 
-// SignInChanged is the kind of notice about how somebody signs in.
+// SignInChanged is the kind of notice about a change of the sign-in.
 const SignInChanged notify.Kind = "sign_in_changed"
 
-// ChangeFacts are the facts of a notice about how somebody signs in.
+// ChangeFacts is the data of a notice about a change of the sign-in.
 type ChangeFacts struct {
 	What change       `json:"what"`
 	At   clock.Micros `json:"at"`
-	// Session is the session of a sign-in.
+	// Session is the id of the new session, if the change is a sign-in.
 	Session string `json:"session,omitempty"`
 }
 
-// change is a change of how somebody signs in. Notices keep the word, so it stays as it is.
+// change is a kind of change of the sign-in. Stored notices contain its values, so they must not
+// change.
 type change string
 
 const (
@@ -44,10 +45,10 @@ const (
 	allEnded     change = "allEnded"
 )
 
-// givesNothing reports whether a change makes no new way in.
+// givesNothing reports whether the change adds no way to sign in.
 func (w change) givesNothing() bool { return w == codeUsed || w == newDevice || w == allEnded }
 
-// changes are the words of the changes.
+// changes maps each change to the title and text of its notice.
 var changes = map[change]notify.Words{
 	newPassword: {Title: "Your password was changed",
 		Text: "The password of your account was changed. All other sessions have ended."},
@@ -78,8 +79,8 @@ var fromWhere = i18n.Text("The sign-in came from the address %s.")
 
 const selectAddress = `select address from sessions where id = $1`
 
-// wordsOf returns the words of a notice. The address of a sign-in is known as long as its
-// session is kept.
+// wordsOf returns the title and text of a notice. The address of a sign-in is omitted once its
+// session was deleted.
 func wordsOf(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
 	var f ChangeFacts
 	if err := json.Unmarshal(data, &f); err != nil || f.Session == "" {
@@ -95,8 +96,8 @@ func wordsOf(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
 
 var factorTitle = i18n.Text("Your sign-in was changed")
 
-// Forms holds the forms of notices about accounts. Their emails go to the account, and not by
-// a notice: a person may have another address.
+// Forms are the notify.Forms of notices about accounts. Their emails are sent to the address of the
+// account (mailOf), and not with the notice: a person can have another address.
 var Forms = map[notify.Kind]notify.Form{SignInChanged: {
 	Words: wordsOf,
 	Mail:  changeWords,
@@ -114,7 +115,8 @@ func changeWords(data []byte) (w notify.Words, err error) {
 	return f.words(""), nil
 }
 
-// words returns the words of a notice, with the address of the sign-in if there is one.
+// words returns the title and text of a notice. The text includes the address of the sign-in unless
+// address is empty.
 func (f *ChangeFacts) words(address string) notify.Words {
 	w := changes[f.What]
 	at := strings.Replace(f.At.String(), "T", " ", 1)[:16]

@@ -17,15 +17,15 @@ import (
 	"kartei/store/db"
 )
 
-// The pages of mailed links. The token follows as a fragment, which browsers do not
-// send: see invitation.Path.
+// The paths of the pages behind mailed links. The token follows as a fragment, which browsers do
+// not send to servers: see invitation.Path.
 const (
 	ResetPath   = "/reset#"
 	LiftPath    = "/factors#"
 	AddressPath = "/address#"
 )
 
-// ForgotPath is the page that mails the link for a new password.
+// ForgotPath is the path of the page that requests a link for a new password.
 const ForgotPath = "/signin/forgot"
 
 // ForgotInput is the input of Forgot.
@@ -33,8 +33,8 @@ type ForgotInput struct {
 	Email string `json:"email"`
 }
 
-// limitForgot bounds the mails to an address, and the mails that a network asks for.
-// Beyond the bound nothing is sent, and the answer is the same.
+// limitForgot limits the emails to an address and the emails that a network requests. Beyond a
+// limit send is false, and the response is the same.
 func limitForgot(ctx context.Context, c *op.Call, in ForgotInput) (send bool, err error) {
 	if in.Email == "" {
 		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
@@ -63,8 +63,8 @@ func limitForgot(ctx context.Context, c *op.Call, in ForgotInput) (send bool, er
 
 var noMails = i18n.Text("This instance sends no emails. Its operator can give you a link: kartei user reset.")
 
-// Forgot mails a link that sets a password. The answer and its time do not tell
-// whether the address has an account.
+// Forgot mails a link that sets a password. Neither the response nor its time reveals whether the
+// address has an account.
 var Forgot = op.NewPrefetched("signin.forgot", op.Administer, limitForgot, forgot, op.By(op.Anyone), op.Unstored,
 	op.Audited("account.forgot"))
 
@@ -80,9 +80,9 @@ func forgot(ctx context.Context, c *op.Call, in ForgotInput, send bool) (op.Noth
 	return op.Nothing{}, sendReset(ctx, c, in.Email, &a, forgotten)
 }
 
-// sendReset stores a ticket and enqueues its email to the address of the account, and
-// not to the one that somebody typed. For an address without an account it does the
-// same, with an email that has expired: it is never sent.
+// sendReset stores a ticket and enqueues its email to the address of the account. That address can
+// differ from the typed one. If the typed address has no account, sendReset does the same work, but
+// the email has already expired and is not sent.
 func sendReset(ctx context.Context, c *op.Call, typed string, a *accountRow, text i18n.Text) error {
 	if !notify.Mails.In(c) {
 		return nil
@@ -111,31 +111,31 @@ var (
 	manyGuesses = i18n.Text("Somebody has entered a wrong password for your account very often. Sign-ins by password are therefore blocked for up to an hour, except from devices and networks that signed in lately. If it was you, set a new one by this link:\n\n%s\n\nThe link works for 30 minutes. A passkey still signs you in.")
 )
 
-// NewByLink is the input of Reset. Token is the token of a link, mailed or printed.
+// NewByLink is the input of Reset. Token comes from a mailed or a printed link.
 type NewByLink struct {
 	Token    string `json:"token"`
 	Password string `json:"password"`
 }
 
-// way says how a link that sets a password reached its holder.
+// way is the data of a ticket for a new password. It says how the link reached the person.
 type way struct {
-	// Mailed says that it was mailed to the address of the account, and not printed for
-	// the operator.
+	// Mailed says that the link was mailed to the address of the account. Otherwise it was printed
+	// for the operator.
 	Mailed bool `json:"mailed,omitempty"`
 }
 
-// checkedLink is a link that was checked outside the transaction.
+// checkedLink is the result of checkReset.
 type checkedLink struct {
 	kind    signin.Kind
 	account string
-	// hash is the new password. proven is the present one, for a link that lifts
-	// second factors.
+	// hash is the hash of the new password. proven is the proof of the present password, for a link
+	// that removes second factors.
 	hash   string
 	proven passwordProof
 }
 
-// checkReset checks a link, and hashes the new password. A link that lifts second
-// factors takes the present password instead.
+// checkReset checks a link outside the transaction, and hashes the new password. For a link that
+// removes second factors, it checks the present password instead.
 func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, err error) {
 	var a accountRow
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
@@ -163,8 +163,8 @@ func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, e
 	return l, err
 }
 
-// Reset sets a password by a link, or lifts the second factors, and ends all sessions
-// of the account. The person then signs in.
+// Reset sets a password, or removes the second factors, with the token of a link. It ends all
+// sessions of the account. The person then signs in.
 var Reset = op.NewPrefetched("signin.reset", op.Administer, checkReset, reset, op.By(op.Anyone), op.Gives,
 	op.Unstored, op.Audited("account.reset"))
 
@@ -210,8 +210,8 @@ func reset(ctx context.Context, c *op.Call, in NewByLink, l checkedLink) (op.Not
 	return op.Nothing{}, tell(ctx, c, l.account, what)
 }
 
-// letIn makes the network of somebody who used a mailed link a known one: strangers who
-// guess at the same time do not keep the person out. Nobody has the token of the device.
+// letIn makes the network of a person who used a mailed link a known network. So wrong passwords
+// from other networks do not lock the person out. The browser does not become known.
 func letIn(ctx context.Context, c *op.Call, a *accountRow) error {
 	if _, err := signin.Remember(ctx, c.Tx, c.Now, a.id, "", c.Address); err != nil {
 		return err
@@ -220,9 +220,9 @@ func letIn(ctx context.Context, c *op.Call, a *accountRow) error {
 	return signin.Cleared(ctx, c.Tx, bounds.All()...)
 }
 
-// confirmAddress ends the doubt about the address of an account, whose owner has just
-// followed a mailed link. Whoever accepted the invitation may be somebody else, and so
-// may be the owner of its factors and links: they end with the doubt.
+// confirmAddress marks the address of an account as confirmed, when its owner has used a mailed
+// link. The person who accepted the invitation may be somebody else. So confirmAddress also removes
+// the factors and the links that were added before.
 func confirmAddress(ctx context.Context, c *op.Call, account string) error {
 	n, err := c.Tx.Exec(ctx, `update accounts set unconfirmed = false where id = $1 and unconfirmed`, account)
 	if err != nil || n == 0 {
@@ -234,7 +234,7 @@ func confirmAddress(ctx context.Context, c *op.Call, account string) error {
 	return liftFactors(ctx, c, account)
 }
 
-// liftFactors removes the second factors of an account.
+// liftFactors removes all second factors of an account.
 func liftFactors(ctx context.Context, c *op.Call, account string) error {
 	if err := passkey.RemoveAll(ctx, c.Tx, account); err != nil {
 		return err
@@ -246,8 +246,8 @@ func liftFactors(ctx context.Context, c *op.Call, account string) error {
 	return err
 }
 
-// about names the first person of an account as the target of an act without a
-// session.
+// about makes the first person of an account the actor and the target in the audit log, for an
+// operation without a session.
 func about(ctx context.Context, c *op.Call, account string) error {
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err != nil {
@@ -262,12 +262,12 @@ func about(ctx context.Context, c *op.Call, account string) error {
 	return nil
 }
 
-// FactorReset is the answer of ResetFactors.
+// FactorReset is the result of ResetFactors, ResetPassword and Unlink.
 type FactorReset struct {
-	// Mailed says that a link was sent to the sign-in address of the person, who
-	// confirms it with the password.
+	// Mailed says that an email with a link was sent to the sign-in address of the person. The
+	// person confirms the reset with the password.
 	Mailed bool `json:"mailed"`
-	// Link sets a new password. Only the operator sees one.
+	// Link is the URL that sets a new password. It is empty unless the operator is the caller.
 	Link      string       `json:"link,omitempty"`
 	Token     string       `json:"token,omitempty"`
 	ExpiresAt clock.Micros `json:"expiresAt,omitzero"`
@@ -276,10 +276,13 @@ type FactorReset struct {
 // Secret implements op.Secret.
 func (FactorReset) Secret() {}
 
-// ResetFactors lifts the second factors of a person who lost them. An admin causes a
-// mail with a link, which the person confirms with the password: the account may
-// belong to other organizations too, whose admins did not agree. The operator lifts
-// them at once, ends the sessions, and gets a link that sets a password.
+// ResetFactors removes the second factors of a person who lost them.
+//
+// If an admin calls it, the person gets an email with a link, and confirms with the password. The
+// account may belong to other organizations too, whose admins did not agree.
+//
+// If the operator calls it, ResetFactors removes the factors at once, ends the sessions, and
+// returns a link that sets a password.
 var ResetFactors = op.New("people.resetFactors", op.Administer, resetFactors, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Gives, op.Audited("person.resetFactors"))
 
@@ -321,7 +324,7 @@ func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l FactorRese
 	return l, tell(ctx, c, account, factorsGone)
 }
 
-// issue makes a link that sets a password.
+// issue makes a ticket that sets a password, and fills the link, the token and the expiry of l.
 func (l *FactorReset) issue(ctx context.Context, c *op.Call, account string) (err error) {
 	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
 	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, way{})
@@ -331,8 +334,8 @@ func (l *FactorReset) issue(ctx context.Context, c *op.Call, account string) (er
 	return err
 }
 
-// ResetPassword returns a link that sets a new password of a person, for the operator of
-// an instance that sends no emails. Nothing else changes until the link is followed.
+// ResetPassword returns a link that sets a new password of a person. The operator of an instance
+// without emails needs it. Until the link is used, nothing else changes.
 var ResetPassword = op.New("people.resetPassword", op.Administer, resetPassword, op.By(op.Operator), op.Gives,
 	op.Audited("person.resetPassword"))
 
@@ -358,8 +361,8 @@ func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l FactorRes
 
 const selectAccountOf = `select coalesce(account_id, '') from principals where id = $1`
 
-// mailFactors mails a link that lifts the second factors of an account, bounded by
-// its address.
+// mailFactors mails a link that removes the second factors of an account. The number of these
+// emails to an address is limited.
 func mailFactors(ctx context.Context, c *op.Call, account string) error {
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {

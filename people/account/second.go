@@ -15,16 +15,16 @@ import (
 	"kartei/store/db"
 )
 
-// SecondInput is the input of SignInBySecond: a ticket, and one of the two codes.
+// SecondInput is the input of SignInBySecond: a ticket, and a code or a recovery code.
 type SecondInput struct {
 	Ticket string `json:"ticket"`
 	codes
 	Trusted bool `json:"trusted,omitempty"`
 }
 
-// codes are the second factors that people type.
+// codes are the second factors that people type. One of the two is set.
 type codes struct {
-	// Code is a generator's code, RecoveryCode one of the codes that were printed.
+	// Code is a TOTP code. RecoveryCode is an unused recovery code.
 	Code         string `json:"code,omitempty"`
 	RecoveryCode string `json:"recoveryCode,omitempty"`
 }
@@ -35,8 +35,8 @@ const (
 	selectRecoveryCode = `select count(*) from recovery_codes where account_id = $1 and code_hash = $2`
 )
 
-// checkSecond checks the code of a sign-in. The attempt is counted outside the
-// transaction of the call.
+// checkSecond checks the second factor of a sign-in. It counts the attempt outside the transaction
+// of the call.
 func checkSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codeProof, err error) {
 	var account string
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
@@ -49,17 +49,16 @@ func checkSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codePro
 	return checkCode(ctx, c, "signin.second", "", account, in.codes)
 }
 
-// codeProof is a code that was right when it was checked. It is used in the
-// transaction of the call.
+// codeProof is a code that checkCode found correct. The transaction of the call then uses it up.
 type codeProof struct {
 	account, sealed string
 	bounds          signin.Bounds
 	step            int64
-	recovery        string // the hash
+	recovery        string // hash of the recovery code
 }
 
-// checkCode checks one of the codes of an account. session is the one in which a person
-// confirms it, and empty at a sign-in.
+// checkCode checks a code of an account. session is the session in which a person confirms the
+// sign-in. It is empty for a new sign-in.
 func checkCode(
 	ctx context.Context, c *op.Call, operation, session, account string, in codes,
 ) (proof codeProof, err error) {
@@ -126,7 +125,8 @@ func wrongCode(field string) error {
 
 var codeIsWrong = i18n.Text("This code is wrong, or it was used already.")
 
-// use takes a code, which serves once. The use of a recovery code is mailed.
+// use marks the code as used, because each code is valid once. It notifies the owner if the code is
+// a recovery code.
 func (p *codeProof) use(ctx context.Context, c *op.Call) error {
 	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (p *codeProof) use(ctx context.Context, c *op.Call) error {
 	return tell(ctx, c, p.account, codeUsed)
 }
 
-// SignInBySecond begins a session after the second factor.
+// SignInBySecond begins a session with a second factor, after SignInByPassword.
 var SignInBySecond = op.NewPrefetched("signin.second", op.Administer, checkSecond, signInBySecond, op.By(op.Anyone),
 	op.Unstored, op.Audited("session.begin"))
 
@@ -174,7 +174,7 @@ func signInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeP
 	return enter(ctx, c, account, b)
 }
 
-// orNone returns err, or that there is no such row.
+// orNone returns err, or db.ErrNoRows if err is nil.
 func orNone(err error) error {
 	if err != nil {
 		return err
@@ -182,8 +182,8 @@ func orNone(err error) error {
 	return db.ErrNoRows
 }
 
-// AskPasskey asks the browser for a passkey, for a sign-in or a fresh one. It writes
-// nothing: the sign-in page asks whenever it is opened.
+// AskPasskey returns the options with which the browser asks the person for a passkey. Sign-ins and
+// confirmations use it. It stores nothing, since the sign-in page calls it whenever it is opened.
 var AskPasskey = op.New("signin.passkeyOptions", op.Read, askPasskey, op.By(op.Anyone))
 
 func askPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (passkey.Question, error) {
@@ -196,7 +196,8 @@ func askPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (passkey.Questio
 	return passkey.Ask(c)
 }
 
-// PasskeyInput is the input of SignInByPasskey: the answer of the browser.
+// PasskeyInput is the input of SignInByPasskey: the ticket of AskPasskey and the response of the
+// browser.
 type PasskeyInput struct {
 	Ticket   string          `json:"ticket"`
 	Response json.RawMessage `json:"response"`
@@ -207,7 +208,8 @@ func tryPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (passkey.Proof
 	return passkey.Check(ctx, c, "", in.Ticket, in.Response)
 }
 
-// SignInByPasskey begins a session with a passkey, which counts as both factors.
+// SignInByPasskey begins a session with a passkey. A passkey replaces the password and the second
+// factor.
 var SignInByPasskey = op.NewPrefetched("signin.passkey", op.Administer, tryPasskey, signInByPasskey,
 	op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
@@ -221,8 +223,8 @@ func signInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used pass
 	return enter(ctx, c, used.Account, signInState{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
 }
 
-// Fresh is the input of Refresh: a passkey, or the password, with a code if the
-// account has a generator.
+// Fresh is the input of Refresh: a passkey or a password. If the account has an authenticator app,
+// the password needs a code.
 type Fresh struct {
 	Password string `json:"password,omitempty"`
 	codes
@@ -230,7 +232,7 @@ type Fresh struct {
 	Response json.RawMessage `json:"response,omitempty"`
 }
 
-// Renewal is the answer of Refresh. The session has a new token.
+// Renewal is the result of Refresh. Token is the new token of the session.
 type Renewal struct {
 	Token      string       `json:"token"`
 	FreshUntil clock.Micros `json:"freshUntil"`
@@ -240,14 +242,14 @@ type Renewal struct {
 // Secret implements op.Secret.
 func (Renewal) Secret() {}
 
-// freshProof is what Refresh uses in its transaction.
+// freshProof is the result of checkFresh: a passkey, or a password with an optional code.
 type freshProof struct {
 	passkey  *passkey.Proof
 	password passwordProof
 	code     *codeProof
 }
 
-// checkFresh checks the factors of the person who is signed in.
+// checkFresh checks the factors with which the caller confirms the sign-in.
 func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err error) {
 	var s own
 	var f factors
@@ -286,7 +288,8 @@ func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err er
 	return p, err
 }
 
-// inSession turns a wrong password into an error of its field: the session goes on.
+// inSession turns a wrong password into an error of the field password. A fault.Unauthenticated
+// would make the client end the session.
 func inSession(err error) error {
 	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Unauthenticated {
 		return fault.Invalid(fault.Field{Name: "password", Code: fault.InvalidFormat, Text: wrongOne})
@@ -296,7 +299,8 @@ func inSession(err error) error {
 
 var wrongOne = i18n.Text("This is wrong.")
 
-// Refresh makes the sign-in of the session recent, and gives it a new token.
+// Refresh confirms the sign-in of the session, so that it counts as recent. The session gets a new
+// token.
 var Refresh = op.NewPrefetched("session.refresh", op.Administer, checkFresh, refresh, op.By(op.Member), op.Always,
 	op.Unstored, op.Audited("session.refresh"))
 
@@ -325,7 +329,8 @@ func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Renewal, 
 	return s.refresh(ctx, c, c.Now)
 }
 
-// refresh makes the sign-in of a session recent. at is when the person proved who they are.
+// refresh makes the sign-in of a session recent, from the time at on. At that time the person gave
+// the factor.
 func (s *own) refresh(ctx context.Context, c *op.Call, at clock.Micros) (r Renewal, err error) {
 	c.Audit.About(s.home, s.id)
 	r = Renewal{FreshUntil: at.Add(access.SignInFresh), EndsAt: s.endsAt}

@@ -18,41 +18,40 @@ import (
 	"kartei/store/db"
 )
 
-// Session is the session of the caller as pages need it.
+// Session is the session of the caller, with the data that pages show.
 type Session struct {
 	ID string `json:"id"`
-	// Email is the address of the account.
+	// Email is the sign-in address of the account.
 	Email string `json:"email"`
-	// Principal is the person that the session acts as.
+	// Principal is the person as whom the session acts.
 	Principal Person `json:"principal"`
-	// Preferences are how the person wants the pages to be.
+	// Preferences are the person's settings for pages.
 	Preferences profile.Preferences `json:"preferences"`
-	// Organization is the one that the call acts in: a live one or its sandbox.
+	// Organization is the organization of the call: a live one or its sandbox.
 	Organization access.OrganizationInfo `json:"organization"`
-	// Scopes are what the person may do at present, sorted. Administers says that
-	// the rows of admins are open.
+	// Scopes are the person's present scopes, sorted. Administers says that the person may call
+	// operations for admins.
 	Scopes      []string `json:"scopes"`
 	Administers bool     `json:"administers"`
 	// Persons are all persons of the account, in all organizations.
 	Persons []Person `json:"persons"`
-	// SecondFactorFrom is the time from which the organization asks for a second factor
-	// that the account does not have, zero if it has one or none is required.
-	// SecondFactorDue says that this time has come: only the operations that set one up are
-	// open.
+	// SecondFactorFrom is the time from which the organization requires a second factor. It is zero
+	// if none is required or the account has one. SecondFactorDue says that this time has come.
+	// Then the person can only call operations that set up a factor.
 	SecondFactorFrom clock.Micros `json:"secondFactorFrom,omitzero"`
 	SecondFactorDue  bool         `json:"secondFactorDue,omitempty"`
 	// FreshUntil is the time until which the sign-in counts as recent.
 	FreshUntil clock.Micros `json:"freshUntil"`
-	// ExpiresAt is the end if no further call comes, EndsAt that at the latest.
+	// ExpiresAt is the end of the session if no further call comes. EndsAt is the latest possible
+	// end.
 	ExpiresAt clock.Micros `json:"expiresAt"`
 	EndsAt    clock.Micros `json:"endsAt"`
 	Trusted   bool         `json:"trusted"`
-	// Bell is the number of entries of the bell that the person has not read, at most
-	// 100.
+	// Bell is the number of unread notices of the person, at most 100.
 	Bell int `json:"bell"`
-	// HasKey says that the person has a key of the API, and so writes programs.
+	// HasKey says that the person has an API key, and so probably writes programs.
 	HasKey bool `json:"hasKey"`
-	// Mails says that a mail server sends emails.
+	// Mails says that the instance can send emails.
 	Mails bool `json:"mails"`
 }
 
@@ -66,11 +65,11 @@ const (
 	sessionColumns = `select s.id, s.organization, o.name, s.created_at, s.last_seen_at, s.expires_at, s.idle, s.address, s.agent
 		from sessions s join organizations o on o.number = s.organization`
 	selectDeviceOf = `select device from sessions where id = $1 and account_id = $2`
-	// The newest ones. Nobody has more browsers.
+	// selectSessions has a limit that no account reaches.
 	selectSessions = sessionColumns + ` where s.account_id = $1 and s.ended_at = 0 and s.expires_at > $2 and s.last_seen_at + s.idle > $2 order by s.id desc limit 100`
 )
 
-// own is the session of the caller.
+// own is the session of the caller, with its account and its person.
 type own struct {
 	id          string
 	account     accountRow
@@ -84,8 +83,8 @@ type own struct {
 	hasKey      bool
 }
 
-// ownSession returns the session of the caller. Callers with another kind of
-// credential have none.
+// ownSession returns the session of the caller. It fails with fault.NotFound if the credential of
+// the call is not a session.
 func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
@@ -97,8 +96,8 @@ func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	return s, err
 }
 
-// FindOwn returns the id of the account of the caller's session, and the number of the organization
-// of its person. Callers with another kind of credential get a fault.NotFound.
+// FindOwn returns the account id of the caller's session, and the number of the person's
+// organization. It fails with fault.NotFound if the credential of the call is not a session.
 func FindOwn(ctx context.Context, c *op.Call) (account string, home int64, err error) {
 	s, err := ownSession(ctx, c)
 	return s.account.id, s.home, err
@@ -144,8 +143,8 @@ type SwitchInput struct {
 	Principal string `json:"principalId"`
 }
 
-// Switch goes on as another person of the account, in a session with a new token.
-// The sign-in is as recent as it was.
+// Switch makes the session act as another person of the account, and gives it a new token. The time
+// of the sign-in does not change.
 var Switch = op.New("session.switch", op.Administer, switchOrganization, op.By(op.Member), op.Always, op.Unstored,
 	op.Audited("session.switch"))
 
@@ -186,12 +185,12 @@ func signOut(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
 	return op.Nothing{}, err
 }
 
-// Browser is a session as its owner sees it in a list.
+// Browser is a session in the list of its owner.
 type Browser struct {
 	ID string `json:"id"`
 	// Current is true for the session of the caller.
 	Current bool `json:"current"`
-	// OrganizationName is the organization that it acts in.
+	// OrganizationName is the name of the organization in which the session acts.
 	OrganizationName string       `json:"organizationName"`
 	CreatedAt        clock.Micros `json:"createdAt"`
 	LastSeenAt       clock.Micros `json:"lastSeenAt"`
@@ -201,7 +200,7 @@ type Browser struct {
 	Agent            string       `json:"agent"`
 }
 
-// ListSessions is ReadSessions as an operation.
+// ListSessions is the operation that calls ReadSessions.
 var ListSessions = op.New("sessions.list", op.Read, ReadSessions, op.By(op.Member), op.Always)
 
 // ReadSessions returns the sessions of the caller's account, the newest first.
@@ -222,16 +221,18 @@ func ReadSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Brows
 	return access.PageOf(all, access.MaxPage), err
 }
 
-// EndInput is the input of EndOwn: the id of one session, or all others.
+// EndInput is the input of EndOwn. ID is the id of one session. Others selects all sessions but the
+// caller's.
 type EndInput struct {
 	ID     string `json:"id,omitempty"`
 	Others bool   `json:"others,omitempty"`
 }
 
-// EndSessions is EndOwn as an operation.
+// EndSessions is the operation that calls EndOwn.
 var EndSessions = op.New("sessions.end", op.Administer, EndOwn, op.By(op.Member), op.Always, op.Audited("session.end"))
 
-// EndOwn ends sessions of the caller's account. One that has ended is a fault.NotFound.
+// EndOwn ends sessions of the caller's account. It fails with fault.NotFound if the session with
+// the id has ended.
 func EndOwn(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
@@ -258,8 +259,8 @@ func EndOwn(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
 	return op.Nothing{}, nil
 }
 
-// forgetDeviceOf makes the browser of a session unknown: its owner ends a session of a
-// device that is lost. The browser of the caller stays known.
+// forgetDeviceOf makes the browser of a session unknown, because its owner may have lost the
+// device. The caller's own browser stays known.
 func (s *own) forgetDeviceOf(ctx context.Context, c *op.Call, session string) error {
 	device, err := deviceOf(ctx, c.Tx, s.account.id, session)
 	if err != nil || device == "" || device == s.device {
@@ -268,7 +269,7 @@ func (s *own) forgetDeviceOf(ctx context.Context, c *op.Call, session string) er
 	return signin.ForgetDevice(ctx, c.Tx, s.account.id, device)
 }
 
-// deviceOf returns the device of a session of an account, empty for none.
+// deviceOf returns the device id of an account's session, or an empty string.
 func deviceOf(ctx context.Context, tx db.Tx, account, session string) (device string, err error) {
 	err = tx.QueryRow(ctx, selectDeviceOf, session, account).Scan(&device)
 	if errors.Is(err, db.ErrNoRows) {
@@ -279,8 +280,9 @@ func deviceOf(ctx context.Context, tx db.Tx, account, session string) (device st
 
 var noSession = i18n.Text("This session has ended already.")
 
-// endOthers ends all sessions of an account but one, forgets the devices of all others, and
-// ends everything that was begun with the factors that changed.
+// endOthers ends all sessions of an account except the session but, and forgets all other devices.
+// It also deletes the tickets of sign-ins and changes in progress, because these relied on the old
+// factors.
 func endOthers(ctx context.Context, c *op.Call, account, but string) error {
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return err
@@ -298,9 +300,9 @@ func endOthers(ctx context.Context, c *op.Call, account, but string) error {
 	return signin.EndTickets(ctx, c.Tx, account, "")
 }
 
-// EndSignIns ends the other sessions of the caller's account, and all its passkeys and links with
-// single sign-on. kept says that these stay: the sign-in is not recent, or nobody could sign in
-// without them.
+// EndSignIns ends all other sessions of the caller's account, and removes its passkeys and links
+// with single sign-on. kept is true if passkeys and links stay: the sign-in is not recent, or
+// nobody could sign in without them.
 func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {

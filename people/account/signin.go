@@ -19,70 +19,73 @@ import (
 type PasswordInput struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
-	// Trusted is true on a device that the person trusts: its session lasts longer.
+	// Trusted says that the person trusts the device. The session then lasts longer.
 	Trusted bool `json:"trusted,omitempty"`
 }
 
-// SignedIn is the answer to a step of a sign-in.
+// SignedIn is the result of a step of a sign-in.
 type SignedIn struct {
-	// Status is signedIn, second if a second factor is missing, or choose if one of
-	// several persons is.
+	// Status is "signedIn", "second" if a second factor is needed, or "choose" if the person must
+	// choose among Persons.
 	Status string `json:"status"`
-	// Ticket is for the next step.
+	// Ticket is an input of the next step.
 	Ticket string `json:"ticket,omitempty"`
-	// Methods are the second factors of the account: totp, passkey, recoveryCode.
+	// Methods are the second factors of the account: totp, passkey and recoveryCode.
 	Methods []string `json:"methods,omitempty"`
 	// Persons are the persons to choose from.
 	Persons []Person `json:"persons,omitempty"`
-	// Token is the credential of the session. Its cookie ends at EndsAt.
+	// Token is the credential of the session. Its cookie expires at EndsAt.
 	Token  string       `json:"token,omitempty"`
 	EndsAt clock.Micros `json:"endsAt,omitzero"`
-	// Device is what the browser keeps, so that the account knows it (signin.Remember).
+	// Device is the value of a cookie by which the account recognizes the browser: see
+	// signin.Remember.
 	Device string `json:"device,omitempty"`
-	// Person is who signed in.
+	// Person is the person who signed in.
 	Person *Person `json:"person,omitempty"`
-	// Next is the page to open after a single sign-on.
+	// Next is the path of the page to open after a single sign-on.
 	Next string `json:"next,omitempty"`
 }
 
 // Secret implements op.Secret.
 func (SignedIn) Secret() {}
 
-// signInState is the state of a sign-in. Tickets for a further step contain it.
+// signInState is the state of a sign-in. The ticket for the next step contains it.
 type signInState struct {
 	Trusted bool `json:"trusted"`
-	// Principal is the person whom the step before chose.
+	// Principal is the id of the person whom an earlier step chose, or empty.
 	Principal string `json:"principal,omitempty"`
-	// Method is how the person proved the account, and At when, zero if that is unknown.
+	// Method is the factor with which the sign-in began. At is the time of that factor, or zero if
+	// unknown.
 	Method access.Method `json:"method"`
 	At     clock.Micros  `json:"at"`
 }
 
-// passwordProof is a password that was checked outside the transaction.
+// passwordProof is a password that was found correct, outside the transaction.
 type passwordProof struct {
 	account accountRow
 	bounds  signin.Bounds
-	// rehashed replaces the stored password, if its costs have changed.
+	// rehashed is a new hash with the present cost parameters. It is empty if the stored hash has
+	// these already.
 	rehashed string
 }
 
 const (
-	// maxPassword bounds what is hashed, in bytes.
+	// maxPassword is the maximum length of a password in bytes. Longer ones are not hashed.
 	maxPassword = 1024
 
-	// countFormer counts the earlier sign-ins of an account that are still known. An account
-	// that is older than a day had one, even if its sessions and devices are forgotten.
+	// countFormer counts the known earlier sign-ins of an account. An account older than a day
+	// counts as one, because its sessions and devices may be deleted.
 	countFormer = `select count(*) from (select 1 from sessions where account_id = $1 union all select 1 from devices where account_id = $1 and seen_at > $2
 		union all select 1 from accounts where id = $1 and created_at < $3) former`
-	// noteFirst changes an account at its first sign-in only.
+	// noteFirst marks an account as signed in. It changes no row after the first sign-in.
 	noteFirst = `update accounts set signed_in = true where id = $1 and signed_in = false`
 
 	updateRehashed = `update accounts set password = $3 where id = $1 and password = $2`
 )
 
-// tryPassword checks the password of an address. It runs outside the transaction
-// of the call, because it takes long. An unknown address, a wrong password and an
-// account without one get the same answer after the same time.
+// tryPassword checks an address and its password, outside the transaction of the call, because
+// hashing takes long. An unknown address, a wrong password and an account without a password get
+// the same response after the same time.
 func tryPassword(ctx context.Context, c *op.Call, in PasswordInput) (passwordProof, error) {
 	if err := bothGiven(in); err != nil {
 		return passwordProof{}, err
@@ -107,9 +110,9 @@ func bothGiven(in PasswordInput) error {
 	return nil
 }
 
-// checkPassword checks the password of an address. proof is what a person has already who
-// confirms it, and empty at a sign-in. A place for the hash is reserved before the attempt
-// is counted, so a refused one writes nothing.
+// checkPassword checks the password of an address. proof identifies the session in which a person
+// confirms the sign-in, and is empty for a new sign-in. A turn of the hasher is reserved before the
+// attempt is counted. So a call that gets no turn writes nothing.
 func checkPassword(
 	ctx context.Context, c *op.Call, operation, proof, email, password string,
 ) (p passwordProof, err error) {
@@ -149,22 +152,22 @@ func checkPassword(
 	return p, err
 }
 
-// originOf returns what is known of the caller's attempt at an account.
+// originOf returns the origin of the call for the limits of attempts at an account.
 func originOf(ctx context.Context, c *op.Call, tx db.Tx, account, proof string) (signin.Origin, error) {
 	o, err := signin.FindOrigin(ctx, tx, c.Now, account, c.Device, c.Address)
 	o.Proof = proof
 	return o, err
 }
 
-// wrongPassword is the one answer to an unknown address and a wrong password.
+// wrongPassword returns the error for both an unknown address and a wrong password.
 func wrongPassword() error {
 	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: wrong}
 }
 
 var wrong = i18n.Text("The email address or the password is wrong.")
 
-// refusedPassword records a refusal, and mails a link if the bound of an hour is
-// reached.
+// refusedPassword records a refused password in the audit log. If the attempts reach the limit of
+// an hour, it also mails the link for a new password.
 func refusedPassword(ctx context.Context, c *op.Call, operation, email string, p *passwordProof) error {
 	return desk(c).DB.Write(ctx, func(tx db.Tx) error {
 		call := *c
@@ -180,14 +183,14 @@ func refusedPassword(ctx context.Context, c *op.Call, operation, email string, p
 	})
 }
 
-// noteRefusal writes a line of the audit log for an account: for the first refusal
-// of a series, and for every tenth, so that a guesser does not fill the log.
+// noteRefusal writes the first and every tenth refusal of a series to the audit log of each person
+// of an account. More lines would let an attacker fill the log.
 func noteRefusal(ctx context.Context, c *op.Call, operation, account string, series signin.Limit) error {
 	n, err := signin.Count(ctx, c.Tx, series)
 	if err != nil || n > 1 && n%10 != 0 {
 		return err
 	}
-	if account == "" { // as much is stored, so that the time does not tell
+	if account == "" { // the same amount is stored, so that the time reveals nothing
 		return signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{
 			Subject: "nobody|" + series.Subject, Window: time.Minute, Keeps: true,
 		})
@@ -204,7 +207,7 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 			Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation,
 			Word: refusedWord, RequestID: c.RequestID,
 		}
-		if by := c.Actor; by.PrincipalID() == p.ID { // confirms a sign-in; other organizations learn nothing of it
+		if by := c.Actor; by.PrincipalID() == p.ID { // a confirmation: other organizations do not see it
 			l.PrincipalID, l.CredentialKind, l.CredentialID = p.ID, string(by.Credential().Kind), by.Credential().ID
 		}
 		if c.Address.IsValid() {
@@ -217,8 +220,8 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 	return nil
 }
 
-// SignInByPassword begins a session with a password that tryPassword found right,
-// or asks for the second factor.
+// SignInByPassword begins a session with a password. If the account has a second factor, it returns
+// a ticket for SignInBySecond instead.
 var SignInByPassword = op.NewPrefetched("signin.password", op.Administer, tryPassword, signInByPassword,
 	op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
@@ -226,7 +229,7 @@ func signInByPassword(ctx context.Context, c *op.Call, in PasswordInput, p passw
 	return passed(ctx, c, p, signInState{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
 }
 
-// passed goes on after a correct password.
+// passed begins a session after a correct password, or requires a second factor.
 func passed(ctx context.Context, c *op.Call, p passwordProof, b signInState) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, p.account.id); err != nil {
 		return SignedIn{}, err
@@ -235,7 +238,7 @@ func passed(ctx context.Context, c *op.Call, p passwordProof, b signInState) (Si
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if a.password != p.account.password { // it was changed meanwhile
+	if a.password != p.account.password { // changed since the check
 		return SignedIn{}, wrongPassword()
 	}
 	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
@@ -259,8 +262,8 @@ func passed(ctx context.Context, c *op.Call, p passwordProof, b signInState) (Si
 	return s, err
 }
 
-// enter begins the session of an account whose factors are proven. With several
-// persons it asks which.
+// enter begins a session of an account after all required factors. If the account has several
+// persons, enter returns a ticket for Choose.
 func enter(ctx context.Context, c *op.Call, account string, b signInState) (SignedIn, error) {
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err != nil {
@@ -304,7 +307,7 @@ func begin(ctx context.Context, c *op.Call, account string, p Person, b signInSt
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)
-	if err == nil && !device.Known && former { // the first sign-in of an account tells nobody anything
+	if err == nil && !device.Known && former { // an account's very first sign-in sends no notice
 		err = tellOf(ctx, c, account, ChangeFacts{What: newDevice, Session: name})
 	}
 	ends := access.SessionLifetime
@@ -314,7 +317,7 @@ func begin(ctx context.Context, c *op.Call, account string, p Person, b signInSt
 	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Device: device.Tokens, Person: &p}, err
 }
 
-// signedInBefore reports whether an account has signed in before, and notes that it does now.
+// signedInBefore reports whether an account has signed in before, and marks it as signed in.
 func signedInBefore(ctx context.Context, c *op.Call, account string) (bool, error) {
 	n, err := c.Tx.Exec(ctx, noteFirst, account)
 	if err != nil || n == 0 {
@@ -326,8 +329,8 @@ func signedInBefore(ctx context.Context, c *op.Call, account string) (bool, erro
 	return former > 0, err
 }
 
-// admits refuses a password for an organization that has switched passwords off.
-// Without a provider the switch has no effect: nobody could come back.
+// admits returns an error if the person's organization does not allow a sign-in by this method.
+// Without an OpenID provider, passwords are always allowed. Otherwise nobody could sign in.
 func (p *Person) admits(c *op.Call, by access.Method) error {
 	if !p.noPassword || by == access.BySSO || by == access.ByPasskey || desk(c).Provider == nil {
 		return nil
@@ -343,7 +346,7 @@ type Choice struct {
 	Principal string `json:"principalId"`
 }
 
-// checkChoice refuses an unknown ticket before a transaction begins.
+// checkChoice refuses an invalid ticket before the transaction begins.
 func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, err error) {
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)
@@ -352,7 +355,7 @@ func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, 
 	return checked, err
 }
 
-// Choose begins the session of one of the persons of an account.
+// Choose begins the session of the chosen person of an account.
 var Choose = op.NewPrefetched("signin.choose", op.Administer, checkChoice, choose, op.By(op.Anyone), op.Unstored,
 	op.Audited("session.begin"))
 
@@ -381,11 +384,12 @@ func choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, e
 	return SignedIn{}, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
 }
 
-// minPassword is the length of a password, in characters. Length is what resists
-// guesses; rules about kinds of characters do not.
+// minPassword is the minimum length of a password in characters. Length makes passwords hard to
+// guess. Rules about kinds of characters do not.
 const minPassword = 12
 
-// checkNew refuses a new password that is too short or easily guessed.
+// checkNew returns an error if a new password is too short, too long or easily guessed. field is
+// the name of the input field.
 func checkNew(field, password, email string) error {
 	var wrong fault.Field
 	switch n := utf8.RuneCountInString(password); {

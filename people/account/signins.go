@@ -13,20 +13,19 @@ import (
 	"kartei/store/db"
 )
 
-// Entry is a sign-in of the caller's account, or a series of refused ones, as its
-// owner sees it.
+// Entry is a sign-in of the caller's account, or a series of refused attempts.
 type Entry struct {
 	At clock.Micros `json:"at"`
-	// Refused says that a password or a code was wrong.
+	// Refused says that the password or the code was wrong.
 	Refused          bool   `json:"refused"`
 	OrganizationName string `json:"organizationName"`
 	Address          string `json:"address"`
-	// Agent is the browser, as long as its session is kept.
+	// Agent is the User-Agent of the session. It is empty once the session was deleted.
 	Agent string `json:"agent"`
 }
 
 const (
-	// maxSignIns are shown, of the last 90 days.
+	// maxSignIns is the maximum number of entries. They are at most signInsSince old.
 	maxSignIns   = 20
 	signInsSince = 90 * 24 * time.Hour
 
@@ -36,8 +35,8 @@ const (
 	selectAgents = `select id, agent from sessions where account_id = $1`
 )
 
-// ListSignIns returns the latest sign-ins of the caller's account, the newest first.
-// They are lines of the audit log: those about the account's own persons.
+// ListSignIns returns the latest sign-ins of the caller's account, the newest first. They are the
+// audit lines of the account's persons.
 var ListSignIns = op.New("signins.list", op.Read, listSignIns, op.By(op.Member), op.Always)
 
 func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry], error) {
@@ -59,7 +58,7 @@ func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry]
 		if err != nil {
 			return access.List[Entry]{}, err
 		}
-		for _, l := range lines { // a refusal has a line for each person
+		for _, l := range lines { // a refusal has one line for each person
 			all[l.RequestID] = Entry{
 				At: l.Time, Refused: l.Word == refusedWord, OrganizationName: p.OrganizationName,
 				Address: l.Address, Agent: agents[l.Target],
@@ -74,7 +73,7 @@ func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry]
 	return access.PageOf(list[:min(len(list), maxSignIns)], maxSignIns), nil
 }
 
-// linesOf returns the lines about the sign-ins of a person.
+// linesOf returns the audit lines about sign-ins of a person.
 func linesOf(ctx context.Context, c *op.Call, p Person) ([]audit.Line, error) {
 	of, since := map[int64]string{p.home: p.OrganizationID}, c.Now.Add(-signInsSince)
 	begun, err := audit.Query(ctx, c.Tx, of, audit.Filter{Who: p.ID, Word: signedInWord, Since: since, Limit: maxSignIns})
@@ -87,7 +86,7 @@ func linesOf(ctx context.Context, c *op.Call, p Person) ([]audit.Line, error) {
 	return append(begun, refused...), err
 }
 
-// agentsOf returns the browsers of the sessions of an account.
+// agentsOf maps the ids of an account's sessions to their User-Agents.
 func agentsOf(ctx context.Context, tx db.Tx, account string) (map[string]string, error) {
 	agents := map[string]string{}
 	_, err := db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {

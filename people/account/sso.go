@@ -17,7 +17,7 @@ import (
 	"kartei/store/db"
 )
 
-// BeginSSOLink begins the link of the caller's account.
+// BeginSSOLink returns the redirect to the OpenID provider for a new link of the caller's account.
 var BeginSSOLink = op.NewPrefetched("factors.ssoBegin", op.Administer, identity.Ask[op.None], beginSSOLink,
 	op.By(op.Member), op.Setup, op.Fresh, op.Audited("account.sso"))
 
@@ -33,7 +33,8 @@ func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q identity.Questio
 	return q.Leave(c, signin.SSOLink, signin.Way{Account: s.account.id})
 }
 
-// BeginSSOFresh begins the confirmation of the caller's sign-in. It writes nothing.
+// BeginSSOFresh returns the redirect to the OpenID provider for a confirmation of the caller's
+// sign-in. It stores nothing.
 var BeginSSOFresh = op.NewPrefetched("session.ssoBegin", op.Read, identity.AskFresh[identity.To], beginSSOFresh,
 	op.By(op.Member), op.Always)
 
@@ -55,30 +56,31 @@ func orRefuse(err error, why i18n.Text) error {
 	return &fault.Fault{Code: fault.Forbidden, Detail: why}
 }
 
-// proveSignIn checks the provider's response. A ticket works once, even if the check
-// fails, so nobody makes the instance ask the provider again and again.
+// proveSignIn checks the provider's response to a sign-in. Each ticket works once, even if the
+// check fails. So a client cannot make the instance query the provider repeatedly.
 func proveSignIn(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	return identity.Prove(ctx, c, signin.SSO, in)
 }
 
-// proveInvited is proveSignIn for an invitation.
+// proveInvited checks the provider's response to the acceptance of an invitation.
 func proveInvited(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	return identity.Prove(ctx, c, signin.SSOInvited, in)
 }
 
-// proveLink is proveSignIn for a link.
+// proveLink checks the provider's response to a new link.
 func proveLink(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	a, err := identity.Prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
-// proveFresh is proveSignIn for the confirmation of a sign-in.
+// proveFresh checks the provider's response to the confirmation of a sign-in.
 func proveFresh(ctx context.Context, c *op.Call, in identity.Return) (identity.Proof, error) {
 	a, err := identity.Prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)
 }
 
-// notSignedOut turns a refusal of the provider into one that leaves the session.
+// notSignedOut turns fault.Unauthenticated into fault.Forbidden. A client would end the session
+// after the former.
 func notSignedOut(err error) error {
 	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Unauthenticated {
 		return &fault.Fault{Code: fault.Forbidden, Reason: f.Reason, Detail: f.Detail}
@@ -86,8 +88,8 @@ func notSignedOut(err error) error {
 	return err
 }
 
-// SignInBySSO begins the session of the account that is linked with an identity. The
-// provider answers for all factors.
+// SignInBySSO begins the session of the account that is linked with an identity of the provider. It
+// requires no second factor, because the provider is responsible for all factors.
 var SignInBySSO = op.NewPrefetched("signin.sso", op.Administer, proveSignIn, signInBySSO, op.By(op.Anyone),
 	op.Unstored, op.Audited("session.begin"))
 
@@ -104,13 +106,13 @@ func signInBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.
 	return s, err
 }
 
-// notLinked is the one answer to an identity without an account. Whether an account has
-// the same address makes no difference.
+// notLinked returns the error for an identity that has no account. The error is the same if an
+// account has the identity's email address.
 func notLinked() error {
 	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: linkFirst}
 }
 
-// enterBy signs in to an account that has the identity.
+// enterBy begins a session of an account that is linked with the identity.
 func enterBy(ctx context.Context, c *op.Call, a *identity.Proof, account string, b signInState) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return SignedIn{}, err
@@ -119,7 +121,7 @@ func enterBy(ctx context.Context, c *op.Call, a *identity.Proof, account string,
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if !used { // the link was removed meanwhile
+	if !used { // the link was removed since the check
 		err = notLinked()
 	}
 	if err != nil {
@@ -129,10 +131,12 @@ func enterBy(ctx context.Context, c *op.Call, a *identity.Proof, account string,
 	return enter(ctx, c, account, b)
 }
 
-// AcceptBySSO accepts an invitation. The provider must say that the person has the
-// invited address. A new account is linked. One that has the identity already is the
-// person's, too. Any other account of the address asks for its password: equal
-// addresses link nothing.
+// AcceptBySSO accepts an invitation by single sign-on. The provider must confirm that the person
+// has the invited address.
+//
+// If the identity is linked with an account, the person joins that account. If no account has the
+// address, AcceptBySSO creates a linked account. Otherwise the person must enter the account's
+// password, because equal addresses are no proof.
 var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone),
 	op.Unstored, op.Audited("invitation.accept"))
 
@@ -158,13 +162,13 @@ func acceptBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.
 		return AcceptResult{}, err
 	}
 	entering := *c
-	entering.Audit = new(audit.Act) // the line of the acceptance is enough
+	entering.Audit = new(audit.Act) // the audit line of AcceptBySSO is enough
 	s, err := enterBy(ctx, &entering, &a, account, signInState{Principal: person.ID})
 	return AcceptResult{person, s}, err
 }
 
-// accountBy returns the account of a person who accepts an invitation, and makes it if
-// the address has none. An invitation that an admin handed over links nothing.
+// accountBy returns the account for an invited person, and creates a linked account if the address
+// has none. It fails if handedOver is true: the invitation was not mailed, so it proves no address.
 func accountBy(ctx context.Context, c *op.Call, a *identity.Proof, email string, handedOver bool) (string, error) {
 	account, err := a.Holder(ctx, c.Tx)
 	if err != nil || account != "" {
@@ -178,13 +182,13 @@ func accountBy(ctx context.Context, c *op.Call, a *identity.Proof, email string,
 		return "", orRefuse(err, passwordFirst)
 	}
 	if account, err = Create(ctx, c.Tx, c.Now, email); err != nil {
-		return "", err // of two at the same time the second one finds the account
+		return "", err // of two concurrent calls, the second one fails here
 	}
 	return account, a.Link(ctx, c, account, c.Now)
 }
 
-// LinkSSO links the account of the caller with an identity. The way must have begun as
-// the same account: nobody links an identity of their own with somebody else's account.
+// LinkSSO links the caller's account with an identity. The redirect must have begun in the same
+// account. Otherwise an attacker could link their own identity with somebody else's account.
 var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, linkSSO, op.By(op.Member), op.Setup,
 	op.Fresh, op.Gives, op.Audited("account.sso"))
 
@@ -206,12 +210,12 @@ func linkSSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proo
 		return op.Nothing{}, orRefuse(err, linkedAlready)
 	}
 	if err := a.Link(ctx, c, s.account.id, 0); err != nil {
-		return op.Nothing{}, err // an identity that another call took is found when this one runs again
+		return op.Nothing{}, err // if another call linked the identity, the retry of this one finds it
 	}
 	return op.Nothing{}, s.changed(ctx, c, "sso", ssoLinked)
 }
 
-// UnlinkSSO removes a link. The last way to sign in stays.
+// UnlinkSSO removes a link. It refuses to remove the last way to sign in.
 var UnlinkSSO = op.New("factors.ssoUnlink", op.Administer, unlinkSSO, op.By(op.Member), op.Setup, op.Fresh,
 	op.Gives, op.Audited("account.sso"))
 
@@ -239,7 +243,7 @@ func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	return op.Nothing{}, s.changed(ctx, c, "sso", ssoUnlinked)
 }
 
-// keepsAWay refuses a change after which nobody could sign in to the account.
+// keepsAWay returns an error with the text why if nobody can sign in to the account any more.
 func (s *own) keepsAWay(ctx context.Context, c *op.Call, why i18n.Text) error {
 	f, err := factorsOf(ctx, c.Tx, &s.account)
 	if err != nil || f.passkeys > 0 {
@@ -254,8 +258,9 @@ func (s *own) keepsAWay(ctx context.Context, c *op.Call, why i18n.Text) error {
 	return orRefuse(nil, why)
 }
 
-// withoutLink handles a session that began with a removed link. If its organization admits
-// passwords, the session counts as begun with a password from now on. Otherwise it ends.
+// withoutLink handles a session that began with a removed link. If the organization allows
+// passwords, the session counts from now on as begun with a password. Otherwise withoutLink ends
+// the session.
 func (s *own) withoutLink(ctx context.Context, c *op.Call) error {
 	if linked, err := identity.Linked(ctx, c, s.account.id); err != nil || linked || s.method != access.BySSO {
 		return err
@@ -273,8 +278,8 @@ func (s *own) withoutLink(ctx context.Context, c *op.Call) error {
 	return err
 }
 
-// passwordServes reports whether the account has a password, and an organization that
-// admits it.
+// passwordServes reports whether the account has a password and belongs to an organization that
+// allows passwords.
 func (s *own) passwordServes(ctx context.Context, c *op.Call) (bool, error) {
 	if s.account.password == "" {
 		return false, nil
@@ -283,14 +288,14 @@ func (s *own) passwordServes(ctx context.Context, c *op.Call) (bool, error) {
 	return slices.ContainsFunc(persons, func(p Person) bool { return p.admits(c, access.ByPassword) == nil }), err
 }
 
-// RefreshedSSO is the answer of RefreshBySSO. Next is the page to open.
+// RefreshedSSO is the result of RefreshBySSO. Next is the path of the page to open.
 type RefreshedSSO struct {
 	Renewal
 	Next string `json:"next,omitempty"`
 }
 
-// RefreshBySSO makes the sign-in of the session recent, from the time at which the person
-// signed in at the provider.
+// RefreshBySSO makes the sign-in of the session recent, from the time when the person signed in at
+// the provider.
 var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFresh, refreshBySSO, op.By(op.Member),
 	op.Always, op.Unstored, op.Audited("session.refresh"))
 
@@ -312,7 +317,7 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity
 	if err != nil {
 		return r, err
 	}
-	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // the person came back late
+	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // no longer recent
 		return r, orRefuse(nil, identity.NotRecent)
 	}
 	r.Next = a.Way.Next
@@ -320,10 +325,9 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity
 	return r, err
 }
 
-// Unlink removes the links of a person whose provider is gone, or who must not come
-// back by it. Only the operator may: the account may belong to other organizations. It
-// ends the sessions, and returns a link that sets a password if there is no other way
-// to sign in.
+// Unlink removes all links of a person whose provider is gone, or who must no longer sign in by it.
+// Only the operator may call it, because the account may belong to other organizations. It ends the
+// sessions. If there is no other way to sign in, it returns a link that sets a password.
 var Unlink = op.New("people.unlink", op.Administer, unlink, op.By(op.Operator), op.Gives, op.Audited("person.unlink"))
 
 func unlink(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {

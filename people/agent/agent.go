@@ -23,8 +23,8 @@ import (
 	"kartei/store/replay"
 )
 
-// Overview is all that acts for the account of the caller, in all of its organizations: what a
-// stranger may have left behind.
+// Overview lists all sessions, factors, keys, grants and endpoints of the caller's account, in all
+// its organizations. The owner can find access that an attacker left behind.
 type Overview struct {
 	Sessions   []account.Browser   `json:"sessions"`
 	Passkeys   []passkey.Passkey   `json:"passkeys"`
@@ -32,15 +32,15 @@ type Overview struct {
 	Keys       []Agent             `json:"keys"`
 	Grants     []Agent             `json:"grants"`
 	Endpoints  []Agent             `json:"endpoints"`
-	// Made is what the persons of the account made and what belongs to others.
+	// Made lists what the account's persons made for service accounts and organizations.
 	Made []Creation `json:"made"`
 }
 
-// Agent is a key, a connected application or a webhook endpoint of a person of the account.
+// Agent is an API key, an OAuth grant or a webhook endpoint of a person of the account.
 type Agent struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// KidShort is the short kid of a key, URL the address of an endpoint.
+	// KidShort is the first part of a key's id. URL is the address of an endpoint.
 	KidShort         string       `json:"kidShort,omitempty"`
 	URL              string       `json:"url,omitempty"`
 	Environment      string       `json:"environment"`
@@ -49,27 +49,29 @@ type Agent struct {
 	CreatedAt        clock.Micros `json:"createdAt"`
 	LastUsedAt       clock.Micros `json:"lastUsedAt,omitzero"`
 
-	// organization is where it works, and home where the person is.
+	// organization is the number of the agent's organization, which can be a sandbox. home is the
+	// number of the person's organization.
 	organization, home int64
 	person             string
 	endpoint           webhook.Row
 }
 
 const (
-	// maxActing bounds each list. Nobody has more, and what is ended makes room.
+	// maxActing is the maximum length of each list. No account has more. If one had, the rest would
+	// appear once some are ended.
 	maxActing = 200
 
 	actingKeys = `select k.id, k.name, substr(k.kid, 1, 8), k.environment, h.name, k.paused, k.created_at, k.last_used_at, k.organization, h.number, p.id
 		from api_keys k join principals p on p.id = k.principal_id join organizations h on h.number = p.organization
 		where p.account_id = $1 and k.revoked_at = 0 and k.expires_at > $2 order by k.id limit $3`
-	// A grant whose code was not exchanged lasts no longer than the code. It is not shown, and
-	// ends with the others.
+	// A grant whose authorization code was not exchanged expires with the code. The list omits such
+	// a grant, but End with All ends it too.
 	actingGrants = `select g.id, case when c.name = '' then c.client_id else c.name end, '', case when o.sandbox_of is null then 'live' else 'test' end, h.name,
 			g.paused or c.disabled or c.kind <> 'admin' and h.applications = 'off', g.created_at, g.last_used_at, g.organization, h.number, p.id
 		from oauth_grants g join oauth_clients c on c.id = g.client_id join principals p on p.id = g.principal_id
 		join organizations o on o.number = g.organization join organizations h on h.number = p.organization
 		where p.account_id = $1 and g.ended_at = 0 and g.expires_at > $2 and g.expires_at - g.created_at > $4 order by g.id limit $3`
-	// actingPlaces are the organizations of an account, and their sandboxes.
+	// actingPlaces selects the organizations of an account, and their sandboxes.
 	actingPlaces = `select p.id, h.number, h.name, o.number, case when o.sandbox_of is null then 'live' else 'test' end
 		from principals p join organizations h on h.number = p.organization join organizations o on o.number = h.number or o.sandbox_of = h.number
 		where p.account_id = $1 and p.erased_at = 0 order by o.number`
@@ -80,7 +82,7 @@ func scanAgent(row db.Row) (a Agent, err error) {
 		&a.LastUsedAt, &a.organization, &a.home, &a.person)
 }
 
-// List returns all that acts for the account of the caller.
+// List returns all that has access by the caller's account.
 var List = op.New("access.list", op.Read, list, op.By(op.Member), op.Always, op.Setup)
 
 func list(ctx context.Context, c *op.Call, _ op.None) (a Overview, err error) {
@@ -104,7 +106,7 @@ func list(ctx context.Context, c *op.Call, _ op.None) (a Overview, err error) {
 	return a, err
 }
 
-// read reads the keys, the grants that last longer than a time, and the endpoints.
+// read fills the keys, the endpoints, and the grants with a lifetime above longer.
 func (a *Overview) read(ctx context.Context, c *op.Call, of string, longer time.Duration) error {
 	keys, err := db.List(ctx, c.Tx, scanAgent, actingKeys, of, c.Now, maxActing)
 	if err != nil {
@@ -137,22 +139,23 @@ func (a *Overview) read(ctx context.Context, c *op.Call, of string, longer time.
 	return nil
 }
 
-// EndInput is the input of End: the id of a session, a key, a grant or an endpoint, or all.
+// EndInput is the input of End. ID is the id of a session, a key, a grant or an endpoint. All ends
+// everything.
 type EndInput struct {
 	ID  string `json:"id,omitempty"`
 	All bool   `json:"all,omitempty"`
 }
 
-// EndResult reports whether End left something.
+// EndResult is the result of End.
 type EndResult struct {
-	// Kept says that passkeys and links with single sign-on stay: the sign-in is not
-	// recent, or nobody could sign in without them.
+	// Kept says that passkeys and links with single sign-on stay. The sign-in is not recent, or
+	// nobody could sign in without them.
 	Kept bool `json:"kept"`
 }
 
-// End takes access away that an account has given. That never waits: it asks for nothing.
-// Passkeys and links with single sign-on are among the ways to sign in. Without a recent
-// sign-in they stay, so that a stranger cannot lock the owner out.
+// End ends access that an account has given. It requires no confirmation, so that the owner loses
+// no time. Without a recent sign-in, passkeys and links with single sign-on stay, so that an
+// attacker cannot lock the owner out.
 var End = op.New("access.end", op.Administer, end, op.By(op.Member), op.Always, op.Setup,
 	op.Audited("access.end"))
 
@@ -194,7 +197,7 @@ func end(ctx context.Context, c *op.Call, in EndInput) (out EndResult, err error
 
 var noActing = i18n.Text("This access has ended already, or it does not belong to your account.")
 
-// only keeps what has an id.
+// only returns a copy of the overview with just the agents that have the id.
 func (a *Overview) only(name string) (one Overview) {
 	for _, pair := range []struct{ from, to *[]Agent }{
 		{&a.Keys, &one.Keys},
@@ -212,7 +215,8 @@ func (a *Overview) only(name string) (one Overview) {
 
 func (a *Overview) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints) == 0 }
 
-// end ends keys, grants and endpoints. An application's endpoints end with it.
+// end ends all keys, grants and endpoints of the overview. The end of a grant also ends the
+// application's endpoints.
 func (a *Overview) end(ctx context.Context, c *op.Call) error {
 	for _, k := range a.Keys {
 		if err := key.EndNow(ctx, c.Tx, k.ID, c.Now); err != nil {
@@ -240,8 +244,8 @@ func (a *Overview) end(ctx context.Context, c *op.Call) error {
 	return nil
 }
 
-// noteOne describes the end of one thing, in the log of its organization. A log names nobody of
-// another one.
+// noteOne describes the end of one agent in the audit log of its person's organization. The actor
+// is the person of that organization, because a log contains no persons of other organizations.
 func (a *Overview) noteOne(c *op.Call) {
 	for _, e := range slices.Concat(a.Keys, a.Grants, a.Endpoints) {
 		c.Audit.About(e.home, e.ID)
@@ -249,8 +253,8 @@ func (a *Overview) noteOne(c *op.Call) {
 	}
 }
 
-// noteAll writes a line into the log of each other organization in which something ended, and
-// describes what ended in the caller's.
+// noteAll describes all ended agents in the audit logs. The caller's organization gets them in the
+// line of the call. Each other organization gets an additional line.
 func (a *Overview) noteAll(c *op.Call, mine int64) error {
 	acts, persons := map[int64]*audit.Act{mine: c.Audit}, map[int64]string{mine: c.Actor.PrincipalID()}
 	for member, list := range map[string][]Agent{

@@ -12,21 +12,21 @@ import (
 	"kartei/store/db"
 )
 
-// Creation is what a person of an account made, or whose secret they saw, and what belongs to a
-// service account or to the organization. It goes on without the person: an admin ends it.
+// Creation is something that a person of an account made for a service account or the organization,
+// or whose secret they saw. It stays if the person leaves. An admin can end it.
 type Creation struct {
 	// Kind is key, endpoint, client or invitation.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Owner is the id of the service account that the thing belongs to, and OwnerName its name.
+	// Owner is the id of the service account that owns the creation, and OwnerName is its name.
 	// Both are empty for an invitation.
 	Owner            string       `json:"ownerId,omitempty"`
 	OwnerName        string       `json:"ownerName,omitempty"`
 	Environment      string       `json:"environment,omitempty"`
 	OrganizationName string       `json:"organizationName"`
 	CreatedAt        clock.Micros `json:"createdAt"`
-	// Here says that the caller administers its organization in this session.
+	// Here says that the caller is an admin of its organization in this session.
 	Here bool `json:"here,omitempty"`
 }
 
@@ -39,8 +39,9 @@ const (
 	madeInvitations = `select 'invitation', i.id, i.email, '', '', '', h.name, i.created_at, h.number` + madeColumns + `
 		join invitations i on i.organization = h.number and i.invited_by = p.id
 		where p.account_id = $1 and i.expires_at > $2 order by i.id limit $3`
-	// Endpoints and clients keep nobody who made them. The audit log does.
-	// The table of endpoints is spread, so nothing is joined with it.
+	// The tables of endpoints and clients have no column for the person who made a row, but the
+	// audit log has. The table of endpoints is distributed (Citus), so the query joins it with no
+	// other table.
 	madeEndpoints = `select 'endpoint', id, name, principal, '', '', '', created_at, organization from webhook_endpoints
 		where organization = $1 and status <> 'disabled' and id `
 	madeClients = `select 'client', c.id, c.name, w.id, w.name, case when o.sandbox_of is null then 'live' else 'test' end, h.name, c.created_at, h.number
@@ -49,24 +50,24 @@ const (
 	madePersons = `select p.id, h.number, h.id, h.name, coalesce(s.number, 0), coalesce(s.id, '')` + madeColumns +
 		` left join organizations s on s.sandbox_of = h.number where p.account_id = $1 and p.erased_at = 0`
 
-	// maxLines bounds the acts of a person that are looked through, for each word.
+	// maxLines is the maximum number of a person's audit lines that are read for each word.
 	maxLines = 500
 )
 
-// handedOut are the words of acts that show a secret, or say where events go.
+// handedOut lists the audit words of operations that show a secret or set a URL for events.
 var handedOut = []string{"webhook.create", "webhook.change", "webhook.rotate", "client.create", "client.rotate"}
 
-// place is an organization in which an account has a person.
+// place is an organization with a person of the account.
 type place struct {
 	person, name  string
 	home, sandbox int64
-	// ids are the ids of the organization and of its sandbox by their numbers.
+	// ids maps the numbers of the organization and of its sandbox to their ids.
 	ids map[int64]string
-	// here says that the caller administers it in this session.
+	// here says that the caller is an admin of the organization in this session.
 	here bool
 }
 
-// placesOf returns the organizations of an account.
+// placesOf returns the organizations of an account's persons.
 func placesOf(ctx context.Context, c *op.Call, of string) ([]place, error) {
 	return db.List(ctx, c.Tx, func(row db.Row) (p place, err error) {
 		var home, sandbox string
@@ -125,7 +126,8 @@ func madeBy(ctx context.Context, c *op.Call, of string) ([]Creation, error) {
 	return made, nil
 }
 
-// handedOut returns the targets of the person's acts that show a secret, or say where events go.
+// handedOut returns the ids of endpoints and clients whose secret the person saw or whose URL the
+// person set.
 func (p *place) handedOut(ctx context.Context, c *op.Call) ([]string, error) {
 	targets := map[string]bool{}
 	for _, word := range handedOut {
@@ -140,8 +142,8 @@ func (p *place) handedOut(ctx context.Context, c *op.Call) ([]string, error) {
 	return slices.Sorted(maps.Keys(targets)), nil
 }
 
-// endpoints returns the endpoints among ids that belong to somebody else. The person's own are
-// among the endpoints of the account.
+// endpoints returns the endpoints among ids that belong to other principals. Endpoints of the
+// account itself are in Overview.Endpoints.
 func (p *place) endpoints(
 	ctx context.Context, c *op.Call, ids []string, scan func(db.Row) (Creation, error),
 ) (made []Creation, err error) {

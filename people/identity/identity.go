@@ -19,11 +19,11 @@ import (
 	"kartei/store/db"
 )
 
-// Single sign-on has two halves. An operation that begins returns the address of the provider,
-// and a ticket that the browser keeps meanwhile. An operation that ends takes the ticket with
-// what the browser brings back. Both talk to the provider outside of a transaction.
+// Single sign-on has two halves. An operation that begins returns the provider's URL, and a ticket
+// that the browser stores meanwhile. An operation that ends takes the ticket and the provider's
+// response. Both call the provider outside of a transaction.
 
-// ReturnPath is the page to which the provider sends people back.
+// ReturnPath is the path of the page to which the provider redirects people.
 const ReturnPath = "/signin/sso/callback"
 
 const (
@@ -36,20 +36,20 @@ const (
 	deleteIdentities = `delete from identities where account_id = $1`
 )
 
-// Identity is who an account is at a provider, as its owner sees it.
+// Identity is a link of an account with an identity at a provider.
 type Identity struct {
 	ID string `json:"id"`
-	// Label is the address that the provider named last.
+	// Label is the email address from the provider's latest response.
 	Label      string       `json:"label"`
 	LinkedAt   clock.Micros `json:"linkedAt"`
 	LastUsedAt clock.Micros `json:"lastUsedAt,omitzero"`
-	// Former says that the instance has another provider now, or none.
+	// Former says that the instance no longer has this provider.
 	Former bool `json:"former,omitempty"`
 }
 
-// Redirect is the answer of the operations that begin.
+// Redirect is the result of the operations that begin.
 type Redirect struct {
-	// Address is the page of the provider. Ticket is for the browser that goes there.
+	// Address is the provider's URL. Ticket is the ticket that the browser stores until it returns.
 	Address string `json:"address"`
 	Ticket  string `json:"ticket"`
 }
@@ -57,7 +57,7 @@ type Redirect struct {
 // Secret implements op.Secret.
 func (Redirect) Secret() {}
 
-// To is the input of the operations that begin. Next is the page to open afterwards.
+// To is the input of the operations that begin. Next is the path of the page to open afterwards.
 type To struct {
 	Next string `json:"next,omitempty"`
 }
@@ -65,22 +65,22 @@ type To struct {
 // Invitation is the input of BeginInvited.
 type Invitation struct {
 	Token string `json:"token"`
-	// Name is the name of the person. Without it the provider's counts.
+	// Name is the name of the person. If it is empty, the name from the provider is used.
 	Name string `json:"name,omitempty"`
 }
 
-// Question is the address of the provider, and what its answer must fit.
+// Question is an authorization request: its URL, and the values that the response must match.
 type Question struct {
 	address string
 	asked   sso.AuthRequest
 }
 
-// Ask asks the provider where people sign in.
+// Ask prepares an authorization request to the provider.
 func Ask[I any](ctx context.Context, c *op.Call, _ I) (Question, error) {
 	return ask(ctx, c, false)
 }
 
-// AskFresh is Ask for a sign-in that must be recent.
+// AskFresh is Ask with a request that the provider authenticates the person again.
 func AskFresh[I any](ctx context.Context, c *op.Call, _ I) (Question, error) {
 	return ask(ctx, c, true)
 }
@@ -103,21 +103,22 @@ func provider(c *op.Call) (*sso.Provider, error) {
 	return nil, &fault.Fault{Code: fault.NotFound, Detail: noProvider}
 }
 
-// Leave returns where the browser goes, with the sealed way.
+// Leave returns the redirect to the provider. Its ticket is the encrypted way w.
 func (q Question) Leave(c *op.Call, kind signin.Kind, w signin.Way) (l Redirect, err error) {
 	w.Asked, l.Address = q.asked, q.address
 	l.Ticket, err = signin.Service.In(c).SealWay(c.Now, kind, w)
 	return l, err
 }
 
-// Begin begins a sign-in. It writes nothing.
+// Begin returns the redirect to the provider for a sign-in. It stores nothing.
 var Begin = op.NewPrefetched("signin.ssoBegin", op.Read, Ask[To], begin, op.By(op.Anyone))
 
 func begin(_ context.Context, c *op.Call, in To, q Question) (Redirect, error) {
 	return q.Leave(c, signin.SSO, signin.Way{Next: in.Next})
 }
 
-// BeginInvited begins the acceptance of an invitation. It writes nothing.
+// BeginInvited returns the redirect to the provider for the acceptance of an invitation. It stores
+// nothing.
 var BeginInvited = op.NewPrefetched("signin.ssoInvited", op.Read, Ask[Invitation],
 	beginInvited, op.By(op.Anyone))
 
@@ -144,21 +145,21 @@ func Linked(ctx context.Context, c *op.Call, account string) (bool, error) {
 	return n > 0, err
 }
 
-// Return is the input of the operations that end: the ticket that the browser kept, and
-// what the provider sent with it.
+// Return is the input of the operations that end: the ticket that the browser stored, and the
+// provider's response.
 type Return struct {
 	Ticket string `json:"ticket"`
 	sso.Answer
 }
 
-// Proof is an identity that the provider has proven, and the way to it.
+// Proof is a verified identity, with the way from its ticket.
 type Proof struct {
 	Way signin.Way
 	sso.Identity
 }
 
-// Prove checks the provider's response. A ticket works once, even if the check
-// fails, so nobody makes the instance ask the provider again and again.
+// Prove checks the provider's response. Each ticket works once, even if the check fails. So a
+// client cannot make the instance query the provider repeatedly.
 func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proof, err error) {
 	p, err := provider(c)
 	if err != nil {
@@ -188,7 +189,8 @@ func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proo
 	return a, err
 }
 
-// countReturn bounds the people who come back, before they are known.
+// countReturn limits the returns from the provider by network and session, because the account is
+// not known yet.
 func countReturn(ctx context.Context, c *op.Call) error {
 	var from signin.Origin
 	err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
@@ -204,10 +206,11 @@ func countReturn(ctx context.Context, c *op.Call) error {
 	return signin.Throttled(signin.Service.In(c).Attempt(ctx, c.Now, from.NetworkLimits()...))
 }
 
-// maxLogged bounds what the log tells of an error, in bytes: it may quote an answer.
+// maxLogged is the maximum length of an error in the log, in bytes. An error may quote a response.
 const maxLogged = 300
 
-// providerFault says in words that single sign-on failed, and tells the operator why.
+// providerFault returns the fault for a failed single sign-on, and logs the reason for the
+// operator.
 func providerFault(c *op.Call, err error) error {
 	if errors.Is(err, sso.ErrBusy) {
 		return signin.Throttled(signin.ErrBusy)
@@ -226,7 +229,7 @@ func providerFault(c *op.Call, err error) error {
 	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: provesNothing}
 }
 
-// Holder returns the account of an identity, empty if there is none.
+// Holder returns the id of the account that is linked with the identity, or an empty string.
 func (a *Proof) Holder(ctx context.Context, tx db.Tx) (account string, err error) {
 	err = tx.QueryRow(ctx, selectHolder, a.Issuer, a.Subject).Scan(&account)
 	if errors.Is(err, db.ErrNoRows) {
@@ -235,19 +238,21 @@ func (a *Proof) Holder(ctx context.Context, tx db.Tx) (account string, err error
 	return account, err
 }
 
-// Use notes that an identity of an account was used, and reports whether it is one.
+// Use stores the time at which an identity of an account was used. It reports whether the account
+// has the identity.
 func (a *Proof) Use(ctx context.Context, c *op.Call, account string) (bool, error) {
 	n, err := c.Tx.Exec(ctx, useIdentity, account, a.Issuer, a.Subject, c.Now, a.Email)
 	return n > 0, err
 }
 
-// Link gives an identity to an account. One that an account has already is a db.ErrDuplicate.
+// Link links an identity with an account. used is the time of its last use. Link fails with
+// db.ErrDuplicate if the identity is linked already.
 func (a *Proof) Link(ctx context.Context, c *op.Call, account string, used clock.Micros) error {
 	_, err := c.Tx.Exec(ctx, insertIdentity, id.New(id.Identity), account, a.Issuer, a.Subject, a.Email, c.Now, used)
 	return err
 }
 
-// List returns the links of an account.
+// List returns the links of an account, the oldest first.
 func List(ctx context.Context, c *op.Call, account string) ([]Identity, error) {
 	found, err := db.List(ctx, c.Tx, func(row db.Row) (i Identity, err error) {
 		var issuer string
@@ -258,19 +263,19 @@ func List(ctx context.Context, c *op.Call, account string) ([]Identity, error) {
 	return append([]Identity{}, found...), err
 }
 
-// Remove removes a link of an account, and reports whether it was there.
+// Remove removes a link of an account. It reports whether the link existed.
 func Remove(ctx context.Context, tx db.Tx, account, identity string) (bool, error) {
 	n, err := tx.Exec(ctx, deleteIdentity, identity, account)
 	return n > 0, err
 }
 
-// RemoveAll removes the links of an account, and reports whether there was one.
+// RemoveAll removes all links of an account. It reports whether there was a link.
 func RemoveAll(ctx context.Context, tx db.Tx, account string) (bool, error) {
 	n, err := tx.Exec(ctx, deleteIdentities, account)
 	return n > 0, err
 }
 
-// NotRecent says that the provider asked for no sign-in.
+// NotRecent is the error text for a provider that did not authenticate the person again.
 var NotRecent = i18n.Text("The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.")
 
 var (

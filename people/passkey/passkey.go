@@ -34,22 +34,22 @@ const (
 	updatePasskey = `update passkeys set credential = $3, last_used_at = $4 where credential_id = $2 and account_id = $1`
 	countStored   = `select count(*) from passkeys where account_id = $1`
 
-	// maxPasskeys bounds the passkeys of an account. Nobody has more devices.
+	// maxPasskeys is the maximum number of passkeys of an account. Nobody has more devices.
 	maxPasskeys = 20
 )
 
-// Question is what a page asks the browser.
+// Question is a request to the browser to make or to use a passkey.
 type Question struct {
 	Ticket string `json:"ticket"`
-	// Options are the argument of parseRequestOptionsFromJSON or of
-	// parseCreationOptionsFromJSON of the browser.
+	// Options is the argument of the browser's parseRequestOptionsFromJSON or
+	// parseCreationOptionsFromJSON.
 	Options json.RawMessage `json:"options"`
 }
 
 // Secret implements op.Secret.
 func (Question) Secret() {}
 
-// CheckInstance returns the refusal of an instance whose address allows no passkeys.
+// CheckInstance returns a fault.NotFound if the address of the instance allows no passkeys.
 func CheckInstance(c *op.Call) error {
 	if signin.Service.In(c).Passkeys == nil {
 		return &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
@@ -74,19 +74,19 @@ func Count(ctx context.Context, tx db.Tx, account string) (n int64, err error) {
 	return n, err
 }
 
-// Remove removes a passkey of an account, and reports whether it was there.
+// Remove removes a passkey of an account. It reports whether the passkey existed.
 func Remove(ctx context.Context, tx db.Tx, account, passkey string) (bool, error) {
 	n, err := tx.Exec(ctx, deletePasskey, passkey, account)
 	return n > 0, err
 }
 
-// RemoveAll removes the passkeys of an account.
+// RemoveAll removes all passkeys of an account.
 func RemoveAll(ctx context.Context, tx db.Tx, account string) error {
 	_, err := tx.Exec(ctx, deletePasskeys, account)
 	return err
 }
 
-// Ask asks the browser for a passkey. It writes nothing.
+// Ask returns a request to use a passkey. It stores nothing.
 func Ask(c *op.Call) (q Question, err error) {
 	if err := CheckInstance(c); err != nil {
 		return q, err
@@ -100,7 +100,7 @@ func Ask(c *op.Call) (q Question, err error) {
 	return q, err
 }
 
-// OwnerOf returns an account as the owner of its passkeys.
+// OwnerOf returns an account with its stored passkeys.
 func OwnerOf(ctx context.Context, tx db.Tx, account, email string) (*signin.Owner, error) {
 	o := &signin.Owner{Account: account, Email: email}
 	var err error
@@ -108,7 +108,7 @@ func OwnerOf(ctx context.Context, tx db.Tx, account, email string) (*signin.Owne
 	return o, err
 }
 
-// Begin begins the making of a passkey. An account has at most 20.
+// Begin returns a request to make a new passkey. It fails if the account has 20 passkeys already.
 func Begin(c *op.Call, kind signin.Kind, o *signin.Owner) (q Question, err error) {
 	if err := CheckInstance(c); err != nil {
 		return q, err
@@ -127,22 +127,22 @@ func Begin(c *op.Call, kind signin.Kind, o *signin.Owner) (q Question, err error
 
 var manyPasskeys = i18n.Format("An account has at most %d passkeys. Remove one first.", maxPasskeys)
 
-// New is a passkey that the browser made: a name, and the answer of the browser.
+// New is the input that stores a new passkey: the ticket, a name, and the browser's response.
 type New struct {
 	Ticket   string          `json:"ticket"`
 	Name     string          `json:"name"`
 	Response json.RawMessage `json:"response"`
 }
 
-// Registration is a passkey that a browser has made, before it is stored.
+// Registration is a new passkey that is checked but not stored.
 type Registration struct {
 	Passkey
 	account string
 	made    signin.StoredPasskey
 }
 
-// Register checks the answer of the browser. The account of a new owner is the one
-// for which the passkey was made.
+// Register checks the browser's response with a new passkey. If owner has no account yet, the
+// account is the one from the ticket.
 func Register(
 	ctx context.Context, c *op.Call, kind signin.Kind, owner *signin.Owner, in New,
 ) (p Registration, err error) {
@@ -173,8 +173,8 @@ func Register(
 	return p, nil
 }
 
-// Store stores the passkey. One that another account has is refused like any that
-// does not fit.
+// Store stores the passkey. It fails if another account has the passkey already, with the same
+// error as for an invalid one.
 func (p *Registration) Store(ctx context.Context, tx db.Tx) error {
 	_, err := tx.Exec(ctx, insertPasskey, p.ID, p.account, p.made.ID, p.made.Stored, p.Name, p.CreatedAt)
 	if errors.Is(err, db.ErrDuplicate) {

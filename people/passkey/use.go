@@ -14,15 +14,15 @@ import (
 
 // Proof is a passkey that was checked.
 type Proof struct {
-	// Account is its account.
+	// Account is the id of the passkey's account.
 	Account string
 	kept    *signin.CeremonyData
 	made    signin.StoredPasskey
 }
 
-// Check checks the answer of the browser to a question. session is the one in which the person
-// confirms a sign-in, and empty at a sign-in. Every refusal is the same. Passkeys cannot be
-// guessed, so nobody's failures slow down anybody else: only a network's failures count.
+// Check checks the browser's response to Ask. session is the session in which the person confirms a
+// sign-in. It is empty for a new sign-in. All failures have the same error. Failures count only for
+// the caller's network, since passkeys cannot be guessed.
 func Check(ctx context.Context, c *op.Call, session, ticket string, response json.RawMessage) (used Proof, err error) {
 	if err := CheckInstance(c); err != nil {
 		return used, err
@@ -59,7 +59,8 @@ func Check(ctx context.Context, c *op.Call, session, ticket string, response jso
 
 var wrongPasskey = i18n.Text("This passkey does not sign in.")
 
-// Take ends the ceremony, and stores the counter of the passkey.
+// Take ends the ceremony of the passkey, and stores its new counter. It fails if the ticket was
+// used or the passkey was removed.
 func (u *Proof) Take(ctx context.Context, c *op.Call) error {
 	if err := signin.UseCeremony(ctx, c.Tx, c.Now, signin.Ceremony, u.kept); err != nil {
 		return signin.Unknown(err)
@@ -68,13 +69,13 @@ func (u *Proof) Take(ctx context.Context, c *op.Call) error {
 	if err != nil {
 		return err
 	}
-	if n == 0 { // it was removed meanwhile
+	if n == 0 { // the passkey was removed since the check
 		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: wrongPasskey}
 	}
 	return nil
 }
 
-// CheckAccount refuses a passkey of another account.
+// CheckAccount returns an error if the passkey belongs to another account.
 func (u *Proof) CheckAccount(account string) error {
 	if u.Account != account {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.Unknown), Detail: wrongPasskey}

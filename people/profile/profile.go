@@ -19,21 +19,21 @@ import (
 	"kartei/store/db"
 )
 
-// Preferences are how a person wants the pages to be.
+// Preferences are the settings of a person for pages and reminders.
 type Preferences struct {
-	// Zone is a time zone of the IANA database.
+	// Zone is the name of a time zone in the IANA database.
 	Zone string `json:"zone"`
-	// Theme is system, light or dark. Density is comfortable or compact.
+	// Theme is "system", "light" or "dark". Density is "comfortable" or "compact".
 	Theme   string `json:"theme"`
 	Density string `json:"density"`
-	// SingleKeys switches the shortcuts of a single key (WCAG 2.1.4). Recent keeps
-	// what the person opened last. Reminders mails due dates.
+	// SingleKeys switches on shortcuts of one key (WCAG 2.1.4). Recent stores which records the
+	// person opened last. Reminders switches on emails about due dates.
 	SingleKeys *bool `json:"singleKeys"`
 	Recent     *bool `json:"recent"`
 	Reminders  *bool `json:"reminders"`
 }
 
-// ReadPreferences decodes stored preferences, and sets what the person did not choose.
+// ReadPreferences decodes stored preferences, and sets the default for each value that is missing.
 func ReadPreferences(text string) (p Preferences, err error) {
 	if err = json.Unmarshal([]byte(text), &p); err != nil {
 		return p, err
@@ -60,7 +60,7 @@ func ReadPreferences(text string) (p Preferences, err error) {
 	return p, nil
 }
 
-// Profile is the person who is signed in.
+// Profile is the profile of the caller.
 type Profile struct {
 	Name     string `json:"name"`
 	Email    string `json:"email"`
@@ -68,7 +68,7 @@ type Profile struct {
 	Preferences
 }
 
-// Change is the input of Set; nil keeps a value.
+// Change is the input of Set. A nil member changes nothing.
 type Change struct {
 	Name       *string `json:"name,omitempty"`
 	Language   *string `json:"language,omitempty"`
@@ -83,7 +83,8 @@ type Change struct {
 const selectProfile = `select p.name, p.language, p.preferences, p.organization, a.email from sessions s
 	join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
 
-// Get returns the profile of the caller. Callers with another credential than a session have none.
+// Get returns the profile of the caller. It fails with fault.NotFound if the credential of the call
+// is not a session.
 var Get = op.New("profile.get", op.Read, get, op.By(op.Member), op.Always)
 
 func get(ctx context.Context, c *op.Call, _ op.None) (Profile, error) {
@@ -91,7 +92,7 @@ func get(ctx context.Context, c *op.Call, _ op.None) (Profile, error) {
 	return p, err
 }
 
-// read also returns the number of the organization of the caller.
+// read returns the profile of the caller, and the number of the caller's organization.
 func read(ctx context.Context, c *op.Call) (p Profile, home int64, err error) {
 	var text string
 	err = c.Tx.QueryRow(ctx, selectProfile, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
@@ -110,7 +111,7 @@ func read(ctx context.Context, c *op.Call) (p Profile, home int64, err error) {
 var Set = op.New("profile.set", op.Administer, set, op.By(op.Member), op.Audited("profile.set"))
 
 func set(ctx context.Context, c *op.Call, in Change) (Profile, error) {
-	if err := access.Changed(ctx, c.Tx); err != nil { // the name is cached with keys
+	if err := access.Changed(ctx, c.Tx); err != nil { // the name is cached with API keys
 		return Profile{}, err
 	}
 	p, home, err := read(ctx, c)
@@ -124,7 +125,7 @@ func set(ctx context.Context, c *op.Call, in Change) (Profile, error) {
 	c.Audit.About(home, c.Actor.PrincipalID())
 	c.Audit.Hidden("name", before.Name != p.Name)
 	c.Audit.Changed("language", before.Language, p.Language)
-	if before.Name == p.Name && before.Language == p.Language { // how pages look is nobody's concern
+	if before.Name == p.Name && before.Language == p.Language { // settings of pages are not audited
 		c.Audit.Omit()
 	}
 	text, err := json.Marshal(p.Preferences)
@@ -140,7 +141,7 @@ func set(ctx context.Context, c *op.Call, in Change) (Profile, error) {
 	return p, err
 }
 
-// apply checks a change and applies it.
+// apply checks a change and applies it to p. It returns an error with all invalid fields.
 func (in *Change) apply(p *Profile) error {
 	var wrong []fault.Field
 	if in.Name != nil {

@@ -20,8 +20,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// benchRows returns the number of rows in benchmarks: KARTEI_BENCH_ROWS, by
-// default 100,000.
+// benchRows returns the number of rows for benchmarks: the value of KARTEI_BENCH_ROWS, or 100,000.
 func benchRows(b *testing.B) int {
 	b.Helper()
 	if text := os.Getenv("KARTEI_BENCH_ROWS"); text != "" {
@@ -127,9 +126,8 @@ func readList(d db.DB, i int) error {
 	return err
 }
 
-// reportCPU reports the processor time of an operation, which does not depend
-// on other load of the machine. Call it before the loop, and call its result
-// after the loop.
+// reportCPU reports the processor time of an operation, which does not depend on other load of the
+// machine. Benchmarks call it before the loop, and call its result after the loop.
 func reportCPU(b *testing.B) func() {
 	used := func() time.Duration {
 		var u unix.Rusage
@@ -142,8 +140,8 @@ func reportCPU(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-before)/1000/float64(b.N), "cpu-us/op") }
 }
 
-// BenchmarkRead reads a row by key and a page of 25 rows, with one caller and
-// with 16.
+// BenchmarkRead measures reads of one row by key and of a page of 25 rows, with one caller and with
+// 16.
 func BenchmarkRead(b *testing.B) {
 	benchEach(b, func(b *testing.B, d db.DB) {
 		n := benchRows(b)
@@ -166,7 +164,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// concurrently runs f b.N times in several goroutines and reports percentiles.
+// concurrently runs f b.N times in several goroutines, and reports percentiles of its duration.
 func concurrently(b *testing.B, goroutines int, f func(i int) error) {
 	b.Helper()
 	var next atomic.Int64
@@ -205,8 +203,8 @@ func report(b *testing.B, times []time.Duration) {
 	b.ReportMetric(float64(sorted[len(sorted)-1].Microseconds())/1000, "max-ms")
 }
 
-// BenchmarkInsert writes one row durably, alone, and with 64 callers that share
-// commits.
+// BenchmarkInsert measures durable inserts of one row, with one caller and with 64 callers that
+// share commits.
 func BenchmarkInsert(b *testing.B) {
 	benchEach(b, func(b *testing.B, d db.DB) {
 		people(b, d, 1000)
@@ -225,9 +223,8 @@ func BenchmarkInsert(b *testing.B) {
 	})
 }
 
-// BenchmarkLayers compares a point read through this package with the same
-// statement through database/sql on the same library, and through the bare
-// connection.
+// BenchmarkLayers measures a read of one row through this package, through database/sql with the
+// same library, and through the bare connection.
 func BenchmarkLayers(b *testing.B) {
 	address := dbtest.SQLiteURL(b)
 	d := dbtest.Open(b, address, db.Options{})

@@ -120,9 +120,9 @@ func TestScanRefusesWhatDoesNotFit(t *testing.T) {
 			query string
 			dest  []any
 		}{
-			{"select name from things", []any{&text}},          // null into a string
-			{"select size from things", []any{&number}},        // null into a number
-			{"select 'word' from things", []any{&number}},      // text into a number
+			{"select name from things", []any{&text}},          // a null into a string
+			{"select size from things", []any{&number}},        // a null into a number
+			{"select 'word' from things", []any{&number}},      // a text into a number
 			{"select n, name from things", []any{&number}},     // too few destinations
 			{"select n from things", []any{&number, &text}},    // too many destinations
 			{"select n from things", []any{number}},            // not a pointer
@@ -167,7 +167,7 @@ func TestDuplicateHasItsOwnError(t *testing.T) {
 				t.Errorf("error tells data: %v", err)
 			}
 		}
-		// The statement itself fails, not only the commit that it shares.
+		// The statement itself must fail, and not only the shared commit.
 		for name, insert := range map[string]func(tx db.Tx, query string) error{
 			"row": func(tx db.Tx, query string) error { return tx.QueryRow(ctx, query).Scan(new(int)) },
 			"rows": func(tx db.Tx, query string) error {
@@ -205,8 +205,8 @@ func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
 	})
 }
 
-// To SQLite $2 is a name, and the parameter that comes first in the text has
-// the first index.
+// TestParametersAreNumbered checks that $2 is the second argument, even if it comes first in the
+// text. SQLite would treat $2 as a name, with an index by its place in the text.
 func TestParametersAreNumbered(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		var s string
@@ -228,7 +228,8 @@ func TestParametersAreNumbered(t *testing.T) {
 	})
 }
 
-// Sorting by bytes makes a page end at the same row on both engines.
+// TestTextSortsByBytes checks that texts sort by bytes on both engines, so that both end a page at
+// the same row.
 func TestTextSortsByBytes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)
@@ -357,8 +358,8 @@ func TestReadCannotWrite(t *testing.T) {
 	})
 }
 
-// After Snapshot all statements of a Read see the same snapshot, whatever is
-// committed meanwhile. The connection leaves the snapshot afterwards.
+// TestSnapshotSeesOneMoment checks that after Snapshot all statements of a Read see the same
+// snapshot, despite later commits. The next Read on the same connection sees the newest rows.
 func TestSnapshotSeesOneMoment(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)
@@ -423,9 +424,9 @@ func TestErrorUndoesEverything(t *testing.T) {
 	})
 }
 
-// PostgreSQL ends a transaction at its first failed statement; SQLite would
-// continue. A function that continues must fail on both, or it would fail only
-// in production.
+// TestFailedStatementEndsTheTransaction checks that no statement succeeds after a failed one.
+// PostgreSQL works that way, but SQLite would continue. Then a faulty function would fail only on
+// PostgreSQL.
 func TestFailedStatementEndsTheTransaction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)
@@ -449,7 +450,7 @@ func TestFailedStatementEndsTheTransaction(t *testing.T) {
 func TestQueuedStatements(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)
-		// Only queued statements, in order.
+		// a transaction with only queued statements, which run in order
 		err := d.Write(ctx, func(tx db.Tx) error {
 			tx.Queue("insert into things (n, size) values (1, 1)")
 			tx.Queue("update things set size = size * 10 where n = $1", 1)
@@ -464,7 +465,7 @@ func TestQueuedStatements(t *testing.T) {
 		if size != 11 {
 			t.Errorf("size %d, want 11", size)
 		}
-		// A later statement sees their effect.
+		// A later query sees the effect of queued statements.
 		err = d.Write(ctx, func(tx db.Tx) error {
 			tx.Queue("insert into things (n, size) values (2, 5)")
 			if err := tx.QueryRow(ctx, "select size from things where n = 2").Scan(&size); err != nil {
@@ -480,7 +481,7 @@ func TestQueuedStatements(t *testing.T) {
 		if err != nil || size != 5 {
 			t.Errorf("size %d, %v", size, err)
 		}
-		// A queued statement that fails makes the commit fail.
+		// If a queued statement fails, the commit fails.
 		err = d.Write(ctx, func(tx db.Tx) error {
 			tx.Queue("insert into things (n) values (3)")
 			tx.Queue("insert into things (n) values (1)")
@@ -545,7 +546,8 @@ func TestTransactionEndsWithItsFunction(t *testing.T) {
 	})
 }
 
-// A statement takes effect even if its rows are not read.
+// TestUnreadReturningTakesEffect checks that an insert with a returning clause takes effect even if
+// its rows are not read.
 func TestUnreadReturningTakesEffect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)
@@ -572,7 +574,7 @@ func TestUnreadReturningTakesEffect(t *testing.T) {
 	})
 }
 
-// A reader that stops early leaves the connection usable.
+// TestRowsLeftOpen checks that a connection stays usable if a function does not read all rows.
 func TestRowsLeftOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)
@@ -621,7 +623,8 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	})
 }
 
-// runtime.Goexit, as called by testing.T.FailNow, must not end the writer.
+// TestGoexitLeavesTheWriterAlive checks that runtime.Goexit in a Write does not end the writer.
+// testing.T.FailNow calls Goexit.
 func TestGoexitLeavesTheWriterAlive(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)
@@ -733,8 +736,8 @@ func TestCancelledContextIsRefused(t *testing.T) {
 	})
 }
 
-// An expectation holds for the whole transaction. Otherwise the transaction
-// fails without effect and without a result.
+// TestExpect checks that a wrong expectation makes the whole transaction fail, without effect and
+// without a result.
 func TestExpect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		write := func(ctx context.Context, f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) }
@@ -789,8 +792,8 @@ func TestExpect(t *testing.T) {
 	})
 }
 
-// A local notification is delivered in this process after the commit and never
-// without it, alone or in a group.
+// TestNotifyLocal checks that a local notification is delivered in this process after the commit,
+// and is not delivered without a commit. This holds for a single write and for a group.
 func TestNotifyLocal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx, end := context.WithCancel(context.Background())
@@ -851,8 +854,8 @@ func TestNotifyLocal(t *testing.T) {
 	})
 }
 
-// The assumptions of a change are checked on both engines. After a wrong one
-// the change runs again, and then the query decides.
+// TestAssumptions checks the assumptions of a change on both engines. If an assumption is wrong,
+// the change runs again, and then its query decides.
 func TestAssumptions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Things(t, d)

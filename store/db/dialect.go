@@ -7,41 +7,37 @@ import "encoding/json"
 type Dialect struct {
 	// Name is sqlite or postgres.
 	Name string
-	// TextList turns a parameter, a JSON array of strings, into rows of one
-	// column named value, in the same order. Format it with the placeholder, as
-	// in `select value from ` + fmt.Sprintf(d.TextList, "$2"). For a condition
-	// use In.
+	// TextList is a format of a table expression with a placeholder: `select value from ` +
+	// fmt.Sprintf(d.TextList, "$2"). The parameter is a JSON array of strings. The rows have one
+	// column named value, in the order of the array. Conditions use In instead.
 	TextList string
-	// In is the condition that a column equals one of the strings in a
-	// parameter, a JSON array: `where id ` + d.In("$2"). With it PostgreSQL
-	// always uses an index that ends in the column. With rows of TextList its
-	// statistics may mislead it, and it reads all of a table that fills and
-	// empties.
+	// In returns a condition on the column before it: `where id ` + d.In("$2"). The column must
+	// equal one of the strings in the parameter, which is a JSON array.
+	//
+	// With In, PostgreSQL always uses an index that ends in the column. With TextList, wrong
+	// statistics can make it read the whole table, if the table often fills and empties.
 	In func(placeholder string) string
-	// InNumbers is In for a column of numbers and a parameter of Numbers.
+	// InNumbers is In for a column of numbers. The parameter comes from the function Numbers.
 	InNumbers func(placeholder string) string
-	// Rows turns a parameter, a JSON array of arrays, into rows of one column
-	// named value. `value ->> 0` is the first element as text. Format it with
-	// the placeholder.
+	// Rows is a format of a table expression with a placeholder. The parameter is a JSON array of
+	// arrays. The rows have one column named value, and `value ->> 0` is the first element as text.
 	Rows string
-	// Arm writes a select as one arm of a `union all` whose result is sorted
-	// and limited. PostgreSQL reads and sorts a whole arm unless the arm itself
-	// is sorted and limited. SQLite merges arms along their indexes, and would
-	// sort a limited one.
+	// Arm returns a select as one arm of a `union all` with a sorted and limited result. PostgreSQL
+	// reads and sorts a whole arm unless the arm itself is sorted and limited. SQLite reads the
+	// arms in the order of their indexes, but would sort an arm with a limit.
 	Arm func(query, order, limit string) string
-	// Along names the index of a table in a from clause. SQLite keeps no
-	// statistics of values and would guess. If the index does not fit the
-	// statement, it fails. PostgreSQL needs no hint.
+	// Along returns a hint, in a from clause, which index of the table to use. SQLite has no
+	// statistics of values and would guess. A statement that cannot use the index fails on SQLite.
+	// On PostgreSQL the hint is empty.
 	Along func(index string) string
-	// Share ends a query whose rows must not change until the transaction ends.
-	// It is empty on SQLite, which has only one writer at a time.
+	// Share ends a query if its rows must not change until the transaction ends. It is empty on
+	// SQLite, which has only one writer at a time.
 	Share string
-	// OneWriter says that a transaction that writes holds up all others that write.
+	// OneWriter says that a writing transaction blocks all other writing transactions.
 	OneWriter bool
 }
 
-// Texts encodes texts as one parameter or column, for TextList and In: [] if
-// there are none.
+// Texts encodes texts as one parameter or column, for TextList and In. No texts are [].
 func Texts(texts []string) string {
 	if len(texts) == 0 {
 		return "[]" // PostgreSQL rejects null in place of an array
@@ -50,7 +46,8 @@ func Texts(texts []string) string {
 	return string(b)
 }
 
-// JSON encodes a value that always encodes, as a column: strings, lists and maps of them.
+// JSON encodes a value for a column. The value consists of strings, lists and maps, so that
+// encoding cannot fail. JSON panics otherwise.
 func JSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -59,20 +56,19 @@ func JSON(v any) string {
 	return string(b)
 }
 
-// Numbers encodes numbers as one parameter, for InNumbers.
+// Numbers encodes numbers as one parameter for InNumbers.
 func Numbers(numbers []int64) string {
 	b, _ := json.Marshal(append([]int64{}, numbers...)) // numbers always encode
 	return string(b)
 }
 
-// Tuples encodes rows of texts and numbers as one parameter, for Rows.
+// Tuples encodes rows of texts and numbers as one parameter for Rows.
 func Tuples(rows [][]any) string {
 	b, _ := json.Marshal(append([][]any{}, rows...)) // texts and numbers always encode
 	return string(b)
 }
 
-// Dialects returns the dialects of both engines, for statements that are built in
-// advance.
+// Dialects returns the dialects of both engines. Packages build statements for both in advance.
 func Dialects() []*Dialect { return []*Dialect{SQLite, PostgreSQL} }
 
 // SQLite is the dialect of package sqlite.

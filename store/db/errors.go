@@ -5,12 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrNoRows is the error of Row.Scan if the query found nothing.
+// ErrNoRows is the error of Row.Scan if the query returned no row.
 var ErrNoRows = errors.New("db: no rows")
 
-// ErrConflict means that a record changed under a Write function. If the
-// function returns it, DB.Write rolls back and calls the function again, a
-// bounded number of times.
+// ErrConflict means that another transaction changed a record during a Write. If the function of a
+// Write returns it, DB.Write rolls back and calls the function again, at most a few times.
 var ErrConflict = errors.New("db: changed by another writer")
 
 // ErrDuplicate means that a statement violated a unique index. It is returned
@@ -25,21 +24,20 @@ var ErrBusy = errors.New("db: busy")
 // store more. Nothing was changed. It is returned wrapped.
 var ErrUnavailable = errors.New("db: unavailable")
 
-// ErrRefused is the error, wrapped, of a Write to a database that can only be
-// read: its disk is full or broken, or it is read-only. It is an
-// ErrUnavailable. DB.Writes reports it to the operator, so callers need not log
-// it.
+// ErrRefused is the error, wrapped, of a Write to a database that accepts only reads. Its disk is
+// full or broken, or it is read-only. ErrRefused wraps ErrUnavailable. DB.Writes reports the reason
+// to the operator, so callers need not log it.
 var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
 
-// ErrStale means that the assumption of a Tx.Expect was wrong.
+// ErrStale means that the query of a Tx.Expect returned another number than expected.
 var ErrStale = errors.New("db: an expected value has changed")
 
 // ErrUnknownOutcome means that the connection broke during a commit: the change
 // was stored as a whole or not at all. It is returned wrapped.
 var ErrUnknownOutcome = errors.New("db: connection lost during commit, outcome unknown")
 
-// ErrText is the error, wrapped, for an argument that is not UTF-8 or holds a
-// NUL character. Neither engine accepts one.
+// ErrText is the error, wrapped, for an argument that is not UTF-8 or contains a NUL character.
+// Neither engine accepts such a text.
 var ErrText = errors.New("db: text is not UTF-8 or holds NUL")
 
 // ErrClosed is the error of calls after Close.

@@ -2,7 +2,7 @@ package db
 
 import "context"
 
-// List returns what scan makes of each row of a query, in their order.
+// List returns the results of scan for all rows of a query, in the order of the rows.
 func List[T any](
 	ctx context.Context, tx Tx, scan func(Row) (T, error), query string, args ...any,
 ) (list []T, err error) {
@@ -21,7 +21,7 @@ func List[T any](
 	return list, rows.Err()
 }
 
-// Values returns the values of a query's only column.
+// Values returns the values of a query with one column.
 func Values[T any](ctx context.Context, tx Tx, query string, args ...any) ([]T, error) {
 	return List(ctx, tx, func(row Row) (v T, err error) {
 		err = row.Scan(&v)
@@ -29,7 +29,7 @@ func Values[T any](ctx context.Context, tx Tx, query string, args ...any) ([]T, 
 	}, query, args...)
 }
 
-// Organizations returns the sorted numbers of all organizations.
+// Organizations returns the numbers of all organizations that are not erased, in ascending order.
 func Organizations(ctx context.Context, tx Tx) ([]int64, error) {
 	return Values[int64](ctx, tx, `select number from organizations where erased_at = 0 order by number`)
 }

@@ -23,7 +23,7 @@ const (
 	childURL = "KARTEI_DB_TEST_URL"
 )
 
-// child runs this test binary as a second process, until it is killed.
+// child opens a database in a second process and acts until it is killed.
 func child(act, url string) {
 	d, err := open.Database(ctx, url, db.Options{})
 	if err != nil {
@@ -34,7 +34,7 @@ func child(act, url string) {
 	if act == "hold" {
 		stay()
 	}
-	// Sixteen writers write two rows and one acknowledgement each time.
+	// Each of 16 writers writes two rows and prints one acknowledgement, repeatedly.
 	var out sync.Mutex
 	for w := range 16 {
 		go func() {
@@ -56,12 +56,11 @@ func child(act, url string) {
 	stay()
 }
 
-// stay waits until the process is killed. With select {} the runtime would
-// report a deadlock.
+// stay waits until the process is killed. With select {} the runtime would report a deadlock.
 func stay() { time.Sleep(time.Hour) }
 
-// startChild starts this test binary as a second process. It returns the output
-// after the first line, which says that the database is open.
+// startChild starts this test binary as a second process, and waits until it has opened the
+// database. It returns the rest of its output.
 func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd, lines := dbtest.Child(t, childAct+"="+act, childURL+"="+url)
@@ -71,13 +70,14 @@ func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, lines
 }
 
-// Acknowledged writes survive kill -9, and every write is whole.
+// TestKillLosesNoAcknowledgedWrite checks that acknowledged writes survive kill -9, and that each
+// write is complete.
 func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		d := dbtest.Open(t, url, db.Options{})
 		dbtest.Things(t, d)
 		if strings.HasPrefix(url, "sqlite:") {
-			// The child opens the database now.
+			// The child opens the database after that.
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 				acknowledged[lines.Text()] = true
 			}
 			cmd.Process.Signal(syscall.SIGKILL)
-			for lines.Scan() { // its output before it died
+			for lines.Scan() { // output before the child was killed
 				acknowledged[lines.Text()] = true
 			}
 			cmd.Wait()
@@ -118,7 +118,7 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 					t.Errorf("acknowledged write %s is lost", n)
 				}
 			}
-			// The next child starts counting anew.
+			// The next child counts from the start again.
 			dbtest.Run(t, check, "delete from things")
 			clear(acknowledged)
 			if check != d {
@@ -142,7 +142,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 		!strings.Contains(err.Error(), "since 20") {
 		t.Errorf("error does not say who: %v", err)
 	}
-	// A link to the file is the same database.
+	// A path through a link is the same database.
 	path := strings.TrimPrefix(url, "sqlite:")
 	link := t.TempDir() + "/link.db"
 	if err := os.Symlink(path, link); err != nil {
@@ -151,11 +151,11 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	if _, err := open.Database(ctx, "sqlite:"+link, db.Options{}); !errors.As(err, &inUse) {
 		t.Errorf("by a link: %v", err)
 	}
-	// A killed process leaves no lock.
+	// The lock ends with a killed process.
 	cmd.Process.Kill()
 	cmd.Wait()
 	d := dbtest.Open(t, url, db.Options{})
-	// This process cannot open its database twice either.
+	// The same process cannot open the database twice either.
 	if _, err := open.Database(ctx, url, db.Options{}); !errors.As(err, &inUse) {
 		t.Errorf("in the same process: %v", err)
 	}

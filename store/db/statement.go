@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Statement is a statement with its arguments. One with optional conditions grows from a
-// text: it has a condition only for a filter that is set. PostgreSQL makes one plan for
-// all values, so a condition that may be void would prevent every index. What is added
-// is written in the code, never in a request.
+// Statement is a statement with its arguments. Code can add conditions for the filters that are
+// set. PostgreSQL makes one plan for all values. So an optional condition in the text would prevent
+// the use of every index. The added text comes from the code, not from a request.
 type Statement struct {
 	Query string
 	Args  []any
 }
 
-// Add adds text to the query. Each ? in it stands for a value, and becomes the $ of its argument.
+// Add adds text to the query, and values to the arguments. It replaces each ? in the text by the
+// placeholder of the next value.
 func (s *Statement) Add(text string, values ...any) {
 	for _, v := range values {
 		before, after, _ := strings.Cut(text, "?")
@@ -25,12 +25,12 @@ func (s *Statement) Add(text string, values ...any) {
 	s.Query += text
 }
 
-// And adds a condition to a query that ends with one.
+// And adds a condition with "and" to a query that ends with a condition.
 func (s *Statement) And(condition string, values ...any) {
 	s.Add(" and "+condition, values...)
 }
 
-// AndIf is And for a filter that may not be set.
+// AndIf adds a condition as And does, if set is true.
 func (s *Statement) AndIf(set bool, condition string, values ...any) {
 	if set {
 		s.And(condition, values...)

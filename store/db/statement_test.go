@@ -21,7 +21,8 @@ func TestStatementGrows(t *testing.T) {
 	}
 }
 
-// A value that looks like SQL, or like a place, is an argument.
+// TestStatementKeepsValuesApart checks that a value with SQL or placeholders in it stays an
+// argument.
 func TestStatementKeepsValuesApart(t *testing.T) {
 	var s db.Statement
 	s.Add("select 1 where a = ?", "x' or ? = $1")

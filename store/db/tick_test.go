@@ -42,8 +42,8 @@ func TestTickIsNowOrOneMore(t *testing.T) {
 	})
 }
 
-// Sync and the feed depend on this: ticks are unique, and a reader that has
-// seen one was offered every change up to it.
+// TestTicksBecomeVisibleInOrder checks that ticks are unique, and that a reader that has seen a
+// tick can read all changes up to it. Sync and the event feed depend on this.
 func TestTicksBecomeVisibleInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 0)")
@@ -56,8 +56,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 				writer := fmt.Sprint(w)
 				for range each {
 					err := d.Write(ctx, func(tx db.Tx) error {
-						// Work before the tick lets writers overtake one
-						// another.
+						// The query before Tick lets writers overtake each other.
 						if err := tx.QueryRow(ctx, "select count(*) from events where organization = 1 and record_id = $1",
 							writer).Scan(new(int)); err != nil {
 							return err
@@ -117,7 +116,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 	})
 }
 
-// A write that is rolled back also returns its tick.
+// TestTickRollsBack checks that a rollback also undoes the tick.
 func TestTickRollsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 10)")
@@ -135,8 +134,8 @@ func TestTickRollsBack(t *testing.T) {
 	})
 }
 
-// An organization without a clock accepts no change, because it is being
-// erased. The same holds for a change that waits while the clock is deleted.
+// TestNoChangeWithoutAClock checks that Tick fails for an organization without a clock, because it
+// is being erased. It also fails if the clock is deleted while the change waits.
 func TestNoChangeWithoutAClock(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Run(t, d, "create table changes (n bigint not null primary key)")

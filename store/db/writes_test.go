@@ -21,7 +21,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// watched opens a database with a fake clock, and returns its log.
+// watched opens a database with a fake clock. It returns the database, the clock and the log.
 func watched(t *testing.T, url string) (db.DB, *clock.Fake, *bytes.Buffer) {
 	t.Helper()
 	now, log := clock.NewFake(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)), &bytes.Buffer{}
@@ -30,8 +30,7 @@ func watched(t *testing.T, url string) (db.DB, *clock.Fake, *bytes.Buffer) {
 	return d, now, log
 }
 
-// refused fails the test unless writes are refused with a reason that contains
-// the words.
+// refused fails the test unless writes are refused with a reason that contains the words.
 func refused(t *testing.T, d db.DB, words ...string) {
 	t.Helper()
 	err := d.Writes().Refused()
@@ -57,8 +56,8 @@ func accepted(t *testing.T, d db.DB) {
 	}
 }
 
-// A full disk is logged at its beginning, once a minute and at its end, however
-// many writes fail. The message has the folder and the free space.
+// TestFullDiskIsReported checks that a full disk is logged at its beginning, once a minute and at
+// its end, but not for each failed write. The message contains the folder and the free space.
 func TestFullDiskIsReported(t *testing.T) {
 	dir, resize := dbtest.SmallDisk(t, "3m")
 	d, now, log := watched(t, "sqlite:"+filepath.Join(dir, "kartei.db"))
@@ -76,12 +75,12 @@ func TestFullDiskIsReported(t *testing.T) {
 		}
 	}
 	refused(t, d, "the disk of "+dir+" is full", "bytes are free")
-	// the write-ahead log may have a line, too
+	// The write-ahead log may have a log message, too.
 	told := func() int { return strings.Count(log.String(), `msg="writes are`) }
 	if told() != 1 || !strings.Contains(log.String(), "writes are refused") {
 		t.Errorf("5 refused writes were told as\n%s", log)
 	}
-	// A small change still succeeds, but the problem persists.
+	// A small change still succeeds, but the disk counts as full.
 	if err := write(1); err != nil {
 		t.Error(err)
 	}
@@ -95,7 +94,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 	resize("30m")
 	now.Advance(time.Second)
-	// A transaction without changes needs no room and proves nothing.
+	// A transaction without changes needs no room, so it does not end the problem.
 	if err := dbtest.Exec(d, "update things set note = 'y' where n = -1"); err != nil {
 		t.Error(err)
 	}
@@ -112,7 +111,8 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 }
 
-// A read-only PostgreSQL database is reported until a change is stored.
+// TestReadOnlyIsReported checks that a read-only PostgreSQL database is reported until a change is
+// stored.
 func TestReadOnlyIsReported(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	alter := func(setting string) {
@@ -140,7 +140,7 @@ func TestReadOnlyIsReported(t *testing.T) {
 	look := func(tx db.Tx) error { return tx.QueryRow(ctx, "select 1").Scan(new(int)) }
 	for _, name := range []string{"Write", "WriteIn"} {
 		alter("set default_transaction_read_only = on")
-		d, now, log := watched(t, url) // with new sessions
+		d, now, log := watched(t, url) // new sessions
 		write := map[string]func(func(db.Tx) error) error{
 			"Write":   func(f func(db.Tx) error) error { return d.Write(ctx, f) },
 			"WriteIn": func(f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) },
@@ -156,7 +156,7 @@ func TestReadOnlyIsReported(t *testing.T) {
 		if err := write(look); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		refused(t, d) // nothing was stored
+		refused(t, d) // no change was stored yet
 		if err := write(insert); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -167,8 +167,8 @@ func TestReadOnlyIsReported(t *testing.T) {
 	}
 }
 
-// If the files of an open database are deleted or replaced, it accepts no
-// writes, and no backup is made of the replacement.
+// TestMissingFilesAreNotWrittenTo checks an open database whose files are deleted or replaced. It
+// refuses writes, and a backup of the replacement fails.
 func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 	for _, file := range []string{"", "-wal"} {
 		for _, how := range []string{"deleted", "replaced"} {
@@ -213,8 +213,8 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 	}
 }
 
-// A deleted lock file is created again, unless another process took the lock
-// before. Then only that process writes.
+// TestLockFileDeleted checks that a deleted lock file is created again. If another process takes
+// the lock first, only that process can write.
 func TestLockFileDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kartei.db")
 	d, now, _ := watched(t, "sqlite:"+path)

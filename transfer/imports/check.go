@@ -19,9 +19,8 @@ import (
 
 const markLine = `update import_lines set state = $4, problems = $5, record_id = $6 where organization = $1 and import_id = $2 and number = $3`
 
-// check is the dry run: it notes what would become of each entry, and changes no
-// record. What entries have in common is kept in memory, and read again when a run
-// goes on.
+// check is the dry run. It stores the expected outcome of each entry, and changes no record. It has
+// an index of earlier entries in memory, and reads these entries again if the job was interrupted.
 func (x *work) check(ctx context.Context) error {
 	x.companies, x.joined = map[string]string{}, map[int64]map[string]any{}
 	before := match.Index{}
@@ -50,7 +49,7 @@ func (x *work) check(ctx context.Context) error {
 	return x.End(ctx, nil)
 }
 
-// judgeAll says what would become of some entries.
+// judgeAll returns the expected outcomes of some entries.
 func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before match.Index) ([]mark, error) {
 	all, err := x.prepare(ctx, c, list)
 	if err != nil {
@@ -73,7 +72,7 @@ func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before ma
 	return marks, nil
 }
 
-// sameText reports whether two texts are the same, or both missing.
+// sameText reports whether two texts are equal, or both nil.
 func sameText(a, b *string) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -81,7 +80,7 @@ func sameText(a, b *string) bool {
 	return *a == *b
 }
 
-// recall reads what the entries before have in common with others.
+// recall adds the entries that an earlier run of the job has checked to the index before.
 func (x *work) recall(ctx context.Context, before match.Index) error {
 	for after := int64(0); after < x.After; {
 		err := x.Read(ctx, func(c *op.Call) error {
@@ -120,18 +119,19 @@ func (x *work) recall(ctx context.Context, before match.Index) error {
 	return nil
 }
 
-// mark is what the dry run notes of an entry.
+// mark is the result of the dry run for one entry.
 type mark struct {
 	number  int64
 	outcome Outcome
 	told    []entry.Problem
 	record  *string
-	// differs says that the line must be stored, with its sealed problems.
+	// differs says that the stored line must change. problems are its encrypted problems.
 	differs  bool
 	problems string
 }
 
-// judge says what would become of an entry.
+// judge returns the expected outcome of an entry. before is the index of earlier entries. used are
+// the external ids of existing contacts.
 func (x *work) judge(
 	ctx context.Context, c *op.Call, n *candidate, before match.Index, used map[string]bool,
 ) (m mark, err error) {
@@ -186,7 +186,7 @@ func (x *work) judge(
 		}
 	case len(wrong) == 0:
 		f := n.fields
-		f.ExternalID = nil // asked for all entries at once
+		f.ExternalID = nil // Taken has checked the external ids of all entries
 		if wrong, err = violations(contact.Contacts.Check(ctx, c, &f)); used[n.External] {
 			wrong = append(wrong, fault.Field{Name: "externalId", Code: fault.Duplicate})
 		}
@@ -198,9 +198,9 @@ func (x *work) judge(
 	return m, err
 }
 
-// toldAs returns what is told of the values of an entry, and of a new contact that it has the name
-// of another one. Of an entry that is left alone as a whole nothing is told. Of one that is refused
-// only the values are told that break a rule.
+// toldAs returns the problems of an entry's values that are reported for an outcome. A skipped
+// entry has none. A refused entry has only the violations of rules. A created contact also has a
+// hint if another contact has its name.
 func (x *candidate) toldAs(outcome Outcome) []entry.Problem {
 	switch outcome {
 	case Skipped:
@@ -213,7 +213,7 @@ func (x *candidate) toldAs(outcome Outcome) []entry.Problem {
 	return x.Told
 }
 
-// unread says what becomes of an entry without cells.
+// unread returns the outcome and the problems of an entry without cells.
 func (x *work) unread(l *line) (Outcome, []entry.Problem) {
 	if l.done {
 		return Erased, nil
@@ -230,7 +230,7 @@ var (
 	unreadCard = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end.")
 )
 
-// judgeUpdate says what would become of a contact that is there.
+// judgeUpdate returns the expected outcome of an entry about an existing contact.
 func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
 	patch, err := n.Patch(n.Match.Members, x.Options.Duplicates, n.CompanyID)
 	if err != nil {
@@ -242,7 +242,7 @@ func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
 	return Updated, x.broken(patch, "contacts.update", new(op.Patch[contact.Fields])), nil
 }
 
-// violations returns what a check refused. Other errors stay errors.
+// violations returns the fields that a check refused. Other errors are returned as errors.
 func violations(err error) ([]fault.Field, error) {
 	f, refused := errors.AsType[*fault.Fault](err)
 	switch {

@@ -18,8 +18,8 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// The organization's switches are about programs: an import of a person works while
-// its API is off.
+// TestAPIOff checks that a person can import while the API of the organization is off. That switch
+// affects only programs.
 func TestAPIOff(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -34,8 +34,8 @@ func TestAPIOff(t *testing.T) {
 	})
 }
 
-// Each act is done at a page and by the command line: the same row has the same state
-// then, and the same line of the audit log.
+// TestTwoDoors checks that each operation has the same effect in the web application and on the
+// command line. The import has the same state afterwards, and the audit log has the same lines.
 func TestTwoDoors(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -58,7 +58,7 @@ func TestTwoDoors(t *testing.T) {
 	})
 }
 
-// operate calls a row by the command line.
+// operate calls an operation as the operator.
 func operate(t *testing.T, o *apitest.Office, row string, in any) *api.Response {
 	t.Helper()
 	body, err := json.Marshal(in)
@@ -71,19 +71,19 @@ func operate(t *testing.T, o *apitest.Office, row string, in any) *api.Response 
 	}, nil)
 }
 
-// story is an import that is told by one door.
+// story is an import on which one client calls all operations.
 type story struct {
 	*testing.T
 	office *apitest.Office
 	call   func(row string, in map[string]any) *api.Response
 	id     string
-	seen   map[string]trace // by row
+	seen   map[string]trace // by operation
 }
 
-// trace is what an act leaves: the import's state, and the lines of the audit log.
+// trace is the effect of an operation: the state of the import, and the new lines of the audit log.
 type trace struct{ state, lines string }
 
-// tell does all acts with an import of its own.
+// tell calls all operations with an import of its own, and returns their traces.
 func tell(t *testing.T, o *apitest.Office, call func(row string, in map[string]any) *api.Response) map[string]trace {
 	t.Helper()
 	s := &story{T: t, office: o, call: call, seen: map[string]trace{}}
@@ -110,7 +110,7 @@ func tell(t *testing.T, o *apitest.Office, call func(row string, in map[string]a
 	return s.seen
 }
 
-// do calls a row, and notes what it leaves.
+// do calls an operation, and stores its trace.
 func (s *story) do(row string, in map[string]any) {
 	s.Helper()
 	before := len(linesOf(s.T, s.office))
@@ -130,7 +130,7 @@ func (s *story) do(row string, in map[string]any) {
 		return // discarded
 	}
 	now := s.decode(after)
-	now.ID, now.CreatedAt, now.KeptUntil = "", 0, 0 // they differ between two imports
+	now.ID, now.CreatedAt, now.KeptUntil = "", 0, 0 // these values differ between two imports
 	s.seen[row] = trace{fmt.Sprintf("%+v", now), s.linesSince(row, before)}
 }
 
@@ -142,7 +142,8 @@ func (s *story) decode(a *api.Response) (x imports.Import) {
 	return x
 }
 
-// linesSince returns the new lines of the audit log, which are about this import.
+// linesSince returns the new lines of the audit log. It fails the test if a line is about another
+// import.
 func (s *story) linesSince(row string, before int) (lines string) {
 	s.Helper()
 	all := linesOf(s.T, s.office)
@@ -167,8 +168,8 @@ func linesOf(t *testing.T, o *apitest.Office) []audit.Line {
 	return page.Data
 }
 
-// The operator imports for a person, whose rights hold, and only in the organization
-// that is named.
+// TestOperator checks that the operator can import for a person, with the rights of that person.
+// The import must be in the organization of the input.
 func TestOperator(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		viewer, member := o.User(access.Viewer), o.User(access.Member)
@@ -198,8 +199,8 @@ func TestOperator(t *testing.T) {
 	})
 }
 
-// If a contact that the person does not see has the external id, the id counts as taken.
-// Neither the dry run nor the import names that contact.
+// TestTakenUnseen checks an external id that belongs to a contact which the person cannot see. The
+// id counts as taken. Neither the dry run nor the import names the contact.
 func TestTakenUnseen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, other := sit(o, access.Member), sit(o, access.Member)

@@ -13,7 +13,7 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// faultyEach runs a test with an office whose jobs get faults.
+// faultyEach runs a test for each engine, with an office whose jobs get faults.
 func faultyEach(t *testing.T, test func(t *testing.T, o *apitest.Office, f *apitest.Faults)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -22,9 +22,8 @@ func faultyEach(t *testing.T, test func(t *testing.T, o *apitest.Office, f *apit
 	})
 }
 
-// A process ends at each transaction of an import and of its undoing: before the commit,
-// or before it learns of it. Each time the next attempt makes nothing twice, and leaves
-// nothing out.
+// TestEveryStep ends the process at each transaction of an import and of its undo: before the
+// commit, or before the result arrives. The next attempt must create no record twice and omit none.
 func TestEveryStep(t *testing.T) {
 	ways := map[string]func(commit func() error) error{
 		"before": func(func() error) error { return apitest.ErrStep },

@@ -15,7 +15,7 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// packed returns a ZIP of files: name, content, name, content.
+// packed returns a ZIP archive. files alternates between names and contents.
 func packed(t *testing.T, files ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -35,14 +35,14 @@ func packed(t *testing.T, files ...string) string {
 	return b.String()
 }
 
-// cardOf returns a card.
+// cardOf returns a vCard with a name and more properties.
 func cardOf(first, last string, more ...string) string {
 	return fmt.Sprintf("BEGIN:VCARD\r\nVERSION:3.0\r\nN:%s;%s;;;\r\nFN:%s %s\r\n%sEND:VCARD\r\n", last, first, first,
 		last, strings.Join(append(more, ""), "\r\n"))
 }
 
-// The report names the file of an entry by itself, until the record of the entry is erased:
-// people call files by the names of contacts.
+// TestNamesOfFiles checks that the report has the file name of each entry. The name is deleted when
+// the record of the entry is erased, because people name files after contacts.
 func TestNamesOfFiles(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -69,7 +69,8 @@ func TestNamesOfFiles(t *testing.T) {
 	})
 }
 
-// What cannot be unpacked ends with a reason, and says what was left out.
+// TestUnpackReasons checks that an archive that cannot be unpacked has a reason and a list of the
+// files that were left out.
 func TestUnpackReasons(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -98,8 +99,8 @@ func TestUnpackReasons(t *testing.T) {
 	})
 }
 
-// Groups become tags of their members, wherever in the file the group stands. What Google
-// puts all contacts into says nothing.
+// TestGroups checks that groups become tags of their members, wherever in the file the group is.
+// The groups into which Google puts all contacts are ignored.
 func TestGroups(t *testing.T) {
 	group := "BEGIN:VCARD\nVERSION:4.0\nKIND:group\nFN:Skat\nMEMBER:urn:uuid:a-1\nMEMBER:urn:uuid:fehlt\nEND:VCARD\n"
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -136,8 +137,9 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// The company of a private contact becomes known to nobody: it is private, too, unless
-// everyone sees one of this name. A contact that all see never refers to a private one.
+// TestCompanyOfPrivateContact checks that the company of a private contact is private, too. If all
+// people can see a company with that name, the contact refers to that company. A contact that all
+// people can see does not refer to a private company.
 func TestCompanyOfPrivateContact(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, other, admin := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin)
@@ -178,7 +180,7 @@ func TestCompanyOfPrivateContact(t *testing.T) {
 		if public != 1 {
 			t.Errorf("%d contacts are seen", public)
 		}
-		// An admin sees all private companies, and a contact that is there stays private.
+		// An admin sees all private companies. An existing private contact stays private.
 		d.run(d.check(d.upload("c.csv", "Nachname;E-Mail;Sichtbar für\nLang;lang@example.com;private\n"), mapping.Skip))
 		d.run(d.check(d.upload("d.csv", "Nachname;E-Mail;Firma\nLang;lang@example.com;Nachtrag GmbH\n"), mapping.Fill))
 		if got := firms(other); len(got) != 3 {

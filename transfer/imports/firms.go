@@ -11,10 +11,10 @@ import (
 	"kartei/transfer/imports/match"
 )
 
-// Entries that are companies themselves: cards of organizations, and the rows of a table
-// of companies.
+// This file handles entries that are companies: cards of organizations, and rows of a table of
+// companies.
 
-// resolveFirm decides what becomes of an entry that is a company, and does it.
+// resolveFirm decides the outcome of an entry that is a company, and carries it out.
 func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err error) {
 	target := ""
 	was, double, _ := b.seen.Find(&n.Identity)
@@ -66,7 +66,7 @@ func (b *batch) createFirm(ctx context.Context, n *candidate) (r result, err err
 
 const selectFirmRevision = `select revision from companies where organization = $1 and id = $2 and deleted = false`
 
-// updateFirm changes a company by an entry.
+// updateFirm changes a company according to an entry.
 func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r result, err error) {
 	before, _, err := company.Companies.Members(ctx, b.Call, target)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 	return b.write(ctx, updateCompany, selectFirmRevision, n.number, target, before, patch)
 }
 
-// judgeFirm says what would become of an entry that is a company.
+// judgeFirm returns the expected outcome of an entry that is a company.
 func (x *work) judgeFirm(
 	ctx context.Context, c *op.Call, n *candidate, double bool, was *match.Sighting,
 ) (m mark, err error) {
@@ -118,5 +118,5 @@ func (x *work) judgeFirm(
 	return m, err
 }
 
-// isFirm reports whether a line is about a company itself.
+// isFirm reports whether the record of a line is a company.
 func (l *line) isFirm() bool { return l.record != nil && id.Valid(id.Company, *l.record) }

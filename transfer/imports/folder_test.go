@@ -17,8 +17,8 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// TestFolder checks the files of a folder outside the project, and says what of each would be
-// accepted, read, left out and refused: KARTEI_IMPORT_FOLDER=dir go test -run TestFolder -v.
+// TestFolder checks the files of a folder outside the project. It prints which values would be
+// accepted, left out and refused: KARTEI_IMPORT_FOLDER=dir go test -run TestFolder -v.
 func TestFolder(t *testing.T) {
 	folder := os.Getenv("KARTEI_IMPORT_FOLDER")
 	if folder == "" {

@@ -1,10 +1,11 @@
 // Package imports owns how contacts of other programs move in: files, dry runs, imports and their undoing.
 //
-// A file arrives in pieces and becomes lines. A dry run finds what is wrong with each
-// line, and which contact it may be already. The import makes or changes a contact of
-// each line, and for seven days it can be undone. All of this are jobs, which work in
-// short transactions and store with each how far they came. So a process may die at
-// any time: no line is done twice and none is left out.
+// A client sends a file in pieces. The file is read into lines, with one line for each entry. The
+// dry run finds the problems of each line, and an existing contact that may be the same. The import
+// creates or changes a contact for each line. It can be undone for seven days.
+//
+// All steps are jobs. They work in short transactions, and store their progress in each. So if a
+// process dies, no line is handled twice and none is omitted.
 package imports
 
 import (
@@ -28,46 +29,46 @@ import (
 	"kartei/transfer/process"
 )
 
-// Secrets seals the keys of imports.
+// Secrets encrypts the keys of imports.
 var Secrets = op.Need[masterkey.Vault]("secrets of imports")
 
-// Age is how long an import keeps what it needs to be undone.
+// Age is the time after which an import can no longer be undone and its data is deleted.
 const Age = 7 * 24 * time.Hour
 
 const (
-	// MaxSize bounds the bytes of a file, MaxPiece the bytes of a piece.
+	// MaxSize is the maximum size of a file, and MaxPiece of a piece, in bytes.
 	MaxSize  = 64 << 20
 	MaxPiece = 512 << 10
-	// MaxLines bounds the entries of a file.
+	// MaxLines is the maximum number of entries in a file.
 	MaxLines = 100_000
-	// maxKept bounds the imports of an organization that keep something, maxPerPerson the
-	// imports of one person, so that nobody takes the place of the others.
+	// maxKept is the maximum number of imports with data in an organization. maxPerPerson is the
+	// maximum for one person, so that nobody can use up the total.
 	maxKept      = 100
 	maxPerPerson = 50
 )
 
-// State is where an import is.
+// State is the state of an import.
 type State string
 
-// The states. A job works in those that end with -ing, but for Receiving and Mapping.
+// The states. A job works in Reading, Checking, Running and Undoing.
 const (
-	// Receiving takes pieces of the file.
+	// Receiving waits for pieces of the file.
 	Receiving State = "receiving"
 	Reading   State = "reading"
-	// Unreadable is the end of a file that is no table and no cards.
+	// Unreadable is the final state for a file that is neither a table nor cards.
 	Unreadable State = "unreadable"
-	// Mapping waits for somebody to say what the columns are.
+	// Mapping waits until a person maps the columns to members.
 	Mapping  State = "mapping"
 	Checking State = "checking"
-	// Checked waits for somebody to begin the import.
+	// Checked waits until a person starts the import.
 	Checked State = "checked"
 	Running State = "running"
-	// Stopped is a run that could not go on. It can be resumed or undone.
+	// Stopped is an import that could not continue. It can be resumed or undone.
 	Stopped  State = "stopped"
 	Finished State = "finished"
 	Undoing  State = "undoing"
 	Undone   State = "undone"
-	// Discarded is an import that somebody gave up before it ran.
+	// Discarded is an import that was given up before it ran.
 	Discarded State = "discarded"
 )
 
@@ -76,101 +77,103 @@ func (s State) Works() bool {
 	return s == Reading || s == Checking || s == Running || s == Undoing
 }
 
-// Import is an import as its rows return it.
+// Import is an import in the responses of operations.
 type Import struct {
 	ID string `json:"id"`
-	// PrincipalID is who began it.
+	// PrincipalID is the id of the person who began the import.
 	PrincipalID string `json:"principalId"`
 	State       State  `json:"state"`
-	// FileName is empty once the import has forgotten its file.
+	// FileName is empty once the data of the import was deleted.
 	FileName string `json:"fileName"`
-	// Format is csv, xlsx or vcard, Encoding the encoding of the file: utf-8, utf-16,
-	// windows-1252 for any code page, or mixed if its values have several ones.
+	// Format is csv, xlsx or vcard. Encoding is the encoding of the file: utf-8, utf-16,
+	// windows-1252 for any code page, or mixed if its values have several encodings.
 	Format   string `json:"format"`
 	Encoding string `json:"encoding"`
-	// Files counts the files whose entries were read, if there were several. Sheet is the
-	// sheet of a workbook, or the table of an archive.
+	// Files is the number of files whose entries were read, if there are several. Sheet is the
+	// sheet of a workbook, or the table in an archive.
 	Files int    `json:"files,omitempty"`
 	Sheet string `json:"sheet,omitempty"`
-	// LeftOut are the first files and sheets that were not read, and NotListed counts the
-	// others.
+	// LeftOut are the first files and sheets that were not read. NotListed is the number of further
+	// ones.
 	LeftOut   []source.LeftOut `json:"leftOut,omitempty"`
 	NotListed int              `json:"notListed,omitempty"`
-	// Program wrote the table, as far as its headings tell. Above counts the rows above
-	// the headings.
+	// Program is the program that wrote the table, if the headings show it. Above is the number of
+	// rows above the headings.
 	Program string           `json:"program,omitempty"`
 	Above   int              `json:"above,omitempty"`
 	Columns []mapping.Column `json:"columns"`
 	Options mapping.Options  `json:"options"`
-	// Lines counts the entries of the file, Done those that the present step is done
-	// with.
+	// Lines is the number of entries in the file. Done is the number of entries that the present
+	// step has handled.
 	Lines int64 `json:"lines"`
 	Done  int64 `json:"done"`
-	// Counts counts the entries by their outcome.
+	// Counts has the number of entries for each outcome.
 	Counts map[Outcome]int64 `json:"counts"`
-	// Companies counts the companies that the import created.
+	// Companies is the number of companies that the import created.
 	Companies int64 `json:"companies"`
-	// Reason says why an import is unreadable or stopped.
+	// Reason says why an import is unreadable or stopped. It is empty otherwise.
 	Reason    Reason       `json:"reason,omitempty"`
 	CreatedAt clock.Micros `json:"createdAt"`
-	// KeptUntil is until when it can be undone. Forgotten reports that this time is
-	// over.
+	// KeptUntil is the time until which the import can be undone. Forgotten says that its data was
+	// deleted after that.
 	KeptUntil clock.Micros `json:"keptUntil"`
 	Forgotten bool         `json:"forgotten"`
 }
 
-// Records returns 0: the file is the caller's own.
+// Records returns 0, because an import contains the caller's own data.
 func (Import) Records() int { return 0 }
 
-// Outcome is what becomes of an entry: in a dry run, what would.
+// Outcome is the outcome of an entry. In a dry run it is the expected one.
 type Outcome string
 
 // The outcomes.
 const (
 	Created Outcome = "created"
 	Updated Outcome = "updated"
-	// Unchanged is a contact that has all of it already.
+	// Unchanged is an entry whose values the contact already has.
 	Unchanged Outcome = "unchanged"
-	// Skipped is a contact that is left as it is.
+	// Skipped is an entry about an existing contact, which does not change.
 	Skipped Outcome = "skipped"
 	Refused Outcome = "refused"
-	// Erased is an entry whose contact was erased before the import came to it.
+	// Erased is an entry whose contact was erased before the import handled the entry.
 	Erased Outcome = "erased"
-	// Deleted and Restored are undone. Kept was changed by others since, or is needed
-	// by their records. Gone was deleted by others.
+	// Deleted and Restored are undone entries. Kept is an entry whose record others have changed,
+	// or whose record other records refer to. Gone is an entry whose record others have deleted.
 	Deleted  Outcome = "deleted"
 	Restored Outcome = "restored"
 	Kept     Outcome = "kept"
 	Gone     Outcome = "gone"
 )
 
-// Reason says why an import did not go on.
+// Reason says why an import stopped.
 type Reason = process.Reason
 
 // The reasons.
 const (
-	// NoTable is a file that is neither a table nor cards, and an archive that has none.
+	// NoTable is a file that is neither a table nor cards, or an archive without such files.
 	NoTable Reason = "noTable"
-	// Encrypted is a file with a password. Broken is a damaged file, or one that crashed the reader.
+	// Encrypted is a file with a password. Broken is a damaged file, or a file that crashed the
+	// reader.
 	Encrypted Reason = "encrypted"
 	Broken    Reason = "broken"
-	// TooLarge is an archive or a workbook that unpacks to more than is read.
+	// TooLarge is an archive or a workbook whose unpacked size exceeds the limit.
 	TooLarge Reason = "tooLarge"
-	// OldWorkbook is a workbook of Excel before 2007, OtherWorkbook one of another format.
+	// OldWorkbook is a workbook of Excel before 2007. OtherWorkbook is a workbook in another
+	// format.
 	OldWorkbook   Reason = "oldWorkbook"
 	OtherWorkbook Reason = "otherWorkbook"
-	// Unconfined is an archive or a workbook on a system that cannot confine its reader.
+	// Unconfined is an archive or a workbook on a system without a sandbox for its reader.
 	Unconfined Reason = "unconfined"
-	// NoLines is a file without entries, TooMany one with more than MaxLines.
+	// NoLines is a file without entries. TooMany is a file with more than MaxLines.
 	NoLines Reason = "noLines"
 	TooMany Reason = "tooMany"
 	NoRight        = process.NoRight
 	NotOpen        = process.NotOpen
-	// Sealed is a run whose file no master key opens.
+	// Sealed is an import whose data no master key can decrypt.
 	Sealed Reason = "sealed"
 )
 
-// content is what a row keeps sealed.
+// content is the encrypted part of a row.
 type content struct {
 	FileName string `json:"fileName"`
 	Encoding string `json:"encoding"`
@@ -184,15 +187,15 @@ type content struct {
 	NotListed int              `json:"notListed,omitempty"`
 }
 
-// progress is what a row says about how far it came.
+// progress is the part of a row about the progress of an import.
 type progress struct {
 	Lines     int64             `json:"lines"`
 	After     int64             `json:"after"`
 	Counts    map[Outcome]int64 `json:"counts"`
 	Companies int64             `json:"companies"`
 	Reason    Reason            `json:"reason,omitempty"`
-	// Undo is true from the beginning of an undoing. ContactsDone is true once only the
-	// companies are left.
+	// Undo says that the undo of the import has begun. ContactsDone says that the undo has handled
+	// all contacts, and only companies are left.
 	Undo         bool `json:"undo,omitempty"`
 	ContactsDone bool `json:"contactsDone,omitempty"`
 }
@@ -202,29 +205,29 @@ func (p progress) begin() progress {
 	return progress{Lines: p.Lines, Companies: p.Companies, Counts: map[Outcome]int64{}}
 }
 
-// row is an import as the database has it.
+// row is a row of the table imports.
 type row struct {
 	organization int64
 	id           string
 	principal    string
-	// state is the present state, was the one that the database has.
+	// state is the present state. was is the state in the database.
 	state, was State
 	sealedKey  string
 	content
 	progress
 	process.Delegation
 	created, expires, forgotten clock.Micros
-	// vault seals with the import's own key. sealed is the content as it is stored, and
-	// broken is true if no master key opens it.
+	// vault encrypts with the key of the import. sealed is the encrypted content. broken says that
+	// no master key can decrypt it.
 	vault  masterkey.Vault
 	sealed string
 	broken bool
-	// samples are the sealed first values of the columns. They have a place of their own,
-	// because they go when the import runs, and with a record that is erased.
+	// samples are the encrypted first values of the columns. They have a column of their own,
+	// because they are deleted when the import runs, or when a record of the file is erased.
 	samples string
 }
 
-// SecretsPurpose is the purpose of the keys that seal the keys of imports.
+// SecretsPurpose is the purpose of the derived keys that encrypt the keys of imports.
 const SecretsPurpose = "imports"
 
 const (
@@ -233,7 +236,7 @@ const (
 	selectImport = `select ` + columns + ` from imports where organization = $1 and id = $2`
 	insertImport = `insert into imports (` + columns +
 		`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
-	// updateImport changes an import in the state that was read.
+	// updateImport changes an import only if its state is still the one that was read.
 	updateImport = `update imports set state = $4, content = $5, progress = $6, requested_by = $7, kind = $8, door = $9, request_id = $10, expires_at = $11
 		where organization = $1 and id = $2 and state = $3`
 	updateSamples  = `update imports set samples = $3 where organization = $1 and id = $2`
@@ -243,7 +246,7 @@ const (
 	selectAll      = `select ` + columns + ` from imports where organization = $1 and $2 = $2 and state <> 'discarded' and ($3 = '' or id < $3) order by id desc limit $4`
 )
 
-// place names the part of an import that a sealed text belongs to.
+// place returns the context to which an encrypted part of an import is bound.
 func (r *row) place(part string) string { return fmt.Sprintf("%d|%s|%s", r.organization, r.id, part) }
 
 // newKey makes the key of a new import.
@@ -255,10 +258,10 @@ func (r *row) newKey(secrets masterkey.Vault) error {
 	return err
 }
 
-// errSealed means that no master key opens an import.
+// errSealed means that no master key can decrypt an import.
 var errSealed error = process.StopError{Reason: Sealed}
 
-// open reads what is sealed.
+// open decrypts the content and the samples.
 func (r *row) open(secrets masterkey.Vault) error {
 	if r.forgotten != 0 || r.sealedKey == "" {
 		return nil
@@ -280,7 +283,7 @@ func (r *row) open(secrets masterkey.Vault) error {
 	return nil
 }
 
-// openSamples sets the samples of the columns.
+// openSamples decrypts the samples of the columns.
 func (r *row) openSamples() error {
 	var samples [][]string
 	if err := r.unseal(r.samples, "samples", &samples); err != nil {
@@ -292,7 +295,7 @@ func (r *row) openSamples() error {
 	return nil
 }
 
-// sealSamples returns the samples of the columns as they are stored.
+// sealSamples returns the encrypted samples of the columns.
 func (r *row) sealSamples() string {
 	samples := make([][]string, len(r.Columns))
 	for i := range r.Columns {
@@ -301,7 +304,7 @@ func (r *row) sealSamples() string {
 	return r.seal(samples, "samples")
 }
 
-// withoutSamples returns the content as it is stored.
+// withoutSamples returns a copy of the content without the samples.
 func (r *row) withoutSamples() content {
 	c := r.content
 	c.Columns = slices.Clone(c.Columns)
@@ -311,16 +314,16 @@ func (r *row) withoutSamples() content {
 	return c
 }
 
-// seal returns v as a sealed text.
+// seal returns v, encoded and encrypted, as a text.
 func (r *row) seal(v any, part string) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("imports: " + err.Error()) // texts always encode
+		panic("imports: " + err.Error()) // such values can always be encoded
 	}
 	return r.vault.Seal(b, r.place(part))
 }
 
-// unseal reads what seal returned for the same part.
+// unseal decrypts the result of seal for the same part into v.
 func (r *row) unseal(sealed, part string, v any) error {
 	b, _, err := r.vault.Open(sealed, r.place(part))
 	if err != nil {
@@ -329,8 +332,7 @@ func (r *row) unseal(sealed, part string, v any) error {
 	return json.Unmarshal(b, v)
 }
 
-// scan reads a row. If what is sealed cannot be opened, the error is errSealed, and the
-// rest is there.
+// scan reads a row. If the row cannot be decrypted, scan returns the rest of it and errSealed.
 func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 	r := new(row)
 	var text string
@@ -346,18 +348,18 @@ func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 	return r, r.open(secrets)
 }
 
-// Reference names an import.
+// Reference is the part of an input that identifies an import.
 type Reference struct {
-	// Organization is the import's organization. The operator must name it.
+	// Organization is the id of the import's organization. Only the operator must set it.
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is whose rights the step has if the operator calls. Empty is the person
-	// who began the import.
+	// Principal is the person with whose rights the step runs, if the operator calls. If it is
+	// empty, that is the person who began the import.
 	Principal string `json:"principalId,omitempty"`
 	ID        string `json:"id"`
 }
 
-// find reads an import for its caller: their own one, or any for admins and the
-// operator.
+// find returns an import that the caller may use. People may use their own imports. Admins and the
+// operator may use all.
 func find(ctx context.Context, c *op.Call, in Reference) (*row, error) {
 	if !id.Valid(id.Import, in.ID) {
 		return nil, unknown()
@@ -384,8 +386,8 @@ func find(ctx context.Context, c *op.Call, in Reference) (*row, error) {
 	return r, nil
 }
 
-// organizationOf returns the number of the organization of an import. Everybody but the
-// operator is in it.
+// organizationOf returns the number of an import's organization. It fails if the caller belongs to
+// another organization.
 func organizationOf(ctx context.Context, c *op.Call, name string) (int64, error) {
 	if !c.IsOperator() && name == "" {
 		return c.Actor.Org(), nil
@@ -400,8 +402,8 @@ func organizationOf(ctx context.Context, c *op.Call, name string) (int64, error)
 	return o.Number, err
 }
 
-// person returns the actor whose rights a step has: the caller, or the principal for
-// whom the operator acts.
+// person returns the actor with whose rights a step runs: the caller, or the principal for whom the
+// operator calls.
 func person(ctx context.Context, c *op.Call, organization int64, principal string) (*access.Actor, error) {
 	if !c.IsOperator() {
 		return c.Actor, mayImport(c.Actor)
@@ -416,18 +418,18 @@ func person(ctx context.Context, c *op.Call, organization int64, principal strin
 	return a, mayImport(a)
 }
 
-// needed are the scopes of an import.
+// needed are the scopes that an import needs.
 var needed = []string{"contacts:read", "contacts:write"}
 
-// mayImport refuses those who may not write contacts.
+// mayImport returns an error if an actor may not write contacts.
 func mayImport(a *access.Actor) error { return process.Require(a, needed...) }
 
 func unknown() error {
 	return &fault.Fault{Code: fault.NotFound, Detail: "There is no import with this id."}
 }
 
-// change stores the next state of an import. It fails with process.ErrMoved if another
-// call was first.
+// change stores the state of an import. It fails with process.ErrMoved if another call has changed
+// the state.
 func (r *row) change(ctx context.Context, tx db.Tx) error {
 	sealed := r.sealed
 	if r.sealedKey != "" && !r.broken {
@@ -457,7 +459,7 @@ func (r *row) Snapshot() (restore func()) {
 	return func() { *r = before }
 }
 
-// public returns the import for its rows.
+// public returns the import for a response.
 func (r *row) public() Import {
 	out := Import{
 		ID: r.id, PrincipalID: r.principal, State: r.state, FileName: r.FileName, Format: r.Format, Encoding: r.Encoding,

@@ -104,7 +104,7 @@ func TestOfficeMovesIn(t *testing.T) {
 	})
 }
 
-// A file that is imported again makes nothing twice.
+// TestAgain checks that a second import of the same file creates no records.
 func TestAgain(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -130,8 +130,9 @@ func TestAgain(t *testing.T) {
 	})
 }
 
-// An entry that is left alone says which record it is already, and by what that is known. A
-// new contact that has the name of another one is hinted at. Check and report say the same.
+// TestThere checks the report of entries about existing records. It has the record and the value by
+// which the record was found. A new contact with the name of another one has a hint. The dry run
+// and the import report the same.
 func TestThere(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -186,10 +187,10 @@ func TestDuplicates(t *testing.T) {
 		otto := make(`{"lastName":"Berg","firstName":"Otto","email":"buero@example.com","phone":"+49 221 987654"}`)
 		crm := make(`{"lastName":"Haas","externalId":"crm-1"}`)
 		file := "Nachname;Vorname;E-Mail;Telefon;Notiz;Kategorie;PLZ;Ort;External ID\n" +
-			"Berg;Anna;BUERO@example.com;0221 1;neu;VIP;53111;Köln;\n" + // by her address and name
-			"Berg;O;;0221/98 76 54;;;;;\n" + // another first name: a new contact
-			"Berg;;;0221/98 76 54;;;;;M-2\n" + // by the number
-			"Haas-Neu;;;;;;;;crm-1\n" // by the external id alone
+			"Berg;Anna;BUERO@example.com;0221 1;neu;VIP;53111;Köln;\n" + // found by address and name
+			"Berg;O;;0221/98 76 54;;;;;\n" + // another first name, so a new contact
+			"Berg;;;0221/98 76 54;;;;;M-2\n" + // found by the number
+			"Haas-Neu;;;;;;;;crm-1\n" // found by the external id alone
 		x := d.upload("a.csv", file)
 		fill := d.check(x, mapping.Fill)
 		if want := map[imports.Outcome]int64{
@@ -232,7 +233,7 @@ func TestDuplicates(t *testing.T) {
 	})
 }
 
-// Several entries about one contact are taken back one after the other.
+// TestUndoSeveral checks the undo of several entries about one contact.
 func TestUndoSeveral(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -240,7 +241,7 @@ func TestUndoSeveral(t *testing.T) {
 		file := "Nachname;Externe Kennung;Notiz\n"
 		for i := range 3 {
 			file += fmt.Sprintf("Berg;1;%d\nNeu;2;%d\n", i+1, i+1)
-			for n := range 60 { // the others are in other transactions
+			for n := range 60 { // puts the others into other transactions
 				file += fmt.Sprintf("F%d;f-%d-%d;\n", n, i, n)
 			}
 		}
@@ -261,7 +262,8 @@ func TestUndoSeveral(t *testing.T) {
 	})
 }
 
-// What others changed or need stays, and so does its company.
+// TestUndoKeeps checks that an undo keeps records that others changed or refer to, with their
+// companies.
 func TestUndoKeeps(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -297,7 +299,7 @@ func TestCards(t *testing.T) {
 		file := "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Berg;Anna;;Dr.;\r\nFN:Dr. Anna Berg\r\nORG:Haas;Einkauf\r\nEMAIL;TYPE=HOME:privat@example.com\r\nEMAIL;TYPE=WORK:anna@example.com\r\nTEL;TYPE=CELL:+49 171 1\r\nTEL;TYPE=FAX:99\r\n" +
 			"ADR;TYPE=WORK:;;Weg 1;Köln;;50667;Deutschland\r\nBDAY:19840517\r\nCATEGORIES:Mandant,VIP\r\nUID:abc\r\nEND:VCARD\r\n" +
 			"BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;J=C3=B6rg\nTEL;WORK:0221 5\nEND:VCARD\n" +
-			"BEGIN:VCARD\nVERSION:4.0\nFN:Otto von Haas\nBDAY;X-APPLE-OMIT-YEAR=1604:1604-04-12\nEND:VCARD\n" // Apple's year for none
+			"BEGIN:VCARD\nVERSION:4.0\nFN:Otto von Haas\nBDAY;X-APPLE-OMIT-YEAR=1604:1604-04-12\nEND:VCARD\n" // 1604: no year
 		x := d.upload("karten.vcf", file)
 		if x.Format != "vcard" || x.Lines != 3 {
 			t.Fatalf("%+v", x)
@@ -321,8 +323,8 @@ func TestCards(t *testing.T) {
 	})
 }
 
-// What a row has more than the first one is guessed by its values. Empty cells at its end
-// do not count.
+// TestCellsWithoutHeading checks rows with more cells than headings. The meaning of such a column
+// is guessed by its values. Empty cells at the end of a row do not count.
 func TestCellsWithoutHeading(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -337,8 +339,8 @@ func TestCellsWithoutHeading(t *testing.T) {
 	})
 }
 
-// Nothing shows the first values of the columns once the import runs, or once a record of
-// the file is erased.
+// TestSamplesGo checks that the first values of columns are deleted when the import runs, or when a
+// record of the file is erased.
 func TestSamplesGo(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -367,8 +369,8 @@ func TestSamplesGo(t *testing.T) {
 	})
 }
 
-// Rows of a table become companies if somebody says so. They are found again by the id, the
-// external id and the name, and taken back.
+// TestCompanies checks that rows of a table become companies with the option Companies. Existing
+// companies are found by id, external id and name. The import can be undone.
 func TestCompanies(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -411,7 +413,8 @@ func TestCompanies(t *testing.T) {
 	})
 }
 
-// A file that is no table, or has no or too many entries, says so and leaves nothing.
+// TestUnreadableFiles checks a file that is no table, or has no entries or too many. The import has
+// a reason, and no data is stored.
 func TestUnreadableFiles(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -438,7 +441,8 @@ func TestUnreadableFiles(t *testing.T) {
 	})
 }
 
-// Only the person and admins see an import, and only those who may write contacts.
+// TestWho checks that only the person and admins see an import, and only if they may write
+// contacts.
 func TestWho(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, other, admin, viewer := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin), sit(o, access.Viewer)
@@ -477,7 +481,8 @@ func TestWho(t *testing.T) {
 	})
 }
 
-// A run whose person loses the right stops, and goes on where it stopped.
+// TestRightsWithdrawn checks that an import stops if its person loses the right. Resumed, it
+// continues where it stopped.
 func TestRightsWithdrawn(t *testing.T) {
 	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d, admin := sit(o, access.Member), sit(o, access.Admin)
@@ -502,7 +507,7 @@ func TestRightsWithdrawn(t *testing.T) {
 		set(t, o, `update organizations set state = 'open' where id = '`+o.SandboxID+`'`)
 		o.Directory.Forget()
 		if x = admin.get(x.ID); x.State != imports.Stopped || x.Reason != imports.NotOpen || x.Counts[imports.Deleted] != 10 {
-			// the first transaction
+			// after the first transaction
 			t.Fatalf("%+v", x)
 		}
 		if a := admin.send("imports.run", access.ByID{ID: x.ID}); a.Status != 422 {
@@ -514,7 +519,8 @@ func TestRightsWithdrawn(t *testing.T) {
 	})
 }
 
-// After seven days nothing of the file is left, and the row goes after 90 more.
+// TestForgotten checks that all data of the file is deleted after seven days, and the row after 90
+// more.
 func TestForgotten(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -542,7 +548,8 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
-// What an import keeps of a contact is erased with it, and the contact is not made again.
+// TestErasedWithItsRecord checks that the data of an import about a contact is erased with the
+// contact. The import does not create the contact again.
 func TestErasedWithItsRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -562,7 +569,7 @@ func TestErasedWithItsRecord(t *testing.T) {
 	})
 }
 
-// Nothing of a file can be read in the database.
+// TestSealed checks that the database contains no plain text of a file.
 func TestSealed(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)

@@ -15,15 +15,15 @@ import (
 	"kartei/transfer/imports/match"
 )
 
-// Of several entries of one file about a contact that the file brought, the later ones fill
-// what the first has not. What they say otherwise goes into the note. How an import treats
-// records that were there before makes no difference to it.
+// A file can have several entries about one contact. If an entry of the file creates the contact,
+// later ones only fill empty members. Their other values go into the note. The option for
+// duplicates does not matter for that.
 
-// selectMade finds which of some records an import has created, and of which entries.
+// selectMade finds the records among some that the import has created, with their entries.
 const selectMade = `select record_id, number, line, file from import_lines where organization = $1 and import_id = $2 and state = 'created' and record_id `
 
-// readMade notes of entries that the import itself created the records that they are about,
-// and of which entries it did. A contact that it created is no namesake.
+// readMade finds the entries whose record the import itself has created, and sets the entry that
+// created it. Such a contact is no namesake.
 func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error {
 	var ids []string
 	for _, n := range list {
@@ -65,7 +65,7 @@ func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error 
 	return rows.Err()
 }
 
-// judgeJoin says what would become of an entry about a contact that an earlier one makes.
+// judgeJoin returns the expected outcome of an entry about a contact that an earlier entry creates.
 func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first int64) (Outcome, []entry.Problem, error) {
 	has := x.joined[first]
 	if has == nil {
@@ -100,7 +100,8 @@ func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first in
 	return outcome, told, err
 }
 
-// joinedAs returns the outcome of an entry that changes a contact of an earlier one, or not.
+// joinedAs returns the outcome of an entry about a contact of an earlier entry. changes says that
+// the entry changes the contact.
 func (x *candidate) joinedAs(changes bool, how mapping.Duplicates) Outcome {
 	switch {
 	case changes:
@@ -111,7 +112,7 @@ func (x *candidate) joinedAs(changes bool, how mapping.Duplicates) Outcome {
 	return Unchanged
 }
 
-// join changes a contact that an earlier entry made by a later one.
+// join changes a contact that an earlier entry created.
 func (b *batch) join(ctx context.Context, n *candidate, target string) (r result, err error) {
 	before, _, err := contact.Contacts.Members(ctx, b.Call, target)
 	if err != nil {

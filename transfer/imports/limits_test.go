@@ -17,11 +17,11 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// clicks are what counts of a person with a file: mapping its columns, importing it, and
-// taking it back. Sending it is free.
+// clicks is the number of calls of a person that count for an import: to map its columns, to run it
+// and to undo it. Sending the file does not count.
 const clicks = 3
 
-// tight makes one record of a file pass each limit. Only the clicks of a person fit.
+// tight sets all limits so low that they allow one record and the clicks of a person.
 func tight() apitest.Option {
 	all := []limit.Override{{Name: "session-writes", Quota: clicks, Capacity: clicks}}
 	for _, p := range limit.Policies() {
@@ -32,7 +32,7 @@ func tight() apitest.Option {
 	return apitest.Metered(all...)
 }
 
-// policies are the limits as rateLimit.get answers.
+// policies is the response of rateLimit.get.
 type policies struct {
 	Policies []struct {
 		Name             string
@@ -40,7 +40,7 @@ type policies struct {
 	}
 }
 
-// used returns the limits of which something is used.
+// used returns the limits that are partly used up.
 func (p policies) used() (list []string) {
 	for _, one := range p.Policies {
 		if one.Remaining != one.Quota {
@@ -50,7 +50,7 @@ func (p policies) used() (list []string) {
 	return list
 }
 
-// used asks what of the limits is used, by the person and by a key of theirs.
+// used returns the used limits of the person and of a key of theirs.
 func (d desk) used(o *apitest.Office) string {
 	d.Helper()
 	got := o.API.Do(d.Context(), &api.Request{
@@ -67,8 +67,8 @@ func (d desk) used(o *apitest.Office) string {
 	return strings.Join(append(person.used(), key.used()...), ", ")
 }
 
-// An import and its undoing are free of all limits except the limit of clicks. No record
-// counts, neither for a key and the organization nor for what a person may delete and read.
+// TestFreeOfLimits checks that an import and its undo use only the limit of clicks. Its records do
+// not count for a key, for the organization, or for the deletes and reads of a person.
 func TestFreeOfLimits(t *testing.T) {
 	const contacts = 60
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -87,7 +87,7 @@ func TestFreeOfLimits(t *testing.T) {
 			t.Fatalf("%+v", x)
 		}
 		if used := desk.used(o); used != "session-writes 3 of 3, key 1 of 1, principal 1 of 1, organization 1 of 1" {
-			// the question itself
+			// the call of rateLimit.get itself
 			t.Errorf("of the limits is used: %s", used)
 		}
 	})

@@ -12,12 +12,12 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// at sits a person down at an office in SQLite.
+// at returns a member of an office on SQLite, as a client.
 func at(t *testing.T) desk {
 	return sit(apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)), access.Member)
 }
 
-// wantReport imports a file, and compares the report. The check must tell the same.
+// wantReport imports a file and compares the report with want. The dry run must report the same.
 func (d desk) wantReport(name, file string, how mapping.Duplicates, want ...string) imports.Import {
 	d.Helper()
 	checked := d.check(d.upload(name, file), how)
@@ -32,8 +32,8 @@ func (d desk) wantReport(name, file string, how mapping.Duplicates, want ...stri
 	return x
 }
 
-// Who has the number of a client, or shares a number with others, and is called or born
-// otherwise, is somebody else.
+// TestContradictions checks entries that share a client's number or a telephone number, but have
+// other names or birthdays. They are different contacts.
 func TestContradictions(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -44,7 +44,7 @@ func TestContradictions(t *testing.T) {
 			"created con_ firstName=Carl lastName=Claas note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
 		)
 		if x := d.check(d.upload("a.csv", people), mapping.Skip); x.Counts[imports.Skipped] != 2 {
-			// Carl has nothing to be found by
+			// Carl has no value by which he can be found.
 			t.Errorf("%v", x.Counts)
 		}
 		d.wantReport("b.csv", "Anrede;Nachname;Vorname;Geburtsdatum;Telefon\nHerr;Meier;;;0221 111\nFrau;Meier;;;0221 111\n;Groß;Otto;1.2.1930;0221 222\n;Groß;Otto;1.2.1965;0221 222\n;Groß;Otto;;0221 222\n", mapping.Fill,
@@ -52,7 +52,7 @@ func TestContradictions(t *testing.T) {
 			"created con_ salutation=ms lastName=Meier phone=0221 111",
 			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01",
 			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1965-02-01",
-			"unchanged con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01 [   ]", // as on another line
+			"unchanged con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01 [   ]", // as another line
 		)
 		d.wantReport("c.csv", "Anrede;Nachname;Telefon;Mandantennummer\nHerr;Weiß;0221 333;7\nFrau;Weiß;0221 444;7\n",
 			mapping.Replace, "created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
@@ -61,8 +61,8 @@ func TestContradictions(t *testing.T) {
 	})
 }
 
-// A later entry about the same contact loses nothing: it fills what the first has not, and
-// what it says otherwise becomes a line of the note and is told.
+// TestJoinsEntries checks that no value of a later entry about the same contact is lost. It fills
+// empty members. Other values become lines of the note and are reported.
 func TestJoinsEntries(t *testing.T) {
 	for _, how := range []mapping.Duplicates{mapping.Skip, mapping.Fill, mapping.Replace} {
 		d := at(t)
@@ -74,8 +74,8 @@ func TestJoinsEntries(t *testing.T) {
 	}
 }
 
-// What a file calls its own fields is the label of the line, and a label with the word fax
-// makes no number the main one.
+// TestOwnLabels checks that labels from the file become the labels of lines. A number whose label
+// contains the word fax is not the main number.
 func TestOwnLabels(t *testing.T) {
 	d := at(t)
 	for file, want := range map[string]string{
@@ -95,7 +95,8 @@ func TestOwnLabels(t *testing.T) {
 	}
 }
 
-// What another program kept from others stays so, and it is told.
+// TestStaysConfidential checks that private contacts of other programs stay private, and that this
+// is reported.
 func TestStaysConfidential(t *testing.T) {
 	d := at(t)
 	for file, want := range map[string]string{
@@ -112,7 +113,7 @@ func TestStaysConfidential(t *testing.T) {
 	}
 }
 
-// What somebody typed into a card is not lost.
+// TestTypedProperties checks that values which people typed into a card are not lost.
 func TestTypedProperties(t *testing.T) {
 	d := at(t)
 	d.wantReport("a.vcf", "BEGIN:VCARD\nVERSION:3.0\nN:Mori;Ken\nLABEL;TYPE=WORK:Weg 1\\n50667 Köln\nX-PHONETIC-LAST-NAME:Mori\nX-GOOGLE-TALK-ID:ken\nCALURI:https://kalender.example\nX-HAUSTIER:Hund\nEND:VCARD\n", mapping.Skip,
@@ -120,8 +121,8 @@ func TestTypedProperties(t *testing.T) {
 			" [note other X-PHONETIC-LAST-NAME Mori] [note other X-GOOGLE-TALK-ID ken] [note other CALURI https://kalender.example] [note other X-HAUSTIER Hund]")
 }
 
-// Companies of one name in other towns, or with other domains or ids, are other companies,
-// also when the table comes again.
+// TestNamesakes checks that companies with the same name but different towns, domains or ids are
+// different companies. This also holds for a second import of the table.
 func TestNamesakes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
@@ -147,7 +148,8 @@ func TestNamesakes(t *testing.T) {
 	})
 }
 
-// A contact of an export comes back to the company of its id, if the name fits.
+// TestFindsCompanyByID checks that a contact from an export gets the company with its id, if the
+// name fits.
 func TestFindsCompanyByID(t *testing.T) {
 	d := at(t)
 	make := func(members string) string { return d.Do("POST", "/companies", members).Want(201).Text("id") }

@@ -23,7 +23,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1), apitest.Repeated())) })
 }
 
-// desk is a person at the web application, in the sandbox as test keys are.
+// desk is a person with a session in the web application, who works in the sandbox.
 type desk struct {
 	*apitest.Client
 	cookie string
@@ -34,7 +34,7 @@ func sit(o *apitest.Office, role access.Role) desk {
 	return desk{c, o.Session(c.Principal)}
 }
 
-// send calls a row.
+// send calls an operation and returns the response.
 func (d desk) send(row string, in any) *api.Response {
 	d.Helper()
 	body, err := json.Marshal(in)
@@ -49,7 +49,7 @@ func (d desk) send(row string, in any) *api.Response {
 	}, nil)
 }
 
-// ask calls a row that must succeed, and decodes its answer.
+// ask calls an operation that must succeed, and returns its result.
 func ask[T any](d desk, row string, in any) (out T) {
 	d.Helper()
 	got := d.send(row, in)
@@ -70,7 +70,7 @@ func (d desk) get(id string) imports.Import {
 	return ask[imports.Import](d, "imports.get", access.ByID{ID: id})
 }
 
-// upload begins an import of a file, and waits until it is read.
+// upload sends a file to a new import, and waits until the file is read.
 func (d desk) upload(name, file string) imports.Import {
 	d.Helper()
 	made := ask[imports.Import](d, "imports.create", imports.CreateInput{FileName: name, Size: int64(len(file))})
@@ -89,7 +89,7 @@ func (d desk) upload(name, file string) imports.Import {
 	return d.get(made.ID)
 }
 
-// targets are those that were guessed.
+// targets returns the guessed targets of the columns.
 func targets(x imports.Import) (list []string) {
 	for _, c := range x.Columns {
 		list = append(list, c.Target)
@@ -97,7 +97,7 @@ func targets(x imports.Import) (list []string) {
 	return list
 }
 
-// check runs the dry run with the guessed columns.
+// check runs the dry run with the guessed targets.
 func (d desk) check(x imports.Import, how mapping.Duplicates, tags ...string) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.map", imports.MapInput{
@@ -109,7 +109,7 @@ func (d desk) check(x imports.Import, how mapping.Duplicates, tags ...string) im
 	return d.get(x.ID)
 }
 
-// run imports what was checked.
+// run runs a checked import.
 func (d desk) run(x imports.Import) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.run", access.ByID{ID: x.ID})
@@ -117,7 +117,7 @@ func (d desk) run(x imports.Import) imports.Import {
 	return d.get(x.ID)
 }
 
-// undo takes an import back.
+// undo undoes an import.
 func (d desk) undo(x imports.Import) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.undo", access.ByID{ID: x.ID})
@@ -125,7 +125,7 @@ func (d desk) undo(x imports.Import) imports.Import {
 	return d.get(x.ID)
 }
 
-// lines returns the report.
+// lines returns the lines of the report.
 func (d desk) lines(x imports.Import) []imports.Line {
 	d.Helper()
 	return ask[imports.Lines](d, "imports.lines", imports.LinesInput{Reference: imports.Reference{ID: x.ID}}).Data
@@ -137,7 +137,7 @@ func (d desk) contacts(q string) []map[string]any {
 	return d.Do("GET", "/contacts?limit=100&q="+url.QueryEscape(q), nil).Want(200).Data()
 }
 
-// wantState fails if an import is not in a state.
+// wantState fails the test unless an import is in the state.
 func wantState(t *testing.T, x imports.Import, want imports.State) {
 	t.Helper()
 	if x.State != want {
@@ -145,7 +145,7 @@ func wantState(t *testing.T, x imports.Import, want imports.State) {
 	}
 }
 
-// windows returns a text as Excel saves it in Western Europe.
+// windows returns a text in the encoding and with the line ends of Excel in Western Europe.
 func windows(t *testing.T, text string) string {
 	t.Helper()
 	b, err := charmap.Windows1252.NewEncoder().String(strings.ReplaceAll(text, "\n", "\r\n"))
@@ -155,7 +155,7 @@ func windows(t *testing.T, text string) string {
 	return b
 }
 
-// number returns a number of the database.
+// number returns the number that a query finds.
 func number(t *testing.T, o *apitest.Office, query string) (n int64) {
 	t.Helper()
 	if err := o.DB.Read(t.Context(), func(tx db.Tx) error {
@@ -166,13 +166,13 @@ func number(t *testing.T, o *apitest.Office, query string) (n int64) {
 	return n
 }
 
-// count counts the rows of a table.
+// count returns the number of rows in a table.
 func count(t *testing.T, o *apitest.Office, table string) int64 {
 	t.Helper()
 	return number(t, o, "select count(*) from "+table)
 }
 
-// texts returns the texts of a query.
+// texts returns the texts that a query finds.
 func texts(t *testing.T, o *apitest.Office, query string) (list []string) {
 	t.Helper()
 	err := o.DB.Read(t.Context(), func(tx db.Tx) (err error) {
@@ -185,7 +185,7 @@ func texts(t *testing.T, o *apitest.Office, query string) (list []string) {
 	return list
 }
 
-// set runs a statement.
+// set runs a statement that changes the database.
 func set(t *testing.T, o *apitest.Office, statement string) {
 	t.Helper()
 	err := o.DB.Write(t.Context(), func(tx db.Tx) error {

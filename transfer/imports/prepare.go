@@ -18,18 +18,18 @@ import (
 type candidate struct {
 	*line
 	match.Candidate
-	// fields are the members of a new contact, firmFields the members of a new company.
+	// fields are the members of a new contact. firmFields are the members of a new company.
 	fields     contact.Fields
 	firmFields company.Fields
-	// made says that the import itself created the contact that the entry is about, and first is
-	// the entry of which it did.
+	// made says that the import itself created the contact of the entry. first is the entry that
+	// created it.
 	made  bool
 	first match.Sighting
-	// wrong is why the entry is refused.
+	// wrong are the reasons why the entry is refused.
 	wrong []fault.Field
 }
 
-// matched returns the parts of candidates that are matched with records.
+// matched returns the parts of candidates for package match.
 func matched(list []*candidate) []*match.Candidate {
 	all := make([]*match.Candidate, len(list))
 	for i, n := range list {
@@ -38,8 +38,8 @@ func matched(list []*candidate) []*match.Candidate {
 	return all
 }
 
-// prepare makes candidates of lines: what they say, what of it no member takes, and which
-// contacts and companies they are about.
+// prepare turns lines into candidates. It reads their values, and finds their existing contacts and
+// companies.
 func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candidate, error) {
 	var all, readable []*candidate
 	for _, l := range list {
@@ -71,8 +71,7 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 	return all, nil
 }
 
-// readCandidate reads what an entry says, with the values repaired that break a rule of
-// the API.
+// readCandidate reads the values of a line, and repairs values that violate a rule of the API.
 func (x *work) readCandidate(c *op.Call, n *candidate) {
 	e := x.readerFor(c).Read(n.line.values, c.Now)
 	n.Entry = e
@@ -88,12 +87,12 @@ func (x *work) readCandidate(c *op.Call, n *candidate) {
 
 var nameless = i18n.Text("This entry has no name, no company, no valid email address and no telephone number.")
 
-// readerFor returns the reader of the file's entries, for the person of a call.
+// readerFor returns the reader of entries, with the rights of the call's person.
 func (x *work) readerFor(c *op.Call) *entry.Reader {
 	return &entry.Reader{Plan: &x.Plan, Violations: x.violations, MayMake: c.Actor.May("companies:write")}
 }
 
-// violations returns the rules of the API that an entry breaks.
+// violations returns the rules of the API that an entry violates.
 func (x *work) violations(e *entry.Entry) []fault.Field {
 	if e.Firm {
 		return x.broken(e.Body, "companies.create", new(company.Fields))
@@ -101,7 +100,7 @@ func (x *work) violations(e *entry.Entry) []fault.Field {
 	return x.broken(e.Body, "contacts.create", new(contact.Fields))
 }
 
-// decode sets the members of a new record.
+// decode sets the members of a new record, and returns the rules that they violate.
 func (x *work) decode(n *candidate) []fault.Field {
 	if n.Firm {
 		return x.broken(n.Body, "companies.create", &n.firmFields)
@@ -109,14 +108,14 @@ func (x *work) decode(n *candidate) []fault.Field {
 	return x.broken(n.Body, "contacts.create", &n.fields)
 }
 
-// withoutCompany puts the company of a contact into the note, because its person may not
-// create it.
+// withoutCompany moves the company of a contact into the note, because the person may not create
+// the company.
 func (x *work) withoutCompany(n *candidate) {
 	n.CompanyKey = ""
 	x.decodeAgain(n, n.MoveCompany(fault.FieldNotFound, noCompany))
 }
 
-// decodeAgain sets the members of a new record after its note has changed.
+// decodeAgain sets the members of a new record again if the note has changed.
 func (x *work) decodeAgain(n *candidate, changed bool) {
 	if changed {
 		n.fields = contact.Fields{}
@@ -126,11 +125,11 @@ func (x *work) decodeAgain(n *candidate, changed bool) {
 
 var noCompany = i18n.Text("There is no such company, and you lack the right to create it.")
 
-// broken returns the violations of the rules of a call, and decodes its body.
+// broken decodes a body as an operation of the API does, and returns the rules that it violates.
 func (x *work) broken(body map[string]any, operation string, into any) []fault.Field {
 	raw, err := json.Marshal(body)
 	if err != nil {
-		panic("imports: " + err.Error()) // texts always encode
+		panic("imports: " + err.Error()) // such values can always be encoded
 	}
 	err = x.worker.Decode(operation, raw, into, x.Services)
 	if err == nil {
@@ -146,7 +145,7 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	return f.Fields
 }
 
-// createCompany creates a company of a name, for a contact that is private or not.
+// createCompany creates a company with a name, for a contact that may be private.
 func createCompany(ctx context.Context, c *op.Call, name, newID string, private bool) error {
 	f := &company.Fields{Name: name}
 	if private {
@@ -159,7 +158,7 @@ func createCompany(ctx context.Context, c *op.Call, name, newID string, private 
 	return err
 }
 
-// withoutID puts an external id into the note that another contact has.
+// withoutID moves an external id into the note, because another contact has it.
 func (x *work) withoutID(n *candidate) {
 	if n.External == "" {
 		return

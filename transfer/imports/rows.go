@@ -23,8 +23,8 @@ import (
 
 // CreateInput is the input of Create.
 type CreateInput struct {
-	// Organization and Principal are for whom the operator imports: the rights of that
-	// person hold. Others import for themselves.
+	// Organization and Principal are set only by the operator. The import runs with the rights of
+	// that person. Other callers import for themselves.
 	Organization string `json:"organizationId,omitempty"`
 	Principal    string `json:"principalId,omitempty"`
 	FileName     string `json:"fileName"`
@@ -32,7 +32,7 @@ type CreateInput struct {
 	Size int64 `json:"size"`
 }
 
-// Create begins an import, which then takes the pieces of its file.
+// Create begins an import. The pieces of its file follow.
 var Create = op.New("imports.create", op.Administer, create, op.By(op.Member|op.Operator),
 	op.Audited("records.importFile"))
 
@@ -102,9 +102,9 @@ func (in *CreateInput) check() error {
 // AppendInput is the input of Append.
 type AppendInput struct {
 	Reference
-	// Number counts the pieces from 0.
+	// Number is the number of the piece, from 0.
 	Number int64 `json:"number"`
-	// Content has at most MaxPiece bytes.
+	// Content is the piece, at most MaxPiece bytes.
 	Content []byte `json:"content"`
 }
 
@@ -113,7 +113,7 @@ type AppendOutput struct {
 	Number int64 `json:"number"`
 }
 
-// Records returns 0.
+// Records returns 0, because the output contains no records.
 func (AppendOutput) Records() int { return 0 }
 
 const (
@@ -122,7 +122,7 @@ const (
 	countPieces = `select count(*) from import_pieces where organization = $1 and import_id = $2`
 )
 
-// Append takes a piece of the file. It may be sent again.
+// Append stores a piece of the file. The same piece can be sent again.
 var Append = op.New("imports.append", op.Note, appendPart, op.By(op.Member|op.Operator))
 
 func appendPart(ctx context.Context, c *op.Call, in AppendInput) (AppendOutput, error) {
@@ -149,7 +149,7 @@ func appendPart(ctx context.Context, c *op.Call, in AppendInput) (AppendOutput, 
 
 func piecePart(number int64) string { return fmt.Sprintf("piece %d", number) }
 
-// unfit returns the fault of a call that does not fit the state.
+// unfit returns the fault for a call that the state of the import does not allow.
 func (r *row) unfit() error {
 	return fault.Invalid(fault.Field{
 		Name: "id", Code: fault.ForbiddenCombination,
@@ -164,7 +164,7 @@ type CompleteInput struct {
 	Pieces int64 `json:"pieces"`
 }
 
-// Complete says that the file has arrived as a whole. A job reads it.
+// Complete ends the upload of the file. A job then reads the file.
 var Complete = op.New("imports.complete", op.Note, complete, op.By(op.Member|op.Operator))
 
 func complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error) {
@@ -184,8 +184,8 @@ func complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error)
 	}, Receiving)
 }
 
-// advance changes the state of an import that is in one of some states, and makes a
-// job work on it.
+// advance changes the state of an import and starts a job. It fails unless the import is in one of
+// the states from.
 func advance(
 	ctx context.Context, c *op.Call, in Reference, alter func(*row, *access.Actor) error, from ...State,
 ) (Import, error) {
@@ -216,12 +216,12 @@ func advance(
 // MapInput is the input of Map.
 type MapInput struct {
 	Reference
-	// Targets has the member for each column, empty for none.
+	// Targets has the member for each column. It is empty for a column that is left out.
 	Targets []string `json:"targets"`
 	mapping.Options
 }
 
-// Map says what the columns are, and begins the dry run.
+// Map stores the targets of the columns and the options, and starts the dry run.
 var Map = op.New("imports.map", op.Note, mapColumns, op.By(op.Member|op.Operator))
 
 func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
@@ -238,7 +238,7 @@ func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
 	}, Mapping, Checked)
 }
 
-// Run begins an import after its dry run, or resumes one that stopped.
+// Run starts an import after its dry run, or resumes an import that stopped.
 var Run = op.New("imports.run", op.Administer, run, op.By(op.Member|op.Operator), op.Audited("records.import"))
 
 func run(ctx context.Context, c *op.Call, in Reference) (Import, error) {
@@ -250,7 +250,7 @@ func run(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 			r.progress = r.progress.begin()
 		}
 		r.Reason, r.state = "", Running
-		c.Tx.Queue(updateSamples, r.organization, r.id, "") // nobody maps columns any more
+		c.Tx.Queue(updateSamples, r.organization, r.id, "") // columns can no longer be mapped
 		for i := range r.Columns {
 			r.Columns[i].Samples = nil
 		}
@@ -261,7 +261,7 @@ func run(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 	}, Checked, Stopped)
 }
 
-// Undo begins to undo an import.
+// Undo starts the undo of an import.
 var Undo = op.New("imports.undo", op.Administer, undo, op.By(op.Member|op.Operator), op.Audited("records.importUndo"))
 
 func undo(ctx context.Context, c *op.Call, in Reference) (Import, error) {
@@ -278,7 +278,7 @@ func undo(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 	}, Finished, Stopped)
 }
 
-// Discard gives up an import before it runs, or forgets what it kept to be undone.
+// Discard gives up an import before it runs, or deletes the data with which it could be undone.
 var Discard = op.New("imports.discard", op.Note, discard, op.By(op.Member|op.Operator))
 
 func discard(ctx context.Context, c *op.Call, in Reference) (op.Nothing, error) {
@@ -312,16 +312,16 @@ func get(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 
 // ListInput is the input of List.
 type ListInput struct {
-	// Organization is the organization of the imports. The operator must name it.
+	// Organization is the organization of the imports. Only the operator must set it.
 	Organization string `json:"organizationId,omitempty"`
 	// After is the id of the last import of the previous page.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero means 50.
+	// Limit is the page size from 1 to 1,000. Zero means 50.
 	Limit int `json:"limit,omitempty"`
 }
 
-// List returns the imports of the caller, and for admins all of the organization, the
-// newest first.
+// List returns imports, the newest first: all of the organization for admins and the operator, and
+// otherwise the caller's own.
 var List = op.New("imports.list", op.Read, list, op.By(op.Member|op.Operator))
 
 func list(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], error) {
@@ -350,34 +350,34 @@ func list(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], e
 	return access.PageOf(list, limit), err
 }
 
-// Line is an entry of the file, as the report shows it.
+// Line is an entry of the file in the report.
 type Line struct {
 	Number int64 `json:"number"`
-	// Line is the line of the file on which the entry begins, or the row of a sheet.
+	// Line is the line of the file at which the entry begins, or the row of a sheet.
 	Line int64 `json:"line"`
-	// File is the name of the file, if the import has several ones.
+	// File is the name of the file, if the import has several files.
 	File    string  `json:"file,omitempty"`
 	Outcome Outcome `json:"outcome"`
-	// RecordID is the contact.
+	// RecordID is the id of the contact or company, or empty.
 	RecordID string    `json:"recordId"`
 	Problems []Problem `json:"problems"`
-	// Cells are the cells of an entry that was refused, if the caller asks for them.
+	// Cells are the cells of a refused entry, if the input has Refused.
 	Cells []string `json:"cells,omitempty"`
 }
 
-// Problem is what is wrong with a member of an entry.
+// Problem is a problem of an entry.
 type Problem struct {
-	// Field is the member. It is empty if the whole entry is meant.
+	// Field is the name of the member. It is empty if the problem concerns the whole entry.
 	Field   string          `json:"field"`
 	Code    fault.FieldCode `json:"code"`
 	Message string          `json:"message"`
-	// Heading is the column of the value, or the property of a card, and Value what stands
-	// there. Both are empty if no single value is meant.
+	// Heading is the column of the value, or the property of a card. Value is the text in the file.
+	// Both are empty if the problem concerns no single value.
 	Heading string `json:"heading,omitempty"`
 	Value   string `json:"value,omitempty"`
-	// Fate is what became of the value: note, leftOut or altered.
+	// Fate says what happened to the value: note, leftOut or altered.
 	Fate entry.Fate `json:"fate,omitempty"`
-	// RecordID is the record that the message is about.
+	// RecordID is the id of another record that the message is about, or empty.
 	RecordID string `json:"recordId,omitempty"`
 }
 
@@ -386,19 +386,18 @@ type LinesInput struct {
 	Reference
 	// After is the number of the last entry of the previous page.
 	After int64 `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero means 1,000.
+	// Limit is the page size from 1 to 1,000. Zero means 1,000.
 	Limit int `json:"limit,omitempty"`
-	// Wrong leaves out entries without a problem.
+	// Wrong omits entries without a problem.
 	Wrong bool `json:"wrong,omitempty"`
-	// Refused leaves out entries that were not refused, and returns the cells of the
-	// others.
+	// Refused omits entries that were not refused, and adds the cells of the others.
 	Refused bool `json:"refused,omitempty"`
 }
 
 // Lines is a page of entries.
 type Lines struct{ access.List[Line] }
 
-// Records returns 0: a report has no contents of records.
+// Records returns 0, because a report contains no records.
 func (Lines) Records() int { return 0 }
 
 const (
@@ -408,7 +407,7 @@ const (
 		where organization = $1 and import_id = $2 and problems <> '' and state = 'refused' and number > $3 order by number limit $4`
 )
 
-// GetLines returns entries with what became of them, or would.
+// GetLines returns entries with their outcomes. After a dry run these are the expected ones.
 var GetLines = op.New("imports.lines", op.Read, getLines, op.By(op.Member|op.Operator))
 
 func getLines(ctx context.Context, c *op.Call, in LinesInput) (Lines, error) {
@@ -473,7 +472,7 @@ func (r *row) cells(values []source.Value) []string {
 	return cells
 }
 
-// readProblems reads stored problems in the words of the reader.
+// readProblems decrypts stored problems, and sets the problems of a line in a language.
 func (r *row) readProblems(l *Line, sealed string, in i18n.Language) error {
 	l.Problems = []Problem{}
 	if sealed == "" {
@@ -492,7 +491,7 @@ func (r *row) readProblems(l *Line, sealed string, in i18n.Language) error {
 	return nil
 }
 
-// sealProblems returns what is told of an entry as it is stored.
+// sealProblems returns the encrypted problems of an entry, or an empty string if there are none.
 func (r *row) sealProblems(number int64, list []entry.Problem) string {
 	if len(list) == 0 {
 		return ""

@@ -27,14 +27,14 @@ import (
 const (
 	endLine = `update import_lines set content = '', state = $4, problems = $5, record_id = $6, company_id = $7, revision = $8, former = $9, before = $10
 		where organization = $1 and import_id = $2 and number = $3`
-	// keepLine keeps the cells of an entry that was refused.
+	// keepLine changes a refused line without deleting its cells.
 	keepLine       = `update import_lines set state = $4, problems = $5, company_id = $6 where organization = $1 and import_id = $2 and number = $3`
 	selectRevision = `select revision from contacts where organization = $1 and id = $2 and deleted = false`
 )
 
-// importAll makes contacts of the entries. The transaction of some entries also stores
-// what became of them. Slow work comes before the transaction, which holds the change
-// clock.
+// importAll creates or changes contacts for the entries. Each transaction handles some entries and
+// stores their outcomes. Slow work is done before the transaction, because the transaction locks
+// the change clock.
 func (x *work) importAll(ctx context.Context) error {
 	x.companies = map[string]string{}
 	err := process.EachPrepared(ctx, &x.Run, job.Portion{Most: process.Piece, Least: process.Piece},
@@ -67,15 +67,15 @@ func (x *work) importAll(ctx context.Context) error {
 type batch struct {
 	*work
 	*op.Call
-	// there are companies that the transaction has found living.
+	// there has the companies that the transaction has found to exist.
 	there map[string]bool
-	// used are the contacts that something refers to, while an import is undone.
+	// used has the contacts that other records refer to. It is set during an undo.
 	used map[string]bool
 	seen match.Index
 }
 
-// mayName stops a run whose person may not name companies any more, if the file has
-// some.
+// mayName stops the import if the file has a column with companies, but its person may no longer
+// read companies.
 func (x *work) mayName(c *op.Call) error {
 	for _, column := range x.Columns {
 		if column.Target == mapping.Company && !c.Actor.May("companies:read") {
@@ -85,20 +85,20 @@ func (x *work) mayName(c *op.Call) error {
 	return nil
 }
 
-// result is what became of an entry.
+// result is the outcome of an entry.
 type result struct {
 	outcome Outcome
 	wrong   []fault.Field
 	record  *string
 	company *string
-	// former is the revision before, and before has the sealed members of it.
+	// former is the revision before the change. before are the encrypted members before it.
 	former, revision int64
 	before           string
-	// told is what is told of values beside what the entry itself tells.
+	// told are problems in addition to the entry's own.
 	told []entry.Problem
 }
 
-// importOne imports an entry.
+// importOne imports an entry and stores its outcome.
 func (b *batch) importOne(ctx context.Context, n *candidate) error {
 	if n.Entry == nil {
 		outcome, told := b.unread(n.line)
@@ -128,7 +128,7 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 	return nil
 }
 
-// resolve decides what becomes of an entry, and does it.
+// resolve decides the outcome of an entry, and carries it out.
 func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error) {
 	switch {
 	case n.Group:
@@ -181,15 +181,16 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	return r, err
 }
 
-// noteSighting notes an entry for those behind it. made says that it made the record.
+// noteSighting adds an entry to the index for later entries. made says that the entry created the
+// record.
 func (b *batch) noteSighting(n *candidate, record string, made bool) {
 	b.seen.Add(&n.Identity, match.Sighting{
 		Line: n.line.line, File: n.line.file, Number: n.number, Record: record, Made: made,
 	})
 }
 
-// companyFor returns the company of an entry, and creates it if there is none. made is
-// nil if there was.
+// companyFor returns the id of an entry's company, and creates the company if it does not exist.
+// made is the id of a created company, or nil.
 func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, made *string, err error) {
 	if n.CompanyKey == "" || n.CompanyID != "" {
 		return n.CompanyID, nil, nil
@@ -207,8 +208,8 @@ func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, m
 	return company, &company, nil
 }
 
-// create creates a contact of an entry. Its checks come before its company is created,
-// so that an entry that is refused creates none.
+// create creates the contact of an entry. It checks the contact before it creates a company, so
+// that a refused entry creates no company.
 func (b *batch) create(ctx context.Context, n *candidate) (r result, err error) {
 	f := n.fields
 	wrong, err := violations(contact.Contacts.CheckStored(ctx, b.Call, &f))
@@ -234,7 +235,7 @@ func (b *batch) create(ctx context.Context, n *candidate) (r result, err error) 
 	return result{outcome: Created, record: &name, company: made, revision: 1}, nil
 }
 
-// still fails if a company is gone. The job then begins its transaction anew.
+// still fails with errGone if a company no longer exists. The job then repeats the transaction.
 func (b *batch) still(ctx context.Context, company string) error {
 	if b.there[company] {
 		return nil
@@ -247,10 +248,10 @@ func (b *batch) still(ctx context.Context, company string) error {
 	return err
 }
 
-// errGone means that a record which an entry is about was deleted meanwhile.
+// errGone means that the record of an entry was deleted during the import.
 var errGone = errors.New("a record was deleted meanwhile")
 
-// update changes a contact by an entry.
+// update changes an existing contact according to an entry.
 func (b *batch) update(ctx context.Context, n *candidate, target string) (r result, err error) {
 	before, _, err := contact.Contacts.Members(ctx, b.Call, target)
 	if fault.Is(err, fault.NotFound) {
@@ -279,7 +280,7 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	return r, err
 }
 
-// updater changes the members of a record, and returns its entity tag.
+// updater changes the members of a record, and returns its new entity tag.
 type updater func(ctx context.Context, c *op.Call, target string, patch json.RawMessage) (string, error)
 
 func updateContact(ctx context.Context, c *op.Call, target string, patch json.RawMessage) (string, error) {
@@ -302,7 +303,7 @@ func updateCompany(ctx context.Context, c *op.Call, target string, patch json.Ra
 	return answer.EntityTag(), nil
 }
 
-// write changes the members of a record, and keeps what they were.
+// write changes the members of a record, and stores their former values in the result.
 func (b *batch) write(
 	ctx context.Context, update updater, revisionOf string, number int64, target string, before any, patch map[string]any,
 ) (r result, err error) {

@@ -12,8 +12,8 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// TestRoundTrips counts the round trips to PostgreSQL of each step, for each entry: an
-// import of 10,000 contacts in less than a minute has 6 ms for one of them.
+// TestRoundTrips checks the number of round trips to PostgreSQL for each entry, in each step. To
+// import 10,000 contacts within a minute, each one may take 6 ms.
 func TestRoundTrips(t *testing.T) {
 	apitest.Alone(t)
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))

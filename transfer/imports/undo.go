@@ -17,20 +17,19 @@ import (
 
 const (
 	undoLine = `update import_lines set state = $4, before = '' where organization = $1 and import_id = $2 and number = $3`
-	// updateExpected updates the expected revision of earlier entries of a contact. Those
-	// before a change by others have another one.
+	// updateExpected updates the expected revision of earlier entries about a contact. Entries
+	// before a change by others have another revision, and so do not match.
 	updateExpected = `update import_lines set revision = $6 where organization = $1 and record_id = $4 and revision = $5 and import_id = $2 and number < $3`
-	// usedContacts finds the contacts that tasks and documents refer to.
+	// usedContacts finds contacts that tasks or documents refer to.
 	usedContacts = `select distinct contact_id from %s where organization = $1 and contact_id %s and contact_id is not null and deleted = false`
-	// usedCompany finds what refers to a company.
+	// usedCompany counts records that refer to a company.
 	usedCompany = `select (select count(*) from (select 1 from contacts where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as c)
 		+ (select count(*) from (select 1 from tasks where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as t)
 		+ (select count(*) from (select 1 from documents where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as d)`
 )
 
-// undoAll takes back what the import did, from the last entry to the first: first the
-// contacts, then the companies that nothing refers to any more. What others changed
-// since stays.
+// undoAll undoes the import from the last entry to the first. It first handles all contacts, and
+// then the companies that no record refers to. Records that others have changed stay as they are.
 func (x *work) undoAll(ctx context.Context) error {
 	if !x.ContactsDone {
 		if err := x.undoEach(ctx, (*batch).undoContacts); err != nil {
@@ -45,7 +44,7 @@ func (x *work) undoAll(ctx context.Context) error {
 	return x.end(ctx, Undone, UndoneWord)
 }
 
-// undoEach takes back what all entries did, some in each transaction.
+// undoEach calls undo with all entries, with some entries in each transaction.
 func (x *work) undoEach(ctx context.Context, undo func(b *batch, ctx context.Context, list []*line) error) error {
 	return process.Each(ctx, &x.Run, job.Portion{Most: process.Piece}, func(tx db.Tx, limit int) ([]*line, error) {
 		return x.lines(ctx, tx, selectLinesDown, x.After, limit)
@@ -55,7 +54,7 @@ func (x *work) undoEach(ctx context.Context, undo func(b *batch, ctx context.Con
 	})
 }
 
-// undoContacts takes back what some entries did with their contacts.
+// undoContacts undoes the changes of contacts by some entries.
 func (b *batch) undoContacts(ctx context.Context, list []*line) error {
 	if err := b.readUsed(ctx, list); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (b *batch) undoCompanies(ctx context.Context, list []*line) error {
 	return nil
 }
 
-// readUsed reads which contacts tasks and documents refer to.
+// readUsed finds the contacts of entries that tasks and documents refer to.
 func (b *batch) readUsed(ctx context.Context, list []*line) error {
 	b.used = map[string]bool{}
 	var names []string
@@ -104,12 +103,12 @@ func (b *batch) readUsed(ctx context.Context, list []*line) error {
 	return nil
 }
 
-// revisionChange has the revision that an earlier entry left a contact at, and the one
-// that it has now, after what came behind was taken back.
+// revisionChange is a change of a contact's revision by the undo of a later entry. from is the
+// revision after an earlier entry. to is the present revision.
 type revisionChange struct{ from, to int64 }
 
-// undoContact takes back what an entry did with its contact. now has the contacts that
-// entries behind this one were taken back of.
+// undoContact undoes the change of a contact by an entry. now has the revision changes of contacts
+// for which later entries were undone.
 func (b *batch) undoContact(ctx context.Context, l *line, now map[string]revisionChange) error {
 	if l.record == nil || l.state != Created && l.state != Updated || l.state == Created && l.isFirm() {
 		return nil
@@ -130,8 +129,9 @@ func (b *batch) undoContact(ctx context.Context, l *line, now map[string]revisio
 	return nil
 }
 
-// takeBack deletes a contact that an entry created, or gives one its former members
-// back, if it still has the revision that the import left. next is its revision then.
+// takeBack deletes a contact that an entry created, or restores the former members of a changed
+// one. It does so only if the contact still has the revision after the import. next is the new
+// revision of a restored contact.
 func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next int64, err error) {
 	c := *b.Call
 	c.IfMatch = op.Precondition{Sent: true, Tags: []string{op.Tag(l.revision)}}
@@ -156,7 +156,7 @@ func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next in
 	return outcome, 0, err
 }
 
-// restore gives a record the members that it had before an entry, and returns its
+// restore sets the members of a record to their values before the import, and returns its new
 // revision.
 func (b *batch) restore(ctx context.Context, c *op.Call, update updater, l *line) (int64, error) {
 	if l.before == "" { // erased with the contact
@@ -173,7 +173,7 @@ func (b *batch) restore(ctx context.Context, c *op.Call, update updater, l *line
 	return l.revision + 1, nil
 }
 
-// outcomeOf says what an act of undoing came to.
+// outcomeOf returns the outcome of an undone entry. done is the outcome if err is nil.
 func outcomeOf(done Outcome, err error) (Outcome, error) {
 	switch {
 	case err == nil:
@@ -181,13 +181,13 @@ func outcomeOf(done Outcome, err error) (Outcome, error) {
 	case fault.Is(err, fault.NotFound):
 		return Gone, nil
 	case fault.Is(err, fault.PreconditionFailed), fault.Is(err, fault.ValidationFailed), fault.Is(err, fault.Forbidden):
-		return Kept, nil // others changed it, or deleted what it refers to
+		return Kept, nil // others changed the record, or deleted a record that it refers to
 	}
 	return "", err
 }
 
-// undoCompany deletes a company that an entry created, unless others changed it or
-// something refers to it.
+// undoCompany deletes a company that an entry created, unless others changed it or a record refers
+// to it.
 func (b *batch) undoCompany(ctx context.Context, l *line) error {
 	if l.made == nil || !b.Actor.May("companies:write") {
 		return nil
@@ -196,21 +196,21 @@ func (b *batch) undoCompany(ctx context.Context, l *line) error {
 	if outcome == Deleted {
 		b.Companies--
 	}
-	if err == nil && l.isFirm() && l.state == Created { // the entry is the company itself
+	if err == nil && l.isFirm() && l.state == Created { // the company is the entry itself
 		b.Counts[outcome]++
 		b.Tx.Queue(undoLine, b.organization, b.id, l.number, outcome)
 	}
 	return err
 }
 
-// takeBackCompany deletes a company, unless something refers to it.
+// takeBackCompany deletes a company, unless a record refers to it.
 func (b *batch) takeBackCompany(ctx context.Context, l *line) (Outcome, error) {
 	var used int64
 	if err := b.Tx.QueryRow(ctx, usedCompany, b.organization, *l.made).Scan(&used); err != nil || used > 0 {
 		return Kept, err
 	}
 	c, revision := *b.Call, int64(1)
-	if l.isFirm() { // entries behind it may have changed it, and were taken back
+	if l.isFirm() { // later entries may have changed it and were undone
 		revision = l.revision
 	}
 	c.IfMatch = op.Precondition{Sent: true, Tags: []string{op.Tag(revision)}}
@@ -221,18 +221,18 @@ func (b *batch) takeBackCompany(ctx context.Context, l *line) (Outcome, error) {
 const (
 	eraseOfRecord  = `update import_lines set content = '', file = '', before = '', problems = '' where organization = $1 and record_id = $2 and record_id is not null`
 	eraseOfCompany = `update import_lines set content = '', file = '', problems = '' where organization = $1 and company_id = $2 and company_id is not null`
-	// eraseSamples forgets the first values of the columns of files that have the record.
+	// eraseSamples deletes the samples of imports whose file has the record.
 	eraseSamples = `update imports set samples = '' where organization = $1 and samples <> ''
 		and id in (select import_id from import_lines where organization = $1 and record_id = $2 and record_id is not null)`
 )
 
-// erase forgets what imports keep of a record.
+// erase deletes the data of imports about a record.
 func erase(c *op.Call, id string) {
 	c.Tx.Queue(eraseSamples, c.Actor.Org(), id)
 	c.Tx.Queue(eraseOfRecord, c.Actor.Org(), id)
 }
 
-// What an import keeps of a record is erased with it.
+// init registers the erasure of import data with contacts and companies.
 func init() {
 	contact.Contacts.OnErase(erase)
 	company.Companies.OnErase(func(c *op.Call, id string) {

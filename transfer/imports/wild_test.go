@@ -14,14 +14,14 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// members are those that tell writes, in this order.
+// members are the members that tell writes, in this order.
 var members = []string{
 	"salutation", "title", "firstName", "lastName", "name", "legalForm", "email", "phone", "mobile",
 	"website", "jobTitle", "companyId", "address", "birthday", "language", "note", "tags", "externalId",
 	"visibility",
 }
 
-// tell writes what a record has: member=value, without what all of them have.
+// tell returns the members of a record as member=value. It omits members that all records have.
 func (d desk) tell(id string) string {
 	d.Helper()
 	family := "contacts"
@@ -56,8 +56,8 @@ func (d desk) tell(id string) string {
 	return strings.Join(parts, " ")
 }
 
-// report writes what became of each entry: the outcome, the record, and in brackets what is
-// told of values.
+// report returns the report of an import: the outcome and the record of each entry, and the
+// problems of its values in brackets.
 func (d desk) report(x imports.Import) (list []string) {
 	d.Helper()
 	for _, l := range d.lines(x) {
@@ -76,8 +76,8 @@ func (d desk) report(x imports.Import) (list []string) {
 	return list
 }
 
-// TestWild imports what other programs and practitioners write. testdata/wild has a file
-// for each kind of mistake.
+// TestWild imports files as other programs and offices write them. testdata/wild has a file for
+// each kind of mistake.
 func TestWild(t *testing.T) {
 	golden := filepath.Join("testdata", "wild.txt")
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -114,7 +114,7 @@ func TestWild(t *testing.T) {
 			for _, line := range d.report(x) {
 				fmt.Fprintln(&b, line)
 			}
-			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID}) // a person has room for few
+			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID}) // makes room, because the number of imports is limited
 		}
 		if os.Getenv("KARTEI_TEST_UPDATE") != "" {
 			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
@@ -131,7 +131,7 @@ func TestWild(t *testing.T) {
 	})
 }
 
-// toldBy writes what is told of the values of entries.
+// toldBy returns the problems in a report as texts.
 func toldBy(lines []imports.Line) (list []string) {
 	for _, l := range lines {
 		for _, p := range l.Problems {

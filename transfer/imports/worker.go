@@ -23,37 +23,37 @@ import (
 	"kartei/transfer/process"
 )
 
-// The kinds of job.
+// Kinds of jobs.
 const (
-	// JobKind works on an import: it reads, checks, imports or undoes.
+	// JobKind is the job that reads, checks, imports or undoes.
 	JobKind = "imports.work"
-	// ForgetKind forgets what an import kept, when its time is over.
+	// ForgetKind is the job that deletes the data of an import after Age.
 	ForgetKind = "imports.forget"
 )
 
-// The words of the audit log for the ends of an import and of its undoing.
+// Words of the audit log for the end of an import and of its undo.
 const (
 	DoneWord   = "records.imported"
 	UndoneWord = "records.importUndone"
 )
 
 const (
-	// window is the number of lines in one step of reading and of the dry run.
+	// window is the number of lines in one transaction of reading and of the dry run.
 	window = 500
-	// pauses is how much longer than its work the job pauses. An import then takes half
-	// of one processor, and others stay quick.
+	// pauses is the ratio of the job's pauses to its work. With 1, an import takes half of one
+	// processor.
 	pauses = 1
 )
 
-// Worker carries out the jobs of imports.
+// Worker runs the jobs of imports.
 type Worker struct {
 	process.Worker
-	// Secrets opens the keys of imports.
+	// Secrets decrypts the keys of imports.
 	Secrets masterkey.Vault
-	// Decode reads the body of an operation of the API, and returns what breaks its rules:
-	// an entry of a file meets the same ones as a call.
+	// Decode decodes the body of an API operation, and returns the violated rules as an error. So
+	// an entry of a file has to follow the same rules as a call.
 	Decode func(operation string, body []byte, into any, services *op.Services) error
-	// Extractor unpacks archives and workbooks, in a process that is confined.
+	// Extractor unpacks archives and workbooks in a sandboxed process.
 	Extractor *extract.Extractor
 }
 
@@ -62,26 +62,26 @@ func (w *Worker) Handlers() []job.Handler {
 	return []job.Handler{{Kind: JobKind, Lease: process.Lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
 }
 
-// run takes an import on from where it is.
+// run continues an import from its present state.
 func (w *Worker) run(ctx context.Context, j *job.Job) error {
 	x := &work{worker: w}
 	return x.TakeSteps(ctx, &w.Worker, j, pauses, x)
 }
 
-// work is one run of a job.
+// work is one run of an import's job.
 type work struct {
 	process.Run
 	*row
 	worker *Worker
-	// companies are the companies of names that were found, by candidate.CacheKey. made are
-	// those that the last transaction created.
+	// companies are the ids of known companies by candidate.CacheKey. made are the ones that the
+	// last transaction created.
 	companies, made map[string]string
-	// joined are the members of entries with others about the same contact, by number, in
-	// the dry run.
+	// joined has the members of contacts with several entries, by the number of the first entry. It
+	// is used in the dry run.
 	joined map[int64]map[string]any
 }
 
-// Load implements process.Act. An import that no master key opens is loaded, too.
+// Load implements process.Act. It also loads an import that cannot be decrypted.
 func (x *work) Load(ctx context.Context, tx db.Tx, organization int64, id string) (err error) {
 	x.row, err = scan(tx.QueryRow(ctx, selectImport, organization, id), x.worker.Secrets)
 	if errors.Is(err, errSealed) {
@@ -90,7 +90,7 @@ func (x *work) Load(ctx context.Context, tx db.Tx, organization int64, id string
 	return err
 }
 
-// Call implements process.Act. The rights are those of the person who asked for the step.
+// Call implements process.Act. The call has the rights of the person who requested the step.
 func (x *work) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	return x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
 }
@@ -112,7 +112,7 @@ func (x *work) Step() func(context.Context) error {
 	return nil
 }
 
-// Stop implements process.StepAct. A run can be resumed.
+// Stop implements process.StepAct. A stopped import can be resumed.
 func (x *work) Stop(ctx context.Context, why Reason) error {
 	x.Reason = why
 	switch x.state {
@@ -126,7 +126,7 @@ func (x *work) Stop(ctx context.Context, why Reason) error {
 	return x.End(ctx, nil)
 }
 
-// end ends an import or its undoing, with its counts in the audit log.
+// end stores the final state of an import or its undo, and writes the counts to the audit log.
 func (x *work) end(ctx context.Context, next State, word string) error {
 	x.state = next
 	act := new(audit.Act)
@@ -140,21 +140,20 @@ func (x *work) end(ctx context.Context, next State, word string) error {
 	})
 }
 
-// line is an entry with its cells.
+// line is a row of the table import_lines: an entry with its cells.
 type line struct {
 	number, line int64
-	// file is the name of its file, of an import of several ones.
+	// file is the name of the file, if the import has several files.
 	file string
-	// values are nil for an entry that could not be read. done is true if its values are
-	// forgotten.
+	// values are nil for an unreadable entry. done says that its values were deleted.
 	values   []source.Value
 	done     bool
 	state    Outcome
 	problems string
 	record   *string
-	// made is the company that the entry created.
+	// made is the id of the company that the entry created, or nil.
 	made *string
-	// revision is the contact's revision after the import, former the one before.
+	// revision is the revision of the record after the import. former is the revision before.
 	revision, former int64
 	before           string
 }
@@ -168,7 +167,7 @@ const (
 	deletePieces = `delete from import_pieces where organization = $1 and import_id = $2`
 )
 
-// lines reads a window of entries.
+// lines returns at most limit entries from a number on.
 func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64, limit int) ([]*line, error) {
 	return db.List(ctx, tx, func(row db.Row) (*line, error) {
 		l, file, sealed := new(line), "", ""
@@ -187,7 +186,7 @@ func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64
 	}, statement, x.organization, x.id, from, limit)
 }
 
-// sealFile returns the name of a line's file as it is stored.
+// sealFile returns the encrypted file name of a line, or an empty string.
 func (r *row) sealFile(number int64, name string) string {
 	if name == "" {
 		return ""
@@ -195,7 +194,7 @@ func (r *row) sealFile(number int64, name string) string {
 	return r.seal(name, filePart(number))
 }
 
-// openFile returns the name that sealFile sealed.
+// openFile decrypts the result of sealFile.
 func (r *row) openFile(number int64, sealed string) (name string, err error) {
 	if sealed != "" {
 		err = r.unseal(sealed, filePart(number), &name)
@@ -209,7 +208,7 @@ func linePart(number int64) string { return fmt.Sprintf("line %d", number) }
 
 func beforePart(number int64) string { return fmt.Sprintf("before %d", number) }
 
-// pieces reads the file of the import, piece by piece.
+// pieces is a reader of the file of an import.
 type pieces struct {
 	*work
 	ctx    context.Context
@@ -242,8 +241,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return p.Reader.Read(b)
 }
 
-// read makes lines of the file. A run that goes on reads the file again, and leaves
-// out the lines that are there.
+// read turns the file into lines. After an interruption it reads the file again, and skips the
+// lines that are stored already.
 func (x *work) read(ctx context.Context) error {
 	f, err := x.openSource(ctx)
 	if f != nil {
@@ -276,8 +275,8 @@ func (x *work) read(ctx context.Context) error {
 	})
 }
 
-// openSource opens the file. One that is an archive or a workbook is unpacked in a process
-// that is confined; its parts are in memory while they are read.
+// openSource opens the file. It unpacks an archive or a workbook in a sandboxed process, and has
+// the parts in memory.
 func (x *work) openSource(ctx context.Context) (*source.File, error) {
 	file := bufio.NewReader(&pieces{work: x, ctx: ctx})
 	begin, err := file.Peek(source.Begin)
@@ -301,24 +300,24 @@ func (x *work) openSource(ctx context.Context) (*source.File, error) {
 	return source.OpenParts(parts)
 }
 
-// unpackReasons say why a file was not unpacked.
+// unpackReasons maps reasons of package extract to reasons of imports.
 var unpackReasons = map[extract.Reason]Reason{
 	extract.Encrypted: Encrypted, extract.Broken: Broken, extract.Crashed: Broken,
 	extract.Inflated: TooLarge, extract.OutOfTime: TooLarge, extract.OutOfMemory: TooLarge,
 	extract.Legacy: OldWorkbook, extract.Foreign: OtherWorkbook, extract.Unconfined: Unconfined,
 }
 
-// maxLeftOut bounds the files and sheets that are named as not read.
+// maxLeftOut is the maximum number of listed files and sheets that were not read.
 const maxLeftOut = 100
 
-// tellLeftOut notes what of a file is not read.
+// tellLeftOut stores which files and sheets were not read.
 func (x *work) tellLeftOut(f *source.File) {
 	n := min(len(f.LeftOut), maxLeftOut)
 	x.LeftOut, x.NotListed = f.LeftOut[:n:n], len(f.LeftOut)-n
 }
 
-// readLines stores the lines of a file, and returns its columns. A column without a
-// heading counts from its first value on.
+// readLines stores the lines of a file, and returns its columns. A column without a heading is
+// added when its first value occurs.
 func (x *work) readLines(ctx context.Context, f *source.File) ([]mapping.Column, error) {
 	var list []mapping.Column
 	at := map[int]int{}
@@ -364,13 +363,13 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]mapping.Column,
 	}
 }
 
-// store stores lines and how far the reading came.
+// store stores lines and the progress.
 func (x *work) store(ctx context.Context, list []*line) error {
 	if len(list) == 0 {
 		return nil
 	}
 	begun := clock.Now(x.Clock)
-	sealed, files := make([]string, len(list)), make([]string, len(list)) // outside the transaction, which blocks others
+	sealed, files := make([]string, len(list)), make([]string, len(list)) // before the transaction, which blocks others
 	for i, l := range list {
 		sealed[i], files[i] = x.seal(l.values, linePart(l.number)), x.sealFile(l.number, l.file)
 	}
@@ -394,16 +393,15 @@ const (
 	forgetImport      = `update imports set sealed_key = '', content = '', samples = '', forgotten_at = $3 where organization = $1 and id = $2`
 )
 
-// forget removes what an import kept, when its time is over. Its row stays for a while
-// with the counts.
+// forget deletes the data of an import after Age. Its row and the counts stay for a while.
 func (w *Worker) forget(ctx context.Context, j *job.Job) error {
 	x := &work{worker: w}
 	return x.Do(ctx, &w.Worker, j, pauses, x, func(ctx context.Context) error {
-		if x.forgotten == 0 { // else the last run died before it was done
+		if x.forgotten == 0 { // otherwise an interrupted run has done this
 			if err := x.AwaitExpiry(x.state.Works(), x.expires); err != nil {
 				return err
 			}
-			// The key goes first: what it sealed cannot be read from then on.
+			// The key is deleted first, so that all encrypted data becomes unreadable.
 			err := j.Update(ctx, func(tx db.Tx) error {
 				tx.Queue(forgetImport, x.organization, x.id, clock.Now(w.Clock))
 				tx.Queue(deletePieces, x.organization, x.id)
@@ -417,8 +415,9 @@ func (w *Worker) forget(ctx context.Context, j *job.Job) error {
 	})
 }
 
-// Reseal seals the keys of all imports under the current master key, and returns the
-// number of those it changed. It may be interrupted at any time.
+// Reseal encrypts the keys of all imports with the current master key, and returns the number of
+// changed keys. unreadable has an error for each import that cannot be decrypted. Reseal may be
+// interrupted at any time.
 func Reseal(ctx context.Context, d db.DB, secrets masterkey.Vault) (changed int, unreadable []error, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
@@ -445,8 +444,7 @@ const (
 	updateKey  = `update imports set sealed_key = $3 where organization = $1 and id = $2 and forgotten_at = 0`
 )
 
-// resealIn seals the keys of the imports of one organization, which are at most
-// maxKept.
+// resealIn encrypts the keys of the imports of one organization, at most maxKept.
 func resealIn(
 	ctx context.Context, tx db.Tx, organization int64, secrets masterkey.Vault,
 ) (changed int, unreadable []error, err error) {

@@ -11,20 +11,20 @@ import (
 	"kartei/kit/clock"
 )
 
-// InstanceFlags name an instance, which may be on another machine.
+// InstanceFlags are the flags that select an instance, which may be on another machine.
 type InstanceFlags struct {
 	URL string `name:"url" placeholder:"URL" help:"The address of the instance; without it KARTEI_URL, else http://127.0.0.1:8080."`
 	Key string `name:"key" placeholder:"KEY" help:"The API key; without it KARTEI_KEY, which other users of the machine cannot see."`
 }
 
-// address returns the address of the instance.
+// address returns the URL of the instance: the flag, KARTEI_URL, or the default.
 func (f *InstanceFlags) address(g *Globals) string {
 	named, _ := g.Environ("KARTEI_URL")
 	return cmp.Or(f.URL, named, "http://127.0.0.1:8080")
 }
 
-// NewClient returns a client of the instance. It prints every wait. Patience limits the time
-// of a call, as in remote.Options.
+// NewClient returns a client of the instance. The client prints a line before each wait for another
+// attempt. patience is the maximum time of a call, as in remote.Options.
 func (f *InstanceFlags) NewClient(g *Globals, patience time.Duration) (*remote.Client, error) {
 	return f.NewClientWith(g, patience, func(why error, wait time.Duration) {
 		until := ""
@@ -36,7 +36,8 @@ func (f *InstanceFlags) NewClient(g *Globals, patience time.Duration) (*remote.C
 	})
 }
 
-// NewClientWith is like NewClient, and passes every wait and its reason to a function.
+// NewClientWith is like NewClient, but calls waiting before each wait, with the reason and the
+// duration.
 func (f *InstanceFlags) NewClientWith(
 	g *Globals, patience time.Duration, waiting func(error, time.Duration),
 ) (*remote.Client, error) {
@@ -54,14 +55,13 @@ func (f *InstanceFlags) NewClientWith(
 	return c, nil
 }
 
-// Explain adds to the error of a call what the user can do, and gives it the exit status of
-// its class.
+// Explain adds advice to the error of a call. It also gives the error its exit status.
 func (f *InstanceFlags) Explain(g *Globals, err error) error {
 	return classify(nameAddress(err, f.address(g)))
 }
 
-// nameAddress adds the address to the error of a call that was never sent, and
-// says how to name another one.
+// nameAddress adds the address and advice to the error of a call that reached no instance. It
+// returns other errors unchanged.
 func nameAddress(err error, address string) error {
 	if none := new(remote.NoAnswerError); !errors.As(err, &none) || none.Sent {
 		return err
@@ -69,7 +69,7 @@ func nameAddress(err error, address string) error {
 	return fmt.Errorf("no instance can be reached at %s: %w; KARTEI_URL or --url names another address", address, err)
 }
 
-// classify gives an error the exit status of its class.
+// classify returns an error with the exit status for its class.
 func classify(err error) error {
 	refused, none, broken := new(remote.Refusal), new(remote.NoAnswerError), new(remote.BrokenListError)
 	var status int

@@ -7,7 +7,8 @@ import (
 	"kartei/cmd/remote"
 )
 
-// A call that never reached an instance names the address, and what sets it.
+// TestAPINamesTheAddress checks the error of a call that reached no instance. It has the address
+// and the settings for another one.
 func TestAPINamesTheAddress(t *testing.T) {
 	g := &Globals{settings: newResolver(func(string) (string, bool) { return "", false })}
 	for sent, want := range map[bool]string{

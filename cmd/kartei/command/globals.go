@@ -19,8 +19,8 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// Globals is the input of every command: the location of the data, and the
-// outputs. Commands write results to Out and everything else to Err.
+// Globals is the input of every command: the location of the data, and the outputs. Commands write
+// results to Out and all other text to Err.
 type Globals struct {
 	Config       config.File `name:"config" placeholder:"FILE" help:"Configuration file in TOML. Its keys are the names of the flags, with underscores in place of hyphens."`
 	config.Store `embed:""`
@@ -28,24 +28,22 @@ type Globals struct {
 	Out io.Writer `kong:"-"`
 	Err io.Writer `kong:"-"`
 
-	// settings tells where the value of each flag came from.
+	// settings has the source of each flag's value.
 	settings *configResolver
-	// words are the words of the command, such as key create. Messages begin
-	// with them.
+	// words are the words of the command, such as key create. Error messages begin with them.
 	words string
 }
 
-// globals makes a struct of commands a Line.
+// globals implements Line.
 func (g *Globals) globals() *Globals { return g }
 
-// Connect returns a connection to the server that runs on the data. If none
-// runs, it returns a door to the data itself. The caller must call the returned
-// function at the end.
+// Connect returns a caller of operations. It calls the server that runs on the data, or the data
+// itself if no server runs. The caller of Connect must call the returned function at the end.
 func (g *Globals) Connect(ctx context.Context) (socket.Caller, func(), error) {
 	return g.ConnectWith(ctx, instance.OpenDoor)
 }
 
-// ConnectWith is like Connect, and open returns the door if no server runs.
+// ConnectWith is like Connect. It calls open for access to the data if no server runs.
 func (g *Globals) ConnectWith(
 	ctx context.Context, open func(context.Context, *config.Store) (*admin.Door, func(), error),
 ) (socket.Caller, func(), error) {
@@ -56,8 +54,8 @@ func (g *Globals) ConnectWith(
 	return caller, done, g.Explain(err)
 }
 
-// Explain adds to an error about missing data, or about data in use, what the
-// user can do.
+// Explain adds advice to an error about missing data, or about data in use. It returns other errors
+// unchanged.
 func (g *Globals) Explain(err error) error {
 	if errors.As(err, new(*sqlite.InUse)) {
 		return fmt.Errorf("%w. If that process is a server, none answers on the socket in %s: give the server's own --data-dir. "+
@@ -73,7 +71,7 @@ func (g *Globals) Explain(err error) error {
 	return fmt.Errorf("there is no Kartei data %s. Is the server running with another --data-dir? A new database is made by: %s migrate", where, g.CommandLine())
 }
 
-// CommandLine returns the command line that finds the same data from any folder.
+// CommandLine returns a command line with the flags that select the same data from any folder.
 func (g *Globals) CommandLine() string {
 	words := os.Args[0]
 	if strings.ContainsRune(words, filepath.Separator) {
@@ -83,13 +81,13 @@ func (g *Globals) CommandLine() string {
 		words += fmt.Sprintf(" --config %q", Absolute(string(g.Config)))
 	}
 	words += fmt.Sprintf(" --data-dir %q", Absolute(string(g.DataDir)))
-	if g.settings.flagged["database-url"] { // the address itself may hold a password
+	if g.settings.flagged["database-url"] { // the URL may contain a password
 		words += " --database-url ..."
 	}
 	return words
 }
 
-// Traces reads the standard variables that say where spans are sent.
+// Traces returns the settings of traces from the standard environment variables.
 func (g *Globals) Traces() (trace.Settings, error) {
 	s, err := trace.FromEnvironment(g.settings.sources.Environ)
 	if err != nil {
@@ -98,14 +96,14 @@ func (g *Globals) Traces() (trace.Settings, error) {
 	return s, nil
 }
 
-// Setting returns the value that a variable or the file gives to a flag of another
-// command, and whether there is one.
+// Setting returns the value of another command's flag in the environment or the configuration file.
+// found says whether there is a value.
 func (g *Globals) Setting(name string) (value string, found bool) {
 	value, _, found = g.settings.sources.Look(name)
 	return value, found
 }
 
-// Environ returns a variable of the environment, and whether it is set.
+// Environ returns the value of an environment variable, and whether it is set.
 func (g *Globals) Environ(name string) (value string, found bool) {
 	return g.settings.sources.Environ(name)
 }
@@ -115,7 +113,7 @@ type JSON struct {
 	JSON bool `name:"json" help:"Answer in JSON on one line, for scripts."`
 }
 
-// PrintJSON writes v as one line of JSON.
+// PrintJSON prints v as JSON on one line.
 func (g *Globals) PrintJSON(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -125,8 +123,8 @@ func (g *Globals) PrintJSON(v any) error {
 	return err
 }
 
-// Absolute returns the absolute form of a path, or the path as it is if the current folder is
-// not known.
+// Absolute returns the absolute form of a path. If the current folder is unknown, it returns the
+// path unchanged.
 func Absolute(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"kartei/kit/clock"
 )
 
-// minuteForm is the layout of times in tables, in UTC.
+// minuteForm is the format of times in tables, in UTC.
 const minuteForm = "2006-01-02 15:04Z"
 
-// Minute formats a time for tables, in UTC; 0 is never.
+// Minute formats a time for tables, in UTC. 0 becomes "never".
 func Minute(t clock.Micros) string {
 	if t == 0 {
 		return "never"
@@ -18,11 +18,11 @@ func Minute(t clock.Micros) string {
 	return t.Time().Format(minuteForm)
 }
 
-// Moment is a point in time as a flag. It is RFC 3339, a minute as tables print
-// it (2026-11-01 09:00Z), or a duration before now.
+// Moment is a flag with a point in time. Its forms are RFC 3339, the format of tables (2026-11-01
+// 09:00Z), and a duration before now.
 type Moment struct{ clock.Micros }
 
-// UnmarshalText parses the flag.
+// UnmarshalText parses the value of the flag.
 func (m *Moment) UnmarshalText(text []byte) error {
 	if ago, err := time.ParseDuration(string(text)); err == nil && ago >= 0 {
 		m.Micros = clock.Now(clock.System).Add(-ago)

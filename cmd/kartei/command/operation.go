@@ -9,7 +9,7 @@ import (
 	"kartei/door/admin/socket"
 )
 
-// flagNames maps the members of inputs to flags, for errors.
+// flagNames maps members of inputs to flags, for errors.
 var flagNames = map[string]string{
 	"organizationId": "--org", "principalId": "--principal", "url": "--url", "eventTypes": "--events",
 	"environment": "--env", "networks": "--ip",
@@ -21,16 +21,15 @@ var flagNames = map[string]string{
 	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 
-// Call runs an operation for operators. The server that runs on the data
-// executes it, or this process if none runs. Errors name the command and the
+// Call runs an operation as the operator. If a server runs on the data, that server executes the
+// operation. Otherwise this process does. Errors have the words of the command and the names of its
 // flags.
 func Call[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (Out, error) {
 	out, _, err := CallWhere(ctx, g, o, in)
 	return out, err
 }
 
-// CallWhere is like Call. It also reports whether a server that runs on the data
-// executed the operation.
+// CallWhere is like Call. running says that a server executed the operation.
 func CallWhere[In, Out any](
 	ctx context.Context, g *Globals, o op.Operation[In, Out], in In,
 ) (out Out, running bool, err error) {
@@ -46,8 +45,8 @@ func CallWhere[In, Out any](
 	return out, !alone, nil
 }
 
-// Process is like Call for an act of the process. Such an act is no operation and has a
-// name. The pointer to its answer may be nil.
+// Process calls an administrative act of the process by its name, as Call does with an operation.
+// out is a pointer to the result, or nil.
 func (g *Globals) Process(ctx context.Context, name string, in, out any) error {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {
@@ -60,14 +59,14 @@ func (g *Globals) Process(ctx context.Context, name string, in, out any) error {
 	return nil
 }
 
-// NameCommand adds the words of the command to an error, and names flags in place of members
-// of inputs.
+// NameCommand returns an error with the words of the command. It replaces the names of members by
+// the names of flags.
 func (g *Globals) NameCommand(err error) error {
 	return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
 }
 
-// ConnectServer is like Connect, but returns an error if no server runs. Imports are work of
-// a server, and what is sealed needs its master key.
+// ConnectServer is like Connect, but fails if no server runs. Only a server runs jobs and has the
+// master key.
 func (g *Globals) ConnectServer(ctx context.Context) (socket.Caller, func(), error) {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {
@@ -81,7 +80,7 @@ func (g *Globals) ConnectServer(ctx context.Context) (socket.Caller, func(), err
 	return caller, done, nil
 }
 
-// CallServer is like Call, but only a server executes the operation.
+// CallServer is like Call, but fails if no server runs.
 func CallServer[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (out Out, err error) {
 	caller, done, err := g.ConnectServer(ctx)
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 // Line is a pointer to a struct of commands that embeds Globals.
 type Line interface{ globals() *Globals }
 
-// Run executes the arguments of a command line and returns the exit status. The status is 0, 1
-// if the command failed, or 2 if the command line was wrong. kartei api has
-// further ones. Results go to out and everything else to errs.
+// Run executes a command line and returns the exit status: 0, 1 if the command failed, or 2 if the
+// command line was wrong. kartei api has further statuses. The command writes results to out and
+// all other text to errs.
 func Run(
 	ctx context.Context, commands Line, args []string, environ func(string) (string, bool), out, errs io.Writer,
 ) (status int) {
@@ -39,7 +39,7 @@ func Run(
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
-		panic(err) // the tags are wrong, which every test finds
+		panic(err) // the tags are wrong, and every test finds that
 	}
 	defer func() {
 		switch r := recover().(type) {
@@ -64,7 +64,7 @@ func Run(
 	return 0
 }
 
-// execute runs the command that the arguments name.
+// execute parses the arguments and runs their command.
 func execute(g *Globals, parser *kong.Kong, args []string) error {
 	parsed, err := parser.Parse(args)
 	if err != nil {
@@ -91,9 +91,8 @@ func report(errs io.Writer, err error) (status int) {
 	return status
 }
 
-// cure returns the next step for a file that this process may not use. A
-// command that ran as another user, such as root, may have left files of that
-// user.
+// cure returns advice for a file that this process may not use. Commands that ran as another user,
+// such as root, may have created files of that user. It returns an empty string for other errors.
 func cure(err error) string {
 	_, path := errors.AsType[*fs.PathError](err)
 	_, link := errors.AsType[*os.LinkError](err)
@@ -108,8 +107,8 @@ func cure(err error) string {
 	return ""
 }
 
-// help prints a help text. Commands that work through the API of an instance
-// read no data, so theirs leaves out the flags that say where data is.
+// help prints a help text. Commands that only call the API do not use the data of this machine. So
+// their help omits the flags that locate data.
 func help(options kong.HelpOptions, parsed *kong.Context) error {
 	if command := parsed.Selected(); command != nil &&
 		slices.Contains([]string{"api", "listen", "trigger"}, command.Name) {
@@ -126,6 +125,6 @@ func commandWords(command string) string {
 	return strings.Join(words, " ")
 }
 
-// exitStatus is the value of a panic that replaces the exit of the process by kong,
-// for example after --help.
+// exitStatus is the value of a panic in place of an exit of the process. kong exits for example
+// after --help.
 type exitStatus int

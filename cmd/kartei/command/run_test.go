@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The error about a file that the process may not use has the next step.
+// TestCureOfFiles checks the advice in errors about files that the process may not use.
 func TestCureOfFiles(t *testing.T) {
 	for _, c := range []struct {
 		err  error

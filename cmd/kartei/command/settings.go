@@ -12,13 +12,13 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// configResolver gives kong the values from the environment and the configuration file.
-// It also remembers the source of each value.
+// configResolver gives kong the values of flags from the environment and the configuration file. It
+// also stores the source of each value.
 type configResolver struct {
 	sources config.Sources
 	names   []string
 	from    map[string]string
-	// flagged holds the settings given on the command line.
+	// flagged has the settings that were given on the command line.
 	flagged map[string]bool
 	opened  bool
 }
@@ -34,10 +34,10 @@ func newResolver(environ func(string) (string, bool)) *configResolver {
 	return s
 }
 
-// Validate is part of kong.Resolver.
+// Validate implements kong.Resolver.
 func (s *configResolver) Validate(*kong.Application) error { return nil }
 
-// Resolve returns the value of a flag that was not given on the command line.
+// Resolve returns the value of a flag that is not on the command line, or nil.
 func (s *configResolver) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "config" {
 		if path, ok := s.sources.Environ(config.Env("config")); ok && path != "" {
@@ -55,7 +55,7 @@ func (s *configResolver) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Fla
 	if !found {
 		return nil, nil
 	}
-	// The value is parsed here too, so that an error can name its source.
+	// Parsing the value here allows an error with its source.
 	if err := config.Parse(value, reflect.New(flag.Target.Type()).Elem()); err != nil {
 		return nil, fmt.Errorf("set by %s: %w", source, err)
 	}
@@ -66,8 +66,7 @@ func (s *configResolver) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Fla
 	return value, nil
 }
 
-// open reads the configuration file that the command line or the environment
-// names.
+// open reads the configuration file, once. The path comes from the command line or the environment.
 func (s *configResolver) open(ctx *kong.Context) error {
 	if s.opened {
 		return nil
@@ -85,11 +84,11 @@ func (s *configResolver) open(ctx *kong.Context) error {
 	return nil
 }
 
-// fileError is an error in the configuration file itself, not in the flag that
-// made kong open the file.
+// fileError is an error in the configuration file. Without it, kong would blame the flag that was
+// resolved first.
 type fileError struct{ error }
 
-// note remembers which settings were given on the command line.
+// note stores which settings were given on the command line.
 func (s *configResolver) note(ctx *kong.Context) {
 	for _, p := range ctx.Path {
 		if p.Flag != nil && !p.Resolved {
@@ -98,8 +97,8 @@ func (s *configResolver) note(ctx *kong.Context) {
 	}
 }
 
-// Source returns the source of a setting's value: flag, the name of a variable,
-// the path of the file, or default.
+// Source returns the source of a setting's value: "flag", the name of an environment variable, the
+// path of the file, or "default".
 func (g *Globals) Source(name string) string {
 	s := g.settings
 	if s.flagged[name] {
@@ -111,11 +110,11 @@ func (g *Globals) Source(name string) string {
 	return "default"
 }
 
-// flagsIn matches the flags in a message.
+// flagsIn matches the names of flags in a message.
 var flagsIn = regexp.MustCompile(`--[a-z0-9-]+`)
 
-// Blame adds to an error about settings the variables and the file that set them. It
-// leaves out settings that the command line set.
+// Blame adds the sources of the settings that an error mentions: environment variables or the file.
+// Settings from the command line are omitted.
 func (g *Globals) Blame(err error) error {
 	s := g.settings
 	var by []string
@@ -131,7 +130,7 @@ func (g *Globals) Blame(err error) error {
 	return fmt.Errorf("%w (set by %s)", err, strings.Join(by, ", "))
 }
 
-// help adds the name of the environment variable to a flag's help.
+// help returns the help text of a flag with its environment variable.
 func (s *configResolver) help(v *kong.Value) string {
 	if v.Flag != nil && (v.Name == "config" || slices.Contains(s.names, v.Name)) {
 		return fmt.Sprintf("%s ($%s)", v.OrigHelp, config.Env(v.Name))

@@ -11,18 +11,18 @@ import (
 	"kartei/access"
 )
 
-// PageFlags select a part of a list.
+// PageFlags are the flags that select a page of a list.
 type PageFlags struct {
 	Limit int    `name:"limit" default:"1000" placeholder:"N" help:"Maximum number of entries, up to 1000."`
 	After string `name:"after" placeholder:"ID" help:"Only entries after this one."`
 }
 
-// Page returns the part of a list, of one organization or, without one, of all.
+// Page returns the page of an organization's list, or of all organizations if org is empty.
 func (p PageFlags) Page(org string) access.Page {
 	return access.Page{Organization: org, Limit: p.Limit, After: p.After}
 }
 
-// PrintOne prints an answer: as JSON, or as a table with one row.
+// PrintOne prints a value as JSON, or as a table with one row.
 func PrintOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []string) error {
 	if j.JSON {
 		return g.PrintJSON(v)
@@ -30,7 +30,8 @@ func PrintOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []str
 	return PrintTable(g, header, [][]string{row(v)})
 }
 
-// PrintList prints a page of a list. The next page begins after the last ID.
+// PrintList prints a page of a list. If there are more entries, it prints the ID after which the
+// next page begins to g.Err.
 func PrintList[T any](g *Globals, j JSON, page access.List[T], header []string, row func(T) []string) error {
 	if j.JSON {
 		return g.PrintJSON(page)
@@ -46,7 +47,7 @@ func PrintList[T any](g *Globals, j JSON, page access.List[T], header []string, 
 	return err
 }
 
-// PrintTable prints a table, with a dash in empty cells. It replaces control characters.
+// PrintTable prints a table. Empty cells become dashes, and control characters are replaced.
 func PrintTable(g *Globals, header []string, rows [][]string) error {
 	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
 	for _, cells := range append([][]string{header}, rows...) {
@@ -61,8 +62,8 @@ func PrintTable(g *Globals, header []string, rows [][]string) error {
 	return w.Flush()
 }
 
-// printable replaces what a terminal obeys instead of showing it. Names of files and of
-// applications may have it.
+// printable replaces control characters, which a terminal would execute. Names of files and
+// applications can contain them.
 func printable(r rune) rune {
 	if unicode.IsControl(r) {
 		return utf8.RuneError

@@ -9,7 +9,8 @@ import (
 	"kartei/people/notify"
 )
 
-// TestTableIsPlain writes a name that would clear a terminal.
+// TestTableIsPlain checks that PrintTable replaces the control characters of a name that would
+// clear a terminal.
 func TestTableIsPlain(t *testing.T) {
 	var out bytes.Buffer
 	if err := PrintTable(&Globals{Out: &out}, []string{"NAME"}, [][]string{{"Tr\u009b2J\x1b[31m\n"}, {""}}); err != nil {
@@ -20,7 +21,7 @@ func TestTableIsPlain(t *testing.T) {
 	}
 }
 
-// The next page begins after an id, in whichever column it stands.
+// TestHintOfNextPage checks that PrintList prints the last ID, in whichever column it is.
 func TestHintOfNextPage(t *testing.T) {
 	var out, errs bytes.Buffer
 	g := &Globals{Out: &out, Err: &errs}

@@ -41,7 +41,7 @@ type API struct {
 	List     bool     `name:"list" help:"List the operations."`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*API) Help() string {
 	return `Examples, with the key in KARTEI_KEY and the address in KARTEI_URL:
 
@@ -63,7 +63,7 @@ may not do it (401, 403), 4 for any other error of the call (4xx), 5 for an erro
 and 130 after an interrupt.`
 }
 
-// Run makes the call.
+// Run makes the call and prints the response.
 func (c *API) Run(ctx context.Context, g *command.Globals) error {
 	if c.List {
 		for _, op := range api.Operations {
@@ -102,7 +102,7 @@ func (c *API) Run(ctx context.Context, g *command.Globals) error {
 	return c.Explain(g, advise(err))
 }
 
-// advise adds to a refusal the flag that the call lacks.
+// advise adds the missing flag to the error of a refused call.
 func advise(err error) error {
 	refused := new(remote.Refusal)
 	if !errors.As(err, &refused) {
@@ -126,7 +126,7 @@ func (c *API) once(ctx context.Context, client *remote.Client, r remote.Request,
 	return out.answer(response)
 }
 
-// tellOutcome prints advice if it is unknown whether a write was carried out.
+// tellOutcome prints advice if the outcome of a write is unknown.
 func (c *API) tellOutcome(g *command.Globals, b *apiRequest, err error) {
 	none, refused := new(remote.NoAnswerError), new(remote.Refusal)
 	unknown := errors.As(err, &none) && none.Sent
@@ -145,13 +145,13 @@ func (c *API) tellOutcome(g *command.Globals, b *apiRequest, err error) {
 	fmt.Fprintln(g.Err, "Read the record before you repeat it.")
 }
 
-// apiRequest is a call and its row of the table.
+// apiRequest is a call of an API operation.
 type apiRequest struct {
 	remote.Request
-	op *api.Operation // nil if the table does not have it
+	op *api.Operation // nil for an unknown path
 }
 
-// request makes the call of the command line.
+// request returns the call for the command line.
 func (c *API) request() (*apiRequest, error) {
 	b, path, err := c.target()
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *API) request() (*apiRequest, error) {
 	return b, nil
 }
 
-// target finds the method and the path, which may hold {id}.
+// target returns the call with its method, and the path. The path may contain {id}.
 func (c *API) target() (*apiRequest, string, error) {
 	switch {
 	case len(c.Call) == 1 && !strings.HasPrefix(c.Call[0], "/"):
@@ -220,7 +220,7 @@ func (c *API) named(method, path string) (*apiRequest, string, error) {
 	return &apiRequest{remote.Request{Method: method}, nil}, path, nil
 }
 
-// notPath returns the error for a word that is given in place of a path.
+// notPath returns the error for an argument that is not a path.
 func notPath(word string) error {
 	switch u, err := url.Parse(word); {
 	case err == nil && u.Host != "":
@@ -233,15 +233,14 @@ func notPath(word string) error {
 	return fmt.Errorf("%q is not a path such as /contacts", word)
 }
 
-// leadsAnywhere reports whether a path leads to some operation.
+// leadsAnywhere reports whether a path is the path of any operation.
 func leadsAnywhere(path string) bool {
 	bare, _, _ := strings.Cut(path, "?")
 	return slices.ContainsFunc(api.Operations, func(op api.Operation) bool { return leadsTo(bare, op.Path) })
 }
 
-// leadsTo reports whether a path fits the path of an operation, the template.
-// Paths without {id} come first in the table. So /contacts/count is not read as
-// the id of a contact.
+// leadsTo reports whether a path matches the path template of an operation. Templates without {id}
+// come first in the table. So /contacts/count is not matched as the id of a contact.
 func leadsTo(path, template string) bool {
 	a, b := strings.Split(path, "/"), strings.Split(template, "/")
 	if len(a) != len(b) {
@@ -255,7 +254,7 @@ func leadsTo(path, template string) bool {
 	return true
 }
 
-// fillPath puts fields into the places of a path, and returns the others.
+// fillPath replaces the parameters of a path by fields, and returns the other fields.
 func fillPath(path string, fields []apiField) (string, []apiField, error) {
 	for {
 		before, rest, found := strings.Cut(path, "{")
@@ -272,8 +271,8 @@ func fillPath(path string, fields []apiField) (string, []apiField, error) {
 	}
 }
 
-// place puts the fields into the query if the call is a read or a deletion, or
-// if its body comes from a file. For other calls it puts them into the body.
+// place puts the fields into the query or the body. They go into the query if the call is a read or
+// a deletion, or if its body comes from a file.
 func (b *apiRequest) place(path string, fields []apiField, input, paginate bool) error {
 	b.Path = path
 	if b.Method == http.MethodGet || b.Method == http.MethodHead || b.Method == http.MethodDelete || input {
@@ -286,7 +285,7 @@ func (b *apiRequest) place(path string, fields []apiField, input, paginate bool)
 			query.Add(f.name, f.text)
 		}
 		if paginate && !query.Has("limit") && b.op != nil && b.op.Takes("limit") {
-			query.Set("limit", "100") // one call costs the same at any limit
+			query.Set("limit", "100") // a call costs the same for any limit
 		}
 		u.RawQuery = query.Encode()
 		b.Path = u.String()
@@ -306,8 +305,8 @@ func (b *apiRequest) place(path string, fields []apiField, input, paginate bool)
 	return err
 }
 
-// set sets a field of a body. address.city names a field of another field, and
-// tags[] appends to an array.
+// set sets a field of a body. The name address.city means a field of a nested object, and tags[]
+// appends to an array.
 func set(body map[string]any, name string, value any) error {
 	first, rest, deeper := strings.Cut(name, ".")
 	switch {
@@ -339,7 +338,7 @@ func set(body map[string]any, name string, value any) error {
 	return nil
 }
 
-// header sets the headers that every call has, and the command line's headers.
+// header sets the default headers and the headers of the command line.
 func (c *API) header(b *apiRequest) error {
 	b.Header = http.Header{}
 	b.Header.Set("Svc-Preview", "true")
@@ -420,7 +419,7 @@ func (c *API) fields() ([]apiField, error) {
 	return fields, nil
 }
 
-// body returns the body of --input, or the one made of the fields.
+// body returns the body from --input, or the given one.
 func (c *API) body(made []byte) ([]byte, error) {
 	if c.Input == "" {
 		return made, nil
@@ -432,8 +431,7 @@ func (c *API) body(made []byte) ([]byte, error) {
 	return b, nil
 }
 
-// maxInput bounds the bytes read from a file. It is more than any instance
-// accepts as JSON.
+// maxInput is the maximum size of an input file in bytes. Instances accept only smaller JSON.
 const maxInput = 8 << 20
 
 func readInput(name string) ([]byte, error) {

@@ -32,7 +32,7 @@ func newCaller(t testing.TB, url, key string) caller {
 	return caller{t, map[string]string{"KARTEI_URL": url, "KARTEI_KEY": key}}
 }
 
-// do returns the output of a call, which must end with the given status.
+// do runs a call and returns its output. It fails the test unless the exit status is the given one.
 func (c caller) do(status int, args ...string) (out, errs string) {
 	c.Helper()
 	var o bytes.Buffer
@@ -47,7 +47,7 @@ func (c caller) do(status int, args ...string) (out, errs string) {
 	return out, errs
 }
 
-// object returns the answer of a call that succeeds.
+// object returns the JSON response of a call that must succeed.
 func (c caller) object(args ...string) map[string]any {
 	c.Helper()
 	out, errs := c.do(0, args...)
@@ -61,8 +61,8 @@ func (c caller) object(args ...string) map[string]any {
 	return o
 }
 
-// A record is created, read, changed and deleted. Between them, the calls use
-// every form of the command line.
+// TestAPICalls creates, reads, changes and deletes a record. The calls use every form of the
+// command line.
 func TestAPICalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -117,7 +117,8 @@ func TestAPICalls(t *testing.T) {
 	})
 }
 
-// --paginate prints all records in order, one a line, and nothing else.
+// TestAPIPaginate checks that --paginate prints all records in order, with one record on each line,
+// and nothing else.
 func TestAPIPaginate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -140,7 +141,7 @@ func TestAPIPaginate(t *testing.T) {
 				}
 				got = append(got, r.ID)
 			}
-			if len(more) == 4 { // by relevance, which is equal for all
+			if len(more) == 4 { // sorted by relevance, which is equal for all
 				slices.Sort(got)
 				slices.Reverse(got)
 			}
@@ -148,16 +149,15 @@ func TestAPIPaginate(t *testing.T) {
 				t.Errorf("%v: %d records, %q; want %d in their order", more, len(got), errs, len(want))
 			}
 		}
-		// The last page of the feed has a cursor too. The call ends there all
-		// the same.
+		// The last page of the event feed also has a cursor, but the command must end there.
 		if out, _ := c.do(0, "/events", "-f", "sort=createdAt", "--paginate"); strings.Count(out, "\n") != 25 {
 			t.Errorf("the feed has %d lines, want 25", strings.Count(out, "\n"))
 		}
 	})
 }
 
-// A file is saved whole, and only its owner can read it. An interrupted or
-// damaged download leaves the old file unchanged.
+// TestAPISaves checks that a file is saved completely, and that only its owner can read it. After
+// an interrupted or damaged download, the old file is unchanged.
 func TestAPISaves(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	as := o.As(access.Member)
@@ -204,8 +204,8 @@ func TestAPISaves(t *testing.T) {
 	}
 }
 
-// Each class of errors has its exit status. The problem is on standard output,
-// its text on standard error.
+// TestAPIErrors checks the exit status of each class of errors. The problem is on standard output,
+// and its text on standard error.
 func TestAPIErrors(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -246,7 +246,7 @@ func TestAPIErrors(t *testing.T) {
 	})
 }
 
-// A server that is not Kartei, or that lies, gets an error that says so.
+// TestAPIOfAWrongServer checks the errors for a server that is not Kartei or sends wrong responses.
 func TestAPIOfAWrongServer(t *testing.T) {
 	answer := func(status int, head, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -358,7 +358,7 @@ func (f *full) Write(b []byte) (int, error) {
 	return f.Buffer.Write(b)
 }
 
-// Reading an endless list stops when the output fails.
+// TestAPIStopsAtAFullDisk checks that --paginate stops reading a list when the output fails.
 func TestAPIStopsAtAFullDisk(t *testing.T) {
 	pages := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -373,12 +373,12 @@ func TestAPIStopsAtAFullDisk(t *testing.T) {
 	}
 }
 
-// After an interrupt, the message says how to find out whether a write was
-// carried out.
+// TestAPIInterrupted checks the message after an interrupt. It says how to find out whether a write
+// was carried out.
 func TestAPIInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // so that the server notices the end of the connection
+		_, _ = io.Copy(io.Discard, r.Body) // lets the server notice the end of the connection
 		cancel()
 		<-r.Context().Done()
 	}))
@@ -392,7 +392,7 @@ func TestAPIInterrupted(t *testing.T) {
 	}
 }
 
-// A contradictory command line is refused before any call.
+// TestAPIWrongCommandLines checks that a contradictory command line is refused before any call.
 func TestAPIWrongCommandLines(t *testing.T) {
 	c := newCaller(t, "http://127.0.0.1:1", "kart_test_secret")
 	for _, step := range []struct {

@@ -22,16 +22,16 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// apiOutput writes the answers of kartei api.
+// apiOutput writes the responses of kartei api.
 type apiOutput struct {
 	*command.Globals
 	include bool
 	file    string
-	// records says that standard output is for records only.
+	// records says that standard output must contain only records.
 	records bool
 }
 
-// maxPretty is how much JSON is indented for a terminal.
+// maxPretty is the maximum size of JSON that is indented for a terminal, in bytes.
 const maxPretty = 32 << 20
 
 // record prints a record on one line.
@@ -43,8 +43,7 @@ func (o *apiOutput) record(r json.RawMessage) error {
 	return o.write(append(line.Bytes(), '\n'))
 }
 
-// write writes to standard output. To a terminal it writes nothing that could
-// move its cursor.
+// write writes to standard output. It removes control characters if that is a terminal.
 func (o *apiOutput) write(b []byte) error {
 	if o.terminal() {
 		b = []byte(remote.Plain(string(b)))
@@ -59,7 +58,7 @@ func (o *apiOutput) terminal() bool {
 	return is && isatty.IsTerminal(f.Fd())
 }
 
-// answer prints or saves an answer of 2xx.
+// answer prints or saves a successful response.
 func (o *apiOutput) answer(r *http.Response) error {
 	if err := o.head(r); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (o *apiOutput) answer(r *http.Response) error {
 	return o.pretty(b)
 }
 
-// head prints the status and the headers if --include asks for them.
+// head prints the status and the headers of a response if --include is set.
 func (o *apiOutput) head(r *http.Response) error {
 	if !o.include {
 		return nil
@@ -96,8 +95,8 @@ func (o *apiOutput) head(r *http.Response) error {
 	return o.write([]byte(b.String() + "\n"))
 }
 
-// stream copies a body while it arrives, and compares it with the digest in the
-// headers, if any.
+// stream copies the body of a response to w. It returns an error if the body does not match the
+// digest in the headers.
 func (o *apiOutput) stream(w io.Writer, r *http.Response) error {
 	hash := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(w, hash), r.Body); err != nil {
@@ -112,8 +111,8 @@ func (o *apiOutput) stream(w io.Writer, r *http.Response) error {
 	return nil
 }
 
-// digest returns the SHA-256 from Repr-Digest (RFC 9530), if the answer is the
-// whole representation.
+// digest returns the SHA-256 from the header Repr-Digest (RFC 9530). It returns nil if the header
+// is missing or the body is not the whole representation.
 func digest(r *http.Response) []byte {
 	if r.StatusCode != http.StatusOK || r.Request.Method == http.MethodHead || r.Uncompressed {
 		return nil
@@ -128,9 +127,8 @@ func digest(r *http.Response) []byte {
 	return sum
 }
 
-// save writes a temporary file beside the target and renames it once it is
-// whole. Only its owner can read it, because it may be under professional
-// secrecy.
+// save writes the body to a temporary file in the target's folder, and renames the file once it is
+// complete. Only its owner can read the file, because it may be under professional secrecy.
 func (o *apiOutput) save(r *http.Response) (err error) {
 	part, err := os.CreateTemp(filepath.Dir(o.file), "."+filepath.Base(o.file)+".part-*")
 	if err != nil {
@@ -151,9 +149,8 @@ func (o *apiOutput) save(r *http.Response) (err error) {
 	return os.Rename(part.Name(), o.file)
 }
 
-// refusal prints the body of an error on standard output, as gh does. It prints
-// nothing if standard output is for records only. A file of --output never gets
-// the body.
+// refusal prints the body of an error response on standard output, as gh does. It prints nothing if
+// standard output must contain only records. The body is not written to the file of --output.
 func (o *apiOutput) refusal(err error) {
 	refused := new(remote.Refusal)
 	if !errors.As(err, &refused) || o.records || refused.Answer == nil {
@@ -169,7 +166,7 @@ func (o *apiOutput) refusal(err error) {
 	}
 }
 
-// pretty prints JSON in lines for a terminal, and other text as it is.
+// pretty prints indented JSON, or other text unchanged.
 func (o *apiOutput) pretty(b []byte) error {
 	var lines bytes.Buffer
 	if json.Indent(&lines, b, "", "  ") == nil {
@@ -181,7 +178,7 @@ func (o *apiOutput) pretty(b []byte) error {
 	return o.write(append(bytes.TrimSuffix(b, []byte("\n")), '\n'))
 }
 
-// isText reports whether a terminal can show the body.
+// isText reports whether a terminal can show a body with these headers.
 func isText(h http.Header) bool {
 	if h.Get("Content-Type") == "" {
 		return true

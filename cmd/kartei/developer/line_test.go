@@ -10,7 +10,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// line is a command line of this package.
+// line is a command line with the commands of this package.
 type line struct {
 	command.Globals
 	API API `cmd:"" name:"api"`

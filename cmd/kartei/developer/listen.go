@@ -33,7 +33,7 @@ type Listen struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Listen) Help() string {
 	return `For developing a receiver of webhooks on a machine that no instance can reach. Each event that
 the key's principal sees is posted once, signed like a delivery, and printed with the status of the
@@ -43,7 +43,7 @@ principal and --forward begins where the last one ended: the position and the se
 kartei/listen-... under $XDG_STATE_HOME (or ~/.local/state) unless --place names a file.`
 }
 
-// listenPlace is the content of the file that keeps a listener's position.
+// listenPlace is the content of the position file.
 type listenPlace struct {
 	remote.Place
 	Secret string `json:"secret"`
@@ -94,7 +94,7 @@ func (c *Listen) Run(ctx context.Context, g *command.Globals) error {
 	return interrupted(ctx, client.Follow(ctx, l.place.Place, l.handle, l.save))
 }
 
-// interrupted returns nil after an interrupt, and err otherwise.
+// interrupted returns nil if ctx has ended, and otherwise err.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = nil
@@ -102,8 +102,8 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// defaultPlace returns the default path of the position file. It depends on the
-// user, the instance, the principal and the receiver, but not on the key.
+// defaultPlace returns the default path of the position file. The path depends on the user, the
+// instance, the principal and the receiver, but not on the key.
 func (c *Listen) defaultPlace(g *command.Globals, base string, me remote.Me) (string, error) {
 	state, found := g.Environ("XDG_STATE_HOME")
 	if !found || !filepath.IsAbs(state) {
@@ -117,7 +117,7 @@ func (c *Listen) defaultPlace(g *command.Globals, base string, me remote.Me) (st
 	return filepath.Join(state, "kartei", "listen-"+hex.EncodeToString(sum[:8])+".json"), nil
 }
 
-// listener posts events and prints the answers.
+// listener posts events to a receiver and prints the responses.
 type listener struct {
 	*command.Globals
 	json     bool
@@ -127,8 +127,8 @@ type listener struct {
 	receiver *remote.Receiver
 }
 
-// open reads the position and the secret of the last run, or starts with new
-// ones.
+// open reads the position and the secret from the file, or creates new ones. resumed says that the
+// file existed.
 func (l *listener) open(
 	ctx context.Context, c *Listen, client *remote.Client,
 ) (s webhook.Secret, resumed bool, err error) {
@@ -165,8 +165,8 @@ func (l *listener) open(
 	return s, resumed, l.save(l.place.Place)
 }
 
-// save replaces the file atomically. Only the owner can read the file, because
-// it holds the secret.
+// save replaces the position file atomically. Only the owner can read the file, because it contains
+// the secret.
 func (l *listener) save(p remote.Place) error {
 	l.place.Place = p
 	b, err := json.Marshal(l.place)
@@ -182,7 +182,7 @@ func (l *listener) save(p remote.Place) error {
 	return os.Rename(l.file+".new", l.file)
 }
 
-// listenLine is the first line of --json.
+// listenLine is the first line of the output with --json.
 type listenLine struct {
 	Object         string       `json:"object"`
 	BaseURL        string       `json:"baseUrl"`
@@ -214,7 +214,7 @@ The position in the feed is kept in %s.
 	return err
 }
 
-// forwardLine is the line that --json prints for an event.
+// forwardLine is the line of an event in the output with --json.
 type forwardLine struct {
 	Object     string       `json:"object"`
 	At         clock.Micros `json:"at"`
@@ -229,7 +229,7 @@ type forwardLine struct {
 	Error      string       `json:"error"`
 }
 
-// handle posts one event. It waits as long as the receiver is away.
+// handle posts an event. If the receiver is unreachable, handle tries again until it answers.
 func (l *listener) handle(ctx context.Context, e remote.Event) error {
 	if len(l.events) > 0 && !slices.Contains(l.events, e.Type) {
 		return nil

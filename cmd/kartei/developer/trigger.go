@@ -18,7 +18,7 @@ type Trigger struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Trigger) Help() string {
 	return `Makes a change in the sandbox by calls of the API, so that a receiver gets an event.
 Types: ` + strings.Join(remote.Types(), ", ") + `.
@@ -27,8 +27,7 @@ stays, so that the receiver can read it, with the tag ` + remote.Tag + ` (a sear
 webhook.test is sent to the first endpoint of the key's principal.`
 }
 
-// triggerTime bounds the attempts of a call if rate limits or the instance
-// delay it.
+// triggerTime is the maximum time of a call with all attempts.
 const triggerTime = time.Minute
 
 // Run makes one change and prints the ids of its record and its event.

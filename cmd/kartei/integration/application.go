@@ -35,12 +35,12 @@ type clientCreateCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*clientCreateCmd) Help() string {
 	return `The client gets access tokens at /oauth/token with its id, its secret and grant_type=client_credentials.`
 }
 
-// Run makes a client and shows its secret.
+// Run creates a client and prints its secret.
 func (c *clientCreateCmd) Run(ctx context.Context, g *command.Globals) error {
 	in := oauth.NewClient{Organization: c.Org, Name: c.Name, Principal: c.Account, Scopes: c.Scopes, Environment: c.Env}
 	made, err := command.Call(ctx, g, oauth.CreateClient, in)
@@ -84,7 +84,7 @@ func clientRow(c oauth.ClientInfo) []string {
 	return []string{c.ID, c.Name, c.Environment, status, strings.Join(c.Scopes, " "), c.PrincipalID, c.OrganizationID}
 }
 
-// oneClient is the argument of the commands for one client.
+// oneClient are the arguments of commands for one client.
 type oneClient struct {
 	ID string `arg:"" help:"The client, cli_..."`
 	command.JSON
@@ -92,7 +92,7 @@ type oneClient struct {
 
 type clientRotateCmd struct{ oneClient }
 
-// Run gives a client a new secret and shows it.
+// Run gives a client a new secret and prints it.
 func (c *clientRotateCmd) Run(ctx context.Context, g *command.Globals) error {
 	made, err := command.Call(ctx, g, oauth.RotateClient, access.ByID{ID: c.ID})
 	if err != nil {
@@ -130,7 +130,7 @@ type clientApprovalsCmd struct {
 	command.JSON
 }
 
-// Run lists approvals and requests.
+// Run lists approvals and requests for approval.
 func (c *clientApprovalsCmd) Run(ctx context.Context, g *command.Globals) error {
 	page, err := command.Call(ctx, g, oauth.ListApprovals, c.Page(c.Org))
 	if err != nil {
@@ -156,7 +156,7 @@ type clientApproveCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*clientApproveCmd) Help() string {
 	return `An application with a document is approved for everybody, with the document as it is now: a changed one has to be
 approved again. An application that registered itself is approved for one person.`
@@ -181,7 +181,7 @@ type clientDisapproveCmd struct {
 	command.JSON
 }
 
-// Run takes an approval back.
+// Run removes an approval or refuses a request.
 func (c *clientDisapproveCmd) Run(ctx context.Context, g *command.Globals) error {
 	if _, err := command.Call(ctx, g, oauth.Disapprove, oauth.DisapproveInput{Organization: c.Org, ID: c.ID}); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (c *clientDisapproveCmd) Run(ctx context.Context, g *command.Globals) error
 	return err
 }
 
-// Grant has the commands for grants of applications.
+// Grant has the commands for OAuth grants of applications.
 type Grant struct {
 	List grantListCmd `cmd:"" help:"List the applications that may act for people and service accounts."`
 	End  grantEndCmd  `cmd:"" help:"End a grant for ever; the next call of the application is refused."`

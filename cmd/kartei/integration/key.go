@@ -29,10 +29,10 @@ type Key struct {
 	Rotate keyRotateCmd `cmd:"" help:"Give a key a new secret; the old one ends at once."`
 }
 
-// lifetime is a duration that may be given in days.
+// lifetime is a flag with a duration, which can be in days.
 type lifetime time.Duration
 
-// UnmarshalText reads 30d, 720h or 90m.
+// UnmarshalText parses a duration such as 30d, 720h or 90m.
 func (l *lifetime) UnmarshalText(text []byte) error {
 	days, inDays := strings.CutSuffix(string(text), "d")
 	if n, err := strconv.Atoi(days); inDays && err == nil && n >= 0 && n < 10_000 {
@@ -59,9 +59,9 @@ type keyCreateCmd struct {
 	command.JSON
 }
 
-// Run makes a key and shows it.
+// Run creates a key and prints it.
 func (c *keyCreateCmd) Run(ctx context.Context, g *command.Globals) error {
-	if c.ExpiresIn == 0 { // the operation treats 0 as 'not given'
+	if c.ExpiresIn == 0 { // the operation treats 0 as a missing value
 		return command.Usagef("--expires-in: must be at least one second")
 	}
 	in := key.New{
@@ -90,7 +90,7 @@ func (c *keyListCmd) Run(ctx context.Context, g *command.Globals) error {
 	return command.PrintList(g, c.JSON, page, keyHeader, keyRow)
 }
 
-// oneKey is the argument of the commands for one key.
+// oneKey are the arguments of commands for one key.
 type oneKey struct {
 	ID string `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
 	command.JSON
@@ -110,7 +110,7 @@ type (
 	keyResumeCmd struct{ oneKey }
 )
 
-// Run shows a key.
+// Run prints a key.
 func (c *keyShowCmd) Run(ctx context.Context, g *command.Globals) error {
 	return c.show(ctx, g, key.Get)
 }
@@ -130,7 +130,7 @@ type keyRevokeCmd struct {
 	Endpoints string `name:"endpoints" enum:"keep,disable" default:"keep" placeholder:"keep|disable" help:"Whether the webhook endpoints that the key made are kept or disabled."`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*keyRevokeCmd) Help() string {
 	return `Webhook endpoints belong to the person or service account of the key, and go on without it. The
 command names the endpoints that the key made. It can be repeated for a revoked key.`
@@ -158,10 +158,9 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *command.Globals) error {
 	return tellEndpoints(ctx, g, k.ID)
 }
 
-// tellEndpoints prints how many webhook endpoints of the key's owner still get
-// events. Endpoints belong to the owner, not to the key. After a leak all of
-// them matter, because the key may have changed the address of an endpoint that
-// another key made.
+// tellEndpoints prints how many webhook endpoints of the key's owner still receive events.
+// Endpoints belong to the owner, not to the key. After a leak all of them matter, because the key
+// may have changed an endpoint that another key created.
 func tellEndpoints(ctx context.Context, g *command.Globals, id string) error {
 	var page access.List[webhook.Info]
 	k, err := command.Call(ctx, g, key.Get, access.ByID{ID: id})
@@ -194,7 +193,7 @@ type keySetCmd struct {
 // Run changes a key.
 func (c *keySetCmd) Run(ctx context.Context, g *command.Globals) error {
 	in := key.Change{ID: c.ID, Name: c.Name, Networks: c.IP}
-	// The operation treats an empty value as 'not given'.
+	// The operation treats an empty value as a missing value.
 	switch {
 	case c.Name == nil && c.IP == nil && c.ExpiresIn == nil && c.Pin == nil:
 		return command.NothingToSet("--name, --ip, --expires-in or --pin")
@@ -218,7 +217,7 @@ func (c *keySetCmd) Run(ctx context.Context, g *command.Globals) error {
 	return command.PrintOne(g, c.JSON, k, keyHeader, keyRow)
 }
 
-// empty reports whether a list was given without an entry.
+// empty reports whether a list was given but has no entries.
 func empty(list *[]string) bool {
 	return list != nil && !slices.ContainsFunc(*list, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
@@ -229,7 +228,7 @@ type keyRotateCmd struct {
 	command.JSON
 }
 
-// Run rotates a key and shows the new one.
+// Run gives a key a new secret and prints it.
 func (c *keyRotateCmd) Run(ctx context.Context, g *command.Globals) error {
 	k, err := command.Call(ctx, g, key.Rotate, key.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)})
 	if err != nil {
@@ -241,7 +240,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, g *command.Globals) error {
 	return tellEndpoints(ctx, g, c.ID)
 }
 
-// showSecret prints a new key with its secret.
+// showSecret prints a key with its secret.
 func showSecret(ctx context.Context, g *command.Globals, j command.JSON, k key.WithSecret) error {
 	if j.JSON {
 		return g.PrintJSON(k)
@@ -255,9 +254,8 @@ Try it at the address where the server serves:
 	return err
 }
 
-// address returns the address of the server that runs on the data. If none
-// runs, it returns the address of a server with the same settings. That is
-// base-url or listen from the environment or the file, or else the default.
+// address returns the URL of the server that runs on the data. If no server runs, it returns the
+// URL from the settings base-url or listen, or the default.
 func address(ctx context.Context, g *command.Globals) string {
 	var running instance.Address
 	if err := g.Process(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {

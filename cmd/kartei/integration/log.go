@@ -25,9 +25,9 @@ type Log struct {
 	command.JSON
 }
 
-// Run prints calls, the newest first.
+// Run prints calls from the request log, the newest first.
 func (c *Log) Run(ctx context.Context, g *command.Globals) error {
-	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // the operation treats 0 as 'not given'
+	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // the operation treats 0 as a missing value
 		return command.Usagef("--limit: must be 1 to %d", requestlog.MaxLimit)
 	}
 	status, err := c.Status.MarshalText()

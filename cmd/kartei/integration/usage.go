@@ -12,7 +12,7 @@ import (
 	"kartei/integration/usage"
 )
 
-// Usage is the command that counts calls and deliveries.
+// Usage is the command that prints the number of calls and deliveries.
 type Usage struct {
 	Org  string `name:"org" placeholder:"ORG" help:"The organization, org_...; or name a key."`
 	Key  string `name:"key" placeholder:"KEY" help:"Only calls with this key, and what is left of its limits: its id (key_...) or the 8 characters after kart_test_ or kart_live_."`
@@ -22,15 +22,15 @@ type Usage struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Usage) Help() string {
 	return `Counts are kept for 92 days. They have every call of a key, also the refused ones of which the request log
 keeps a sample. Deliveries are attempts at webhook endpoints. P50 and P95 are estimates: half of the calls, and 95
 of 100, took at most that long.`
 }
 
-// Run prints a table for calls, and further ones for deliveries and limits if there are
-// any.
+// Run prints a table with calls. If there are deliveries or limits, it prints a table for each of
+// them too.
 func (c *Usage) Run(ctx context.Context, g *command.Globals) error {
 	if c.Org == "" && c.Key == "" {
 		return command.Usagef("give --org or --key")
@@ -62,7 +62,7 @@ func (c *Usage) Run(ctx context.Context, g *command.Globals) error {
 	return limitTable(g, u.Limits[0].Policies)
 }
 
-// table prints a series by subject or by time.
+// table prints a series with a row for each subject or each period.
 func (c *Usage) table(g *command.Globals, subject string, s *usage.Series) error {
 	header := []string{"CALLS", "401", "403", "429", "4XX", "5XX", "POINTS", "RECORDS", "P50", "P95"}
 	cells := sumCells

@@ -8,20 +8,20 @@ import (
 	"kartei/integration/requestlog"
 )
 
-// Versions is the command that lists the versions of the API in use.
+// Versions is the command that lists the API versions in use.
 type Versions struct {
 	Org     string `name:"org" placeholder:"ORG" help:"Only keys of this organization, org_..."`
 	Version string `name:"api-version" placeholder:"YYYY-MM-DD" help:"Only keys that use this version."`
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Versions) Help() string {
 	return `Counts the calls in the request log, which keeps 30 days. A key has a line for each version that it
 used: its own, and others that calls selected with Svc-Version.`
 }
 
-// Run prints a line for each key and version.
+// Run prints a row for each key and version.
 func (c *Versions) Run(ctx context.Context, g *command.Globals) error {
 	in := requestlog.VersionsInput{Organization: c.Org, Version: c.Version}
 	out, err := command.Call(ctx, g, requestlog.ListVersions, in)

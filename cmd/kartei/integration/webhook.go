@@ -25,7 +25,7 @@ type Webhook struct {
 	Enable     webhookEnableCmd     `cmd:"" help:"Enable a disabled endpoint. It gets the events from now on."`
 }
 
-// inOrganization names the organization of the endpoints.
+// inOrganization is the flag for the organization of an endpoint.
 type inOrganization struct {
 	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; endpoints that a test key made are in its sandbox."`
 }
@@ -55,7 +55,7 @@ func (c *webhookListCmd) Run(ctx context.Context, g *command.Globals) error {
 	return command.PrintList(g, c.JSON, page, endpointHeader, endpointRow)
 }
 
-// oneEndpoint is the argument of the commands for one endpoint.
+// oneEndpoint are the arguments of commands for one endpoint.
 type oneEndpoint struct {
 	ID string `arg:"" help:"The endpoint, whe_..."`
 	inOrganization
@@ -78,12 +78,12 @@ type (
 	}
 )
 
-// Run shows an endpoint.
+// Run prints an endpoint.
 func (c *webhookShowCmd) Run(ctx context.Context, g *command.Globals) error {
 	return c.show(ctx, g)
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*webhookEnableCmd) Help() string {
 	return `Events from the time while the endpoint was disabled are sent with --missed only, or by kartei webhook
 resend. An endpoint that is not disabled stays as it is.`
@@ -109,7 +109,7 @@ func (c *webhookEnableCmd) Run(ctx context.Context, g *command.Globals) error {
 	return command.PrintOne(g, c.JSON, e.Info, endpointHeader, endpointRow)
 }
 
-// tally says how many events are sent again.
+// tally returns the number of events that are sent again, as text.
 func tally(out webhook.ResendOutput) string {
 	switch {
 	case out.Rests:
@@ -160,13 +160,13 @@ type webhookCreateCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*webhookCreateCmd) Help() string {
 	return `The endpoint belongs to the user or service account that is named, and gets no more than this may read.
 The command needs a running server, which seals the secret and knows the networks to which it sends.`
 }
 
-// Run creates an endpoint and shows its secret.
+// Run creates an endpoint and prints its secret.
 func (c *webhookCreateCmd) Run(ctx context.Context, g *command.Globals) error {
 	in := webhook.NewInput{
 		Organization: c.Org,
@@ -180,7 +180,7 @@ func (c *webhookCreateCmd) Run(ctx context.Context, g *command.Globals) error {
 	return showEndpointSecret(g, c.JSON, made)
 }
 
-// showEndpointSecret prints a secret.
+// showEndpointSecret prints the secret of an endpoint.
 func showEndpointSecret(g *command.Globals, j command.JSON, made webhook.SecretAnswer) error {
 	if j.JSON {
 		return g.PrintJSON(made)
@@ -201,7 +201,7 @@ type webhookChangeCmd struct {
 	Events *[]string `name:"events" placeholder:"TYPE" help:"Types of events. They replace the earlier ones."`
 }
 
-// Run changes an endpoint and shows it.
+// Run changes an endpoint and prints it.
 func (c *webhookChangeCmd) Run(ctx context.Context, g *command.Globals) error {
 	switch {
 	case c.Name == nil && c.URL == nil && c.Events == nil:
@@ -227,7 +227,7 @@ type (
 	webhookTestCmd   struct{ oneEndpoint }
 )
 
-// Run gives an endpoint a new secret and shows it.
+// Run gives an endpoint a new secret and prints it.
 func (c *webhookRotateCmd) Run(ctx context.Context, g *command.Globals) error {
 	made, err := command.CallServer(ctx, g, webhook.RotateByPerson, webhook.One{Organization: c.Org, ID: c.ID})
 	if err != nil {
@@ -274,10 +274,10 @@ type webhookDeliveriesCmd struct {
 	Limit  int    `name:"limit" default:"100" placeholder:"N" help:"Maximum number of attempts, up to 1000."`
 }
 
-// Run prints attempts, the newest first.
+// Run prints delivery attempts, the newest first.
 func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *command.Globals) error {
 	switch {
-	case c.Limit < 1 || c.Limit > 1000: // the operation treats 0 as 'not given'
+	case c.Limit < 1 || c.Limit > 1000: // the operation treats 0 as a missing value
 		return command.Usagef("--limit: must be 1 to 1000")
 	case c.Status != "" && c.Status != "succeeded" && c.Status != "failed":
 		return command.Usagef("--status: must be succeeded or failed")
@@ -324,7 +324,7 @@ type webhookEventCmd struct {
 	command.JSON
 }
 
-// Run prints the attempts at each endpoint, the newest first.
+// Run prints the delivery attempts of an event for each endpoint, the newest first.
 func (c *webhookEventCmd) Run(ctx context.Context, g *command.Globals) error {
 	found, err := command.Call(ctx, g, webhook.DeliveriesOf, webhook.EventInput{Organization: c.Org, ID: c.ID})
 	if err != nil {
@@ -354,7 +354,7 @@ type webhookResendCmd struct {
 	Until  command.Moment `name:"until" placeholder:"TIME" help:"Only events up to this time; until now by default."`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*webhookResendCmd) Help() string {
 	return `Give --event, --failed, or --since with or without --until. Each event starts a new series of ten
 attempts with the same webhook-id, so a receiver recognises a repeated one. Only events that the
@@ -386,7 +386,7 @@ func (c *webhookResendCmd) Run(ctx context.Context, g *command.Globals) error {
 	return nil
 }
 
-// outcome returns a sentence about what happens to the events.
+// outcome returns a sentence about the events that are sent again.
 func (c *webhookResendCmd) outcome(out webhook.ResendOutput, running bool) string {
 	what := c.Event + " is sent to " + c.ID
 	if out.Going {

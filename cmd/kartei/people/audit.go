@@ -23,7 +23,7 @@ type Audit struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Audit) Help() string {
 	return `There is one line for each administrative act, kept for 400 days. It names people and keys by their
 ids. Values before and after are shown unless they are personal data or secret.`
@@ -31,7 +31,7 @@ ids. Values before and after are shown unless they are personal data or secret.`
 
 // Run prints lines of the audit log, the newest first.
 func (c *Audit) Run(ctx context.Context, g *command.Globals) error {
-	if c.Limit < 1 { // the operation treats 0 as 'not given'
+	if c.Limit < 1 { // the operation treats 0 as a missing value
 		return command.Usagef("--limit: must be 1 to 1000")
 	}
 	page, err := command.Call(ctx, g, auditlog.List, auditlog.Input{
@@ -60,15 +60,15 @@ func (c *Audit) Run(ctx context.Context, g *command.Globals) error {
 	return err
 }
 
-// changes writes changes for people: the value before and the new one, or the
-// new one alone if there was none before.
+// changes formats changes for a table: the old and the new value, or only the new value if there
+// was no old one.
 func changes(list []audit.Change) string {
 	words := make([]string, len(list))
 	for i, c := range list {
 		words[i] = c.Member
 		switch was, is := shown(c.From), shown(c.To); {
-		case c.From == nil && c.To == nil: // the log does not have its values
-		case was == "-": // there was none
+		case c.From == nil && c.To == nil: // the log does not contain the values
+		case was == "-": // no old value
 			words[i] += ": " + is
 		default:
 			words[i] += ": " + was + " -> " + is
@@ -77,7 +77,7 @@ func changes(list []audit.Change) string {
 	return strings.Join(words, "; ")
 }
 
-// shown writes a value, and a dash if there is none.
+// shown formats a value. A missing value becomes a dash.
 func shown(v any) string {
 	if v == nil || v == "" {
 		return "-"

@@ -6,7 +6,7 @@ import (
 	"kartei/people/audit"
 )
 
-// A change without a value before shows the new one alone.
+// TestChangesForPeople checks that a change without an old value shows only the new one.
 func TestChangesForPeople(t *testing.T) {
 	got := changes([]audit.Change{
 		{Member: "email"}, {Member: "role", To: "member"}, {Member: "versionPin", From: "", To: "2026-11-01"},

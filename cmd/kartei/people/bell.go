@@ -8,7 +8,7 @@ import (
 	"kartei/people/notify"
 )
 
-// Bell has the commands for bell entries.
+// Bell has the commands for notices in the bells of users.
 type Bell struct {
 	List bellListCmd `cmd:"" name:"list" default:"withargs" help:"List the notices in the bells of an organization's users (the default)."`
 	Read bellReadCmd `cmd:"" name:"read" help:"Mark entries of a user as read."`
@@ -22,7 +22,7 @@ type bellListCmd struct {
 	command.JSON
 }
 
-// Run prints bell entries, the newest first.
+// Run prints notices, the newest first.
 func (c *bellListCmd) Run(ctx context.Context, g *command.Globals) error {
 	in := notify.BellInput{Organization: c.Org, Principal: c.User, After: c.After, Limit: c.Limit}
 	page, err := command.Call(ctx, g, notify.ListBell, in)
@@ -45,7 +45,7 @@ type bellReadCmd struct {
 	command.JSON
 }
 
-// Run marks entries as read.
+// Run marks notices as read.
 func (c *bellReadCmd) Run(ctx context.Context, g *command.Globals) error {
 	in := notify.ReadInput{Organization: c.Org, Principal: c.User, Entry: c.ID}
 	out, err := command.Call(ctx, g, notify.ReadBell, in)

@@ -22,12 +22,12 @@ type userInviteCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*userInviteCmd) Help() string {
 	return `The link works once, and for seven days. It is shown only now. Whoever has it can accept the invitation.`
 }
 
-// Run invites somebody and prints the link.
+// Run invites a person and prints the link.
 func (c *userInviteCmd) Run(ctx context.Context, g *command.Globals) error {
 	made, err := command.Call(ctx, g, invitation.Create, invitation.New{
 		Organization: c.Org, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights, Mail: c.Mail,
@@ -94,8 +94,8 @@ func (c *invitationRevokeCmd) Run(ctx context.Context, g *command.Globals) error
 	return err
 }
 
-// link returns the address of a page with a token. No server runs, so the address of
-// the instance comes from the settings of this command.
+// link returns the URL of a page with a token. No server runs, so the base URL comes from the
+// settings of this command.
 func link(g *command.Globals, page, token string) string {
 	base, known := g.Setting("base-url")
 	if !known {
@@ -110,7 +110,7 @@ type userResetCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*userResetCmd) Help() string {
 	return `The link works once, and for 30 minutes. It is shown only now: give it to the user yourself. It sets a new
 password and ends all sessions of the account. The second factors stay; reset-factors removes them. Nothing
@@ -140,7 +140,7 @@ type userResetFactorsCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*userResetFactorsCmd) Help() string {
 	return `It removes the app for codes, the passkeys and the recovery codes of the user's account, and ends all of
 its sessions. The password stays. The link sets a new one; it works once, and for 30 minutes.`
@@ -168,14 +168,14 @@ type userUnlinkCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*userUnlinkCmd) Help() string {
 	return `It removes the links of the user's account with OpenID providers, and ends all of its sessions. Password and
 passkeys stay. If the account has neither, a link is printed that sets a password; it works once, and for 30
 minutes. The user links the account again under settings, security.`
 }
 
-// Run removes the links of a user.
+// Run removes a user's links with OpenID providers.
 func (c *userUnlinkCmd) Run(ctx context.Context, g *command.Globals) error {
 	l, err := command.Call(ctx, g, account.Unlink, access.ByID{ID: c.ID})
 	if err != nil {

@@ -17,7 +17,7 @@ type userHoldingsCmd struct {
 	command.JSON
 }
 
-// Run shows what somebody has.
+// Run prints the number of records, keys and sessions of a user.
 func (c *userHoldingsCmd) Run(ctx context.Context, g *command.Globals) error {
 	h, err := command.Call(ctx, g, offboarding.Holds, offboarding.HoldingsInput{ID: c.ID})
 	if err != nil {
@@ -52,7 +52,7 @@ type userHandOverCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*userHandOverCmd) Help() string {
 	return `Contacts, companies, tasks and documents change their owner, and tasks their assignee, in the
 organization and in its sandbox. Private records are counted and stay unless --private is given.
@@ -61,7 +61,7 @@ Webhook endpoints belong to the one who made them; they are listed and stay.
 The work goes on in jobs while a server runs: kartei user hand-over-status FROM shows how far it is.`
 }
 
-// Run begins a hand-over.
+// Run starts a hand-over.
 func (c *userHandOverCmd) Run(ctx context.Context, g *command.Globals) error {
 	out, running, err := command.CallWhere(ctx, g, offboarding.HandOver, offboarding.HandOverInput{
 		ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable,
@@ -103,7 +103,7 @@ type userHandOverStatusCmd struct {
 	command.JSON
 }
 
-// Run shows the progress of hand-overs, the newest first.
+// Run prints the progress of hand-overs, the newest first.
 func (c *userHandOverStatusCmd) Run(ctx context.Context, g *command.Globals) error {
 	page, err := command.Call(ctx, g, offboarding.Status, access.ByID{ID: c.From})
 	if err != nil {
@@ -143,7 +143,7 @@ type userEraseCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*userEraseCmd) Help() string {
 	return `Name, email address, bell entries and webhook endpoints are deleted, and keys are revoked. The id
 stays in records and logs. This cannot be undone; only earlier backups still hold the data. It is
@@ -151,7 +151,7 @@ refused while records belong to the user or tasks are assigned to them: see kart
 The command asks for the user's id unless --yes is given.`
 }
 
-// Run erases a person.
+// Run erases a user.
 func (c *userEraseCmd) Run(ctx context.Context, g *command.Globals) error {
 	if !c.Yes {
 		if err := confirm(g, "user", c.ID, "name, address, keys and webhook endpoints of "+c.ID); err != nil {

@@ -38,7 +38,7 @@ type orgCreateCmd struct {
 	command.JSON
 }
 
-// Run makes an organization.
+// Run creates an organization and prints it.
 func (c *orgCreateCmd) Run(ctx context.Context, g *command.Globals) error {
 	in := organization.New{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level, Country: c.Country}
 	o, err := command.Call(ctx, g, organization.Create, in)
@@ -54,8 +54,8 @@ func (c *orgCreateCmd) Run(ctx context.Context, g *command.Globals) error {
 	return nil
 }
 
-// closedBy returns the flags that open the API of an organization, each with a space
-// before it. It is empty if the API is open.
+// closedBy returns the flags that would open the API of an organization, each with a space before
+// it. It returns an empty string if the API is open.
 func closedBy(o access.OrganizationInfo) (flags string) {
 	if o.Module != "on" {
 		flags += " --module on"
@@ -88,7 +88,7 @@ type orgShowCmd struct {
 	command.JSON
 }
 
-// Run shows one organization.
+// Run prints one organization.
 func (c *orgShowCmd) Run(ctx context.Context, g *command.Globals) error {
 	o, err := command.Call(ctx, g, organization.Get, access.ByID{ID: c.ID})
 	if err != nil {
@@ -135,7 +135,7 @@ type orgEraseCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*orgEraseCmd) Help() string {
 	return `Erases everything of the organization and its sandbox: records, files, people, keys, logs. This cannot
 be undone; only earlier backups still hold the data. The organization must be in the state deleting
@@ -144,7 +144,7 @@ be undone; only earlier backups still hold the data. The organization must be in
 be interrupted: the next run erases the rest, or the server within ten minutes.`
 }
 
-// Run erases an organization in steps, and shows its progress.
+// Run erases an organization in steps, and prints the progress.
 func (c *orgEraseCmd) Run(ctx context.Context, g *command.Globals) error {
 	if !c.Yes {
 		if err := confirm(g, "organization", c.ID,
@@ -191,17 +191,17 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *command.Globals) error {
 	return err
 }
 
-// confirm asks the user to type the id of what is to be erased.
+// confirm asks the user to type the id of the object to erase. It fails if the input is different.
 func confirm(g *command.Globals, what, id, erased string) error {
 	fmt.Fprintf(g.Err, "This erases %s, for good.\nType the %s's id to go on: ", erased, what)
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input, the line is empty
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input the line is empty
 	if strings.TrimSpace(line) != id {
 		return command.Usagef("nothing was erased, because that is not the %s's id; in scripts, use --yes", what)
 	}
 	return nil
 }
 
-// heldPause is the pause between two tries to erase files that a backup copies.
+// heldPause is the pause before another attempt to erase files that a backup is copying.
 const heldPause = 5 * time.Second
 
 var orgHeader = []string{

@@ -24,7 +24,7 @@ type serviceAccountCreateCmd struct {
 	command.JSON
 }
 
-// Run makes a service account.
+// Run creates a service account.
 func (c *serviceAccountCreateCmd) Run(ctx context.Context, g *command.Globals) error {
 	return showPrincipal(ctx, g, c.JSON, principal.CreateServiceAccount, principal.New{
 		Organization: c.Org, Name: c.Name, Role: c.Role, Rights: c.Rights,
@@ -47,7 +47,7 @@ type serviceAccountShowCmd struct {
 	command.JSON
 }
 
-// Run shows one service account.
+// Run prints one service account.
 func (c *serviceAccountShowCmd) Run(ctx context.Context, g *command.Globals) error {
 	return showPrincipal(ctx, g, c.JSON, principal.GetServiceAccount, access.ByID{ID: c.ID})
 }

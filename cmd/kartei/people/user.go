@@ -42,7 +42,7 @@ type userCreateCmd struct {
 	command.JSON
 }
 
-// Run makes a user.
+// Run creates a user.
 func (c *userCreateCmd) Run(ctx context.Context, g *command.Globals) error {
 	err := showPrincipal(ctx, g, c.JSON, principal.CreateUser, principal.New{
 		Organization: c.Org, Name: c.Name, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights,
@@ -72,7 +72,7 @@ type userShowCmd struct {
 	command.JSON
 }
 
-// Run shows one user.
+// Run prints one user.
 func (c *userShowCmd) Run(ctx context.Context, g *command.Globals) error {
 	return showPrincipal(ctx, g, c.JSON, principal.GetUser, access.ByID{ID: c.ID})
 }
@@ -92,12 +92,12 @@ func (c *userSetCmd) Run(ctx context.Context, g *command.Globals) error {
 	return setPrincipal(ctx, g, c.JSON, principal.SetUser, change)
 }
 
-// principalChange are the flags that users and service accounts share.
+// principalChange are the flags for changes of users and service accounts.
 type principalChange struct {
 	Name   *string                 `name:"name" placeholder:"NAME" help:"Name to show."`
 	Role   *access.Role            `name:"role" placeholder:"admin|member|viewer" help:"Role in the organization."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role for the named families: none, read or write."`
-	// With a single flag, 'not given' and 'no' would look the same.
+	// A single boolean flag could not distinguish a missing value from false.
 	Disable bool `name:"disable" xor:"disabled" help:"Refuse all keys and sign-ins of the user or service account from now on."`
 	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`
 }
@@ -121,8 +121,7 @@ func setPrincipal(
 	return showPrincipal(ctx, g, j, o, change)
 }
 
-// showPrincipal calls an operation that answers with a user or service account,
-// and prints the answer.
+// showPrincipal calls an operation that returns a user or a service account, and prints the result.
 func showPrincipal[In any](
 	ctx context.Context, g *command.Globals, j command.JSON, o op.Operation[In, access.PrincipalInfo], in In,
 ) error {

@@ -29,7 +29,7 @@ type Backup struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Backup) Help() string {
 	return `The copy is consistent and checked, and calls go on meanwhile. The files of all documents are
 copied with the database, encrypted as they are; nothing is removed from storage meanwhile.
@@ -39,7 +39,7 @@ With --recipient the copy of the database is encrypted. Only the identity of a r
 it (age-encryption.org; age-keygen makes both).`
 }
 
-// encryptFor holds the recipients that can decrypt a copy.
+// encryptFor are the flags for the recipients of an encrypted copy.
 type encryptFor struct {
 	Recipients []string      `name:"recipient" sep:"none" placeholder:"KEY" help:"Encrypt the copy of the database for a public key: age1... or ssh-ed25519 ...; may be repeated."`
 	Lists      []config.File `name:"recipients-file" sep:"none" placeholder:"FILE" help:"The same for the public keys in a file, one on each line; may be repeated."`
@@ -75,8 +75,7 @@ func (c *Backup) Run(ctx context.Context, g *command.Globals) error {
 	if err != nil {
 		return err
 	}
-	// The copy keeps the schema version of the database, so that a backup
-	// before an upgrade is possible.
+	// The backup does not migrate the database, so that a backup before an upgrade is possible.
 	in, open := instance.BackupInput{File: file, Recipients: recipients}, instance.OpenUnmigrated
 	if !c.WithoutFiles {
 		if in.Files, err = besides(file, c.Files); err != nil {
@@ -113,7 +112,8 @@ func (c *Backup) Run(ctx context.Context, g *command.Globals) error {
 	return errors.Join(err, unreadable(g, made.Copied))
 }
 
-// besides returns the absolute path of a backup's folder of files.
+// besides returns the absolute path of the folder for a backup's files: named, or the default next
+// to file.
 func besides(file string, named config.Dir) (string, error) {
 	if named == "" {
 		return filepath.Abs(file + ".files")
@@ -121,7 +121,7 @@ func besides(file string, named config.Dir) (string, error) {
 	return filepath.Abs(string(named))
 }
 
-// unreadable reports files that are missing in a copy.
+// unreadable prints and returns errors about files that are missing in a copy.
 func unreadable(g *command.Globals, c *blob.CopyCounts) error {
 	if c == nil || c.Unreadable+c.Missing == 0 {
 		return nil
@@ -132,7 +132,7 @@ func unreadable(g *command.Globals, c *blob.CopyCounts) error {
 	return fmt.Errorf("%d files could not be read and are not in the copy, and the files of %d documents are missing; kartei blobs check says what to do", c.Unreadable, c.Missing)
 }
 
-// Restore is the command that brings a copy back.
+// Restore is the command that restores a copy.
 type Restore struct {
 	File             string     `arg:"" placeholder:"FILE" help:"A file that backup wrote."`
 	Files            config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote; FILE.files by default."`
@@ -143,7 +143,7 @@ type Restore struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Restore) Help() string {
 	return `No server may run on the data. The file is checked before anything changes. Existing files of
 documents stay; they need the master key of the backup. kartei blobs check says afterwards whether
@@ -159,7 +159,7 @@ func (c *Restore) Run(ctx context.Context, g *command.Globals) error {
 	if err != nil {
 		return err
 	}
-	if err := move.CheckCopy(c.File, identities); err != nil { // before files are restored
+	if err := move.CheckCopy(c.File, identities); err != nil { // checked before files are restored
 		return err
 	}
 	if err := makeFolder(&g.Store); err != nil {
@@ -208,11 +208,11 @@ func (c *Restore) Run(ctx context.Context, g *command.Globals) error {
 	return unreadable(g, copied)
 }
 
-// maxLost bounds the acts that are shown.
+// maxLost is the maximum number of changes that are printed.
 const maxLost = 50
 
-// lostActs shows which acts about keys and rights the restored database does not
-// know. unknown is why the former database could not be read.
+// lostActs prints the changes of keys and rights that the restored database does not have. unknown
+// is the error with which the previous database could not be read, or nil.
 func lostActs(g *command.Globals, lost []audit.Line, unknown error) {
 	switch {
 	case unknown != nil:
@@ -234,8 +234,8 @@ func lostActs(g *command.Globals, lost []audit.Line, unknown error) {
 	}
 }
 
-// restoredBut returns the error of a restore that took effect, but whose
-// database could not be opened afterwards, for example on a full disk.
+// restoredBut returns the error of a restore that succeeded, but whose database could not be opened
+// afterwards. The disk may be full, for example.
 func (c *Restore) restoredBut(aside string, err error) error {
 	previous := ""
 	if aside != "" {
@@ -253,9 +253,8 @@ func (c *Restore) identities() (move.Identities, error) {
 	return move.ReadIdentities(paths...)
 }
 
-// files restores the files of a backup before the database, so that no document
-// lacks its file. It restores nothing if there is a database that may not be
-// replaced.
+// files restores the files of a backup. That is done before the database, so that no document lacks
+// its file. files does nothing if a database exists and must not be replaced.
 func (c *Restore) files(ctx context.Context, g *command.Globals) (*blob.CopyCounts, error) {
 	dir, err := besides(c.File, c.Files)
 	if err != nil || c.WithoutFiles {
@@ -263,7 +262,7 @@ func (c *Restore) files(ctx context.Context, g *command.Globals) (*blob.CopyCoun
 	}
 	switch _, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist) && c.Files == "":
-		// the backup has no files: --without-files, or a release before files
+		// the backup has no files: --without-files, or an older release
 		return nil, nil
 	case err != nil:
 		return nil, err

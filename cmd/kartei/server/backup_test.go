@@ -14,7 +14,8 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// A backup creates no parent folder of what it writes. The disk for backups may not be mounted.
+// TestBackupIntoNoFolder checks that a backup does not create the parent folder of its files,
+// because the disk for backups may not be mounted.
 func TestBackupIntoNoFolder(t *testing.T) {
 	s := newFolder(t)
 	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {
@@ -42,8 +43,8 @@ func TestBackupIntoNoFolder(t *testing.T) {
 	}
 }
 
-// A restore says if no server will start, because the master key is missing or another
-// one. Its errors name the cause once.
+// TestRestoreSaysWhatIsMissing checks that a restore warns if no server can start with the data,
+// because the master key is missing or different. Errors contain their cause once.
 func TestRestoreSaysWhatIsMissing(t *testing.T) {
 	s := newFolder(t)
 	path := filepath.Join(s.dir, "master.key")

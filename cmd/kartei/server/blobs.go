@@ -24,7 +24,7 @@ type rotateBlobsCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*rotateBlobsCmd) Help() string {
 	return `Seals files, secrets of webhook endpoints and second factors, and stored answers under the master key in force, and
 encrypts files that should be encrypted and are not. Calls go on meanwhile, and the command may be
@@ -32,8 +32,8 @@ interrupted and run again at any time. If it ends without an error, nothing need
 keys any more.`
 }
 
-// Run seals all files under the master key in force. The running server does
-// it, or this process if no server runs.
+// Run encrypts all files with the present master key. The running server does it, or this process
+// if no server runs.
 func (c *rotateBlobsCmd) Run(ctx context.Context, g *command.Globals) error {
 	acts, done, err := g.ConnectWith(ctx, c.OpenDoor)
 	if err != nil {
@@ -69,14 +69,14 @@ type checkBlobsCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*checkBlobsCmd) Help() string {
 	return `Reads the file of every document and compares it with the database, and looks up every stored
 file in the database. Calls go on meanwhile. Nothing is changed without --remove-orphans. The exit
 status is 1 if there is something left to do.`
 }
 
-// advice returns the next step for a finding.
+// advice maps findings to the next step.
 var advice = map[blob.State]string{
 	blob.Missing: "put the file back from a backup, or delete the document",
 	blob.Damaged: "put the file back from a backup, or delete the document",
@@ -85,8 +85,8 @@ var advice = map[blob.State]string{
 	blob.Unread:  "the storage could not read it; run kartei blobs check again",
 }
 
-// Run compares the files with the database. The running server does it, or this
-// process if no server runs.
+// Run compares the files with the database. The running server does it, or this process if no
+// server runs.
 func (c *checkBlobsCmd) Run(ctx context.Context, g *command.Globals) error {
 	acts, done, err := g.ConnectWith(ctx, c.OpenDoor)
 	if err != nil {
@@ -138,14 +138,14 @@ func (c *checkBlobsCmd) tell(g *command.Globals, out *files.CheckOutput) error {
 
 type forgetPlaceCmd struct{ command.JSON }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*forgetPlaceCmd) Help() string {
 	return `The database remembers the folder or bucket with the files of documents, and a server with another
 one does not start. Use this if the files were moved without folder-id, a file in that folder.
 Stop all servers first. The first one that starts sets the new location for all others.`
 }
 
-// Run removes the mark of the files' place from the database.
+// Run removes the location of the files from the database.
 func (c *forgetPlaceCmd) Run(ctx context.Context, g *command.Globals) error {
 	if err := g.Process(ctx, "blobs.forget-place", instance.Nothing{}, nil); err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 	"kartei/store/blob"
 )
 
-// Files are checked and sealed again without a server, as a script does it.
+// TestBlobs checks that files can be checked and encrypted again without a server, as scripts do
+// it.
 func TestBlobs(t *testing.T) {
 	dir := t.TempDir()
 	data := []string{"--data-dir", dir}

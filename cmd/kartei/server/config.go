@@ -27,7 +27,7 @@ type setting struct {
 	Environment string `json:"environment"`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Config) Help() string {
 	return `Prints the settings of a server that is started with the same flags, environment and file. A running
 server may have been started with others.`
@@ -67,8 +67,8 @@ func (c *Config) Run(g *command.Globals) error {
 	return w.Flush()
 }
 
-// traces returns the standard variables of OpenTelemetry that are set, and the
-// settings derived from them. Kartei has no flags or keys of its own for them.
+// traces returns the standard variables of OpenTelemetry that are set, and the settings derived
+// from them. Kartei has no flags for these settings.
 func (c *Config) traces(g *command.Globals) (list []setting, err error) {
 	s, err := g.Traces()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Config) traces(g *command.Globals) (list []setting, err error) {
 	return append(list, setting{"traces", state, source, ""}), nil
 }
 
-// derived returns the value that an unset setting takes from others.
+// derived returns the value that an unset setting gets from other settings.
 func (c *Config) derived(g *command.Globals, name string) string {
 	switch name {
 	case "database-url":
@@ -116,7 +116,7 @@ func (c *Config) derived(g *command.Globals, name string) string {
 	return ""
 }
 
-// show writes a value in the form of the command line, without secrets.
+// show formats a setting as on the command line, without passwords.
 func show(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case config.DatabaseURL:

@@ -25,7 +25,7 @@ type Copy struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Copy) Help() string {
 	return `Moves a whole instance between SQLite and PostgreSQL, in either direction. No server may run on
 either database. After an interruption, call it again: it continues. At the end both databases are
@@ -34,7 +34,7 @@ database need the same one. Nor are the files of documents: --blob-url must name
 before.`
 }
 
-// Run copies the database.
+// Run copies the database and prints the result.
 func (c *Copy) Run(ctx context.Context, g *command.Globals) (err error) {
 	if c.From == c.To {
 		return command.Usagef("--from and --to are the same database")
@@ -88,7 +88,7 @@ How to go on:
 	return nil
 }
 
-// openAlone opens a database that no server uses.
+// openAlone opens a database. It fails if a server uses the database.
 func openAlone(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	d, err := openApart(ctx, address)
 	if err != nil {
@@ -100,8 +100,7 @@ func openAlone(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	return d, nil
 }
 
-// openApart opens a database so that the connection does not look like a
-// server's.
+// openApart opens a database with a connection that does not count as a server's.
 func openApart(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	text := string(address)
 	if !strings.HasPrefix(text, "sqlite:") {

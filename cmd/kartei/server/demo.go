@@ -36,7 +36,7 @@ type Demo struct {
 	JSON          bool       `name:"json" help:"Print one line of JSON on standard output, for scripts."`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Demo) Help() string {
 	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted, or until nobody reads its
 output any more: a closed terminal or pipe ends it, too. With --data a folder keeps
@@ -44,7 +44,7 @@ the data, the two keys (in demo.json) and your changes. The address is http://lo
 --listen, unless --listen names an address of the network: the demo listens on 127.0.0.1 and [::1].`
 }
 
-// demoLine is what --json prints. Programs read it, so members are only added.
+// demoLine is the output with --json. Programs read it, so members are only added.
 type demoLine struct {
 	BaseURL        string    `json:"baseUrl"`
 	WebURL         string    `json:"webUrl"`
@@ -65,18 +65,18 @@ type demoLogin struct {
 	Password string `json:"password"`
 }
 
-// demoFile is the file that a folder keeps for the next start.
+// demoFile is the content of demo.json, for the next start with the same data.
 type demoFile struct {
 	Keys  demoKeys  `json:"keys"`
 	Login demoLogin `json:"login"`
-	// Receiver is the endpoint of the demo's own receiver.
+	// Receiver is the webhook endpoint of the demo's own receiver.
 	Receiver demoReceiver `json:"receiver"`
 }
 
-// keyLifetime is the lifetime of the demo's keys; expired ones are replaced.
+// keyLifetime is the lifetime of the demo's keys. Expired keys are replaced.
 const keyLifetime = 30 * 24 * time.Hour
 
-// outlet is an output of the demo. end is called if a write fails.
+// outlet is an output of the demo. It calls end if a write fails.
 type outlet struct {
 	io.Writer
 	end func()
@@ -91,9 +91,9 @@ func (o outlet) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// untilUnread returns a context that ends with ctx, or when an output of the demo is
-// closed. Without a receiver of SIGPIPE the runtime would end the process at once, and
-// the temporary files would stay.
+// untilUnread returns a context that ends with ctx, or when an output of the demo is closed. It
+// registers a receiver for SIGPIPE. Otherwise SIGPIPE would end the process at once, and the
+// temporary files would stay.
 func untilUnread(ctx context.Context, g *command.Globals) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -124,8 +124,8 @@ func (c *Demo) Run(ctx context.Context, g *command.Globals) (err error) {
 		return err
 	}
 	slog.SetDefault(logger)
-	warnDevelopment(logger, &c.Server) // before the receiver adds settings of its own
-	var speaking sync.Mutex            // the receiver's lines come after the demo's own
+	warnDevelopment(logger, &c.Server) // before startReceiver changes these settings
+	var speaking sync.Mutex            // delays the receiver's lines until after the welcome text
 	speaking.Lock()
 	speak := sync.OnceFunc(speaking.Unlock)
 	receiver, err := startReceiver(&c.Server, func(line string) {
@@ -200,9 +200,9 @@ func (c *Demo) folder(g *command.Globals) (kept bool, remove func(), err error) 
 	return true, func() {}, nil
 }
 
-// choose sets the demo's own defaults where no setting was given: a free port
-// for operators, and only warnings in the log. The host of a loopback address
-// becomes localhost, because browsers accept passkeys for a name only.
+// choose sets the demo's defaults for missing settings: a free port for operators, and only
+// warnings in the log. A loopback address becomes localhost, because browsers accept passkeys only
+// for names.
 func (c *Demo) choose(g *command.Globals) {
 	if host, port, err := net.SplitHostPort(string(c.Listen)); err == nil && (host == "127.0.0.1" || host == "::1") {
 		c.Listen = config.Address(net.JoinHostPort("localhost", port))
@@ -218,11 +218,10 @@ func (c *Demo) choose(g *command.Globals) {
 	}
 }
 
-// inspectors are the addresses of the MCP Inspector's page on this machine.
+// inspectors are the origins of the MCP Inspector on this machine.
 var inspectors = []config.Origin{"http://localhost:6274", "http://127.0.0.1:6274"}
 
-// office makes the sample office. If there is one already, it returns that
-// office's keys and endpoint.
+// office creates the sample office. If the office exists, it returns the stored keys and endpoint.
 func (c *Demo) office(
 	ctx context.Context, g *command.Globals, i *instance.Instance, r *receiver,
 ) (_ demoLine, endpoint string, _ error) {
@@ -255,9 +254,9 @@ func (c *Demo) office(
 	if err := fill(ctx, i, office); err != nil {
 		return demoLine{}, "", err
 	}
-	// The endpoint comes last, so that it gets no events about the office
-	// itself. The demo starts even if the API of the office is closed, or the
-	// office has the maximum number of endpoints.
+	// The endpoint is created last, so that it gets no events about the office itself. The demo
+	// starts even if the API of the office is closed, or the office has the maximum number of
+	// endpoints.
 	receiver, err := r.endpoint(ctx, i, kept.Keys.Full, kept.Receiver)
 	if err != nil {
 		slog.Warn("the demo's receiver gets no webhooks, because its endpoint cannot be created", "error", err)
@@ -275,14 +274,14 @@ func (c *Demo) office(
 	}, receiver.EndpointID, nil
 }
 
-// newPassword returns a password of 60 random bits that a person can read and type.
+// newPassword returns a readable password with 60 random bits.
 func newPassword() string {
 	b := strings.ToLower(rand.Text())
 	return b[:4] + "-" + b[4:8] + "-" + b[8:12]
 }
 
-// fill fills the live organization, in which people sign in, and the sandbox of
-// the keys.
+// fill adds sample records to the live organization, in which people sign in, and to its sandbox,
+// in which the keys work.
 func fill(ctx context.Context, i *instance.Instance, office sample.Office) error {
 	both := []string{office.OrganizationID, office.SandboxID}
 	for _, organization := range both {
@@ -293,7 +292,7 @@ func fill(ctx context.Context, i *instance.Instance, office sample.Office) error
 	for _, organization := range both {
 		err := office.File(ctx, i.DB, clock.System, i.Files, organization)
 		if errors.Is(err, blob.ErrUnavailable) {
-			// As with serve, everything else works if the files cannot be reached.
+			// Without the file storage, all else works. serve does the same.
 			slog.Warn("the demo has no documents, because their files cannot be stored; the next start creates them",
 				"error", err)
 			return nil
@@ -305,7 +304,7 @@ func fill(ctx context.Context, i *instance.Instance, office sample.Office) error
 	return nil
 }
 
-// test tests the endpoint, so that there is a delivery at once.
+// test sends a test event to the endpoint, so that the demo shows a delivery.
 func test(ctx context.Context, i *instance.Instance, key, endpoint string) error {
 	client, err := inside(i, key)
 	if err != nil {
@@ -314,7 +313,7 @@ func test(ctx context.Context, i *instance.Instance, key, endpoint string) error
 	return client.Call(ctx, http.MethodPost, "/webhook_endpoints/"+endpoint+"/test", nil, nil)
 }
 
-// good reports whether both keys are accepted.
+// good reports whether both keys are valid.
 func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
 	for _, key := range []string{k.Full, k.Read} {
 		if _, err := i.Directory.Authenticate(ctx, key, access.V1, netip.MustParseAddr("127.0.0.1")); key == "" ||
@@ -325,8 +324,8 @@ func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
 	return true
 }
 
-// readDemoFile returns the content of the file. The result is empty if there is
-// no file or the file is incomplete.
+// readDemoFile returns the content of demo.json. The result is empty if the file does not exist or
+// is incomplete.
 func readDemoFile(path string) (demoFile, error) {
 	var f demoFile
 	b, err := os.ReadFile(path)

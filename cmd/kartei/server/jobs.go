@@ -22,7 +22,7 @@ type jobsListCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*jobsListCmd) Help() string {
 	return `Jobs are background work: documents are made of uploads, and old rows are deleted. SINCE is the time
 when the first of them was due (waiting; a future time if none is due yet), begun (running) or given
@@ -30,7 +30,7 @@ up (failed). A job that was given up stays for 30 days. ERROR is the last error 
 of jobs that are tried again.`
 }
 
-// Run prints the number of jobs, and the failed ones, the latest first.
+// Run prints the numbers of jobs, and the failed jobs, the latest first.
 func (c *jobsListCmd) Run(ctx context.Context, g *command.Globals) error {
 	out, err := command.Call(ctx, g, jobs.List, jobs.Input{Limit: c.Limit})
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"kartei/instance"
 )
 
-// MasterKey has the commands for the fingerprint of the master key.
+// MasterKey has the command for the stored fingerprint of the master key.
 type MasterKey struct {
 	Forget forgetKeyCmd `cmd:"" name:"forget" help:"Forget a lost master key, so that a server with another one can start."`
 }
 
 type forgetKeyCmd struct{ command.JSON }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*forgetKeyCmd) Help() string {
 	return `A database keeps a fingerprint of its master key, and a server with another key does not start.
 Use this only if the key is lost for good. Clients that are reading pages must begin again (400

@@ -23,7 +23,7 @@ type Migrate struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Migrate) Help() string {
 	return `serve migrates by itself; this command migrates beforehand. On SQLite no server may run; on
 PostgreSQL several processes may call it at the same time.
@@ -42,7 +42,7 @@ func (c *Migrate) Run(ctx context.Context, g *command.Globals) (err error) {
 	case c.DryRun:
 		return command.Usagef("--dry-run goes with --distribute citus")
 	}
-	if c.Status { // --status creates nothing
+	if c.Status { // --status must not create data
 		err = g.Explain(instance.CheckData(&g.Store))
 	} else {
 		err = makeFolder(&g.Store)
@@ -78,7 +78,7 @@ func (c *Migrate) Run(ctx context.Context, g *command.Globals) (err error) {
 	return nil
 }
 
-// distribute spreads the tables over a cluster, or prints the statements.
+// distribute distributes the tables over a Citus cluster, or prints the statements.
 func (c *Migrate) distribute(ctx context.Context, g *command.Globals) (err error) {
 	if err := g.Explain(instance.CheckData(&g.Store)); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (c *Migrate) distribute(ctx context.Context, g *command.Globals) (err error
 	return nil
 }
 
-// makeFolder makes the data folder. Only its owner has access.
+// makeFolder creates the data folder. Only its owner has access.
 func makeFolder(s *config.Store) error {
 	if err := os.MkdirAll(string(s.DataDir), 0o700); err != nil {
 		return fmt.Errorf("the data folder cannot be made: %w", err)

@@ -7,7 +7,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestDistributeCommand reads why the command cannot distribute yet.
+// TestDistributeCommand checks the error for a database that cannot be distributed.
 func TestDistributeCommand(t *testing.T) {
 	s := newFolder(t)
 	url := dbtest.EmptyPostgresURL(t)

@@ -11,18 +11,18 @@ import (
 // Pause is the command that pauses the API.
 type Pause struct{ command.JSON }
 
-// Run pauses the API. Every call is answered 503 API_PAUSED until kartei
-// resume, even after a restart.
+// Run pauses the API. Then every call fails with 503 API_PAUSED until kartei resume, even after a
+// restart.
 func (c *Pause) Run(ctx context.Context, g *command.Globals) error {
 	return switchAPI(ctx, g, c.JSON, "pause")
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Pause) Help() string {
 	return `Pages, the operator's listener and background work go on: webhooks are still delivered.`
 }
 
-// Resume is the command that ends the pause.
+// Resume is the command that ends a pause of the API.
 type Resume struct{ command.JSON }
 
 // Run ends a pause.

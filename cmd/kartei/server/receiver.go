@@ -34,17 +34,16 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// receiverHost is the host name of the demo's receiver. It is not in the DNS;
-// the demo resolves it to the receiver.
+// receiverHost is the host name of the demo's receiver. It is not in the DNS. The demo resolves it
+// to the receiver.
 const receiverHost = "receiver.kartei.example"
 
-// receiver is the demo's own receiver of webhooks. It listens on a free port of
-// loopback. Its certificate is signed by a certificate authority that exists
-// only while the demo runs. It verifies deliveries with the official library,
-// and reports them.
+// receiver is the demo's own receiver of webhooks. It listens on a free loopback port. A
+// certificate authority that exists only while the demo runs has signed its certificate. It
+// verifies deliveries with the official library, and reports them.
 type receiver struct {
 	server    *http.Server
-	authority string // file with the certificate of the authority, for the server
+	authority string // file with the certificate authority, for the server
 	tell      func(line string)
 
 	mu       sync.Mutex
@@ -52,8 +51,8 @@ type receiver struct {
 	waiting  chan struct{}             // closed when verifier is set
 }
 
-// startReceiver starts the receiver, and changes the server's settings so that
-// the server reaches it.
+// startReceiver starts the receiver, and changes the server's settings so that the server can send
+// to it. tell is called with a line for each delivery.
 func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err error) {
 	r := &receiver{tell: tell, waiting: make(chan struct{})}
 	r.server = &http.Server{
@@ -69,7 +68,7 @@ func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err e
 	if err != nil {
 		return nil, err
 	}
-	if s.WebhookCA != "" { // the demo may also send to other receivers
+	if s.WebhookCA != "" { // the demo may send to other receivers too
 		known, err := os.ReadFile(string(s.WebhookCA))
 		if err != nil {
 			return nil, fmt.Errorf("--webhook-ca: %w", err)
@@ -96,11 +95,11 @@ func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err e
 	})
 	s.WebhookDial = append(s.WebhookDial, egress.Mapping{Host: receiverHost, To: at})
 	over := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
-	go func() { _ = r.server.Serve(over) }() // Close ends it
+	go func() { _ = r.server.Serve(over) }() // Close ends the goroutine
 	return r, nil
 }
 
-// Close ends the receiver and removes the file of its certificate authority.
+// Close stops the receiver and removes its certificate authority.
 func (r *receiver) Close() {
 	r.server.Close()
 	if r.authority != "" {
@@ -108,8 +107,8 @@ func (r *receiver) Close() {
 	}
 }
 
-// throwAway returns the certificate of a new authority in PEM, and the one
-// certificate that it signed. The key of the authority is discarded.
+// throwAway returns the PEM certificate of a new certificate authority, and a certificate for host
+// that it signed. The key of the authority is discarded.
 func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) {
 	from := time.Now().Add(-time.Hour)
 	ca := &x509.Certificate{
@@ -143,7 +142,7 @@ func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) 
 		tls.Certificate{Certificate: [][]byte{serverDER}, PrivateKey: serverKey}, nil
 }
 
-// expect sets the secret for verifying the deliveries from now on.
+// expect sets the secret with which deliveries are verified from now on.
 func (r *receiver) expect(secret string) error {
 	verifier, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
@@ -158,8 +157,7 @@ func (r *receiver) expect(secret string) error {
 	return nil
 }
 
-// ServeHTTP accepts a delivery. If it arrives before the secret is known, it
-// waits for the secret.
+// ServeHTTP accepts a delivery. If the secret is not known yet, it waits for the secret.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, 64<<10))
 	if err != nil {
@@ -186,14 +184,13 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		now.Time().Local().Format(time.TimeOnly), e.Type, e.Data.ID, max(0, now.Sub(e.CreatedAt).Milliseconds())))
 }
 
-// demoReceiver is the part of the demo's file about its endpoint.
+// demoReceiver is the part of demo.json about the receiver's endpoint.
 type demoReceiver struct {
 	EndpointID string `json:"endpointId"`
 	Secret     string `json:"secret"`
 }
 
-// endpoint creates the endpoint for the receiver in the sandbox, or finds the
-// one of the last start.
+// endpoint returns the receiver's endpoint from the last start, or creates it in the sandbox.
 func (r *receiver) endpoint(
 	ctx context.Context, i *instance.Instance, key string, kept demoReceiver,
 ) (demoReceiver, error) {
@@ -210,8 +207,8 @@ func (r *receiver) endpoint(
 			return kept, err
 		}
 	}
-	// Each document of the sample office also emits operation.completed. One
-	// line for each document is enough.
+	// Each document of the sample office also emits operation.completed, but one line for each
+	// document is enough.
 	types := slices.DeleteFunc(remote.Types(),
 		func(t string) bool { return t == "webhook.test" || t == "operation.completed" })
 	var made struct {
@@ -226,8 +223,7 @@ func (r *receiver) endpoint(
 	return demoReceiver{made.ID, made.Secret}, r.expect(made.Secret)
 }
 
-// inside returns a client of an instance in this process. Calls go to its
-// handler without a network.
+// inside returns a client that calls the handler of an instance in this process, without a network.
 func inside(i *instance.Instance, key string) (*remote.Client, error) {
 	return remote.New(remote.Options{
 		URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second,
@@ -238,7 +234,7 @@ func inside(i *instance.Instance, key string) (*remote.Client, error) {
 // handlerTransport is an http.RoundTripper that calls a handler.
 type handlerTransport struct{ http.Handler }
 
-// RoundTrip is part of http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.RemoteAddr, r.RequestURI = "127.0.0.1:0", r.URL.RequestURI()
@@ -249,18 +245,18 @@ func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// memoryResponse records an answer in memory.
+// memoryResponse is an http.ResponseWriter that stores the response in memory.
 type memoryResponse struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header is part of http.ResponseWriter.
+// Header implements http.ResponseWriter.
 func (t *memoryResponse) Header() http.Header { return t.header }
 
-// WriteHeader is part of http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter.
 func (t *memoryResponse) WriteHeader(status int) { t.status = status }
 
-// Write is part of http.ResponseWriter.
+// Write implements http.ResponseWriter.
 func (t *memoryResponse) Write(b []byte) (int, error) { return t.body.Write(b) }

@@ -21,7 +21,7 @@ type Serve struct {
 	config.Server `embed:""`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Serve) Help() string {
 	return `Runs until it is interrupted. It waits for a database that does not answer yet, and migrates it.
 Until that is done, calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight
@@ -75,15 +75,15 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	return err
 }
 
-// warnDevelopment warns of a setting for development.
+// warnDevelopment logs a warning if a setting for development is set.
 func warnDevelopment(logger *slog.Logger, s *config.Server) {
 	if name := s.Development(); name != "" {
 		logger.Warn("a setting for development is in force: webhooks may reach addresses that are not public, or whose certificate is not trusted", "setting", name)
 	}
 }
 
-// beginning are the commands that make an organization, its first admin and a key for
-// a program. README.md, install.md and web.md show the same ones.
+// beginning are the commands that create an organization, its first admin and a key for a program.
+// README.md, install.md and web.md show the same commands.
 var beginning = []string{
 	`org create "Kanzlei Beispiel" --country DE --module on --secrecy declared --level on`,
 	`user invite --org ORG --email anna.berg@example.com --role admin`,
@@ -91,7 +91,7 @@ var beginning = []string{
 	`key create --org ORG --principal SVC --env test --scopes contacts:read,contacts:write --ip 127.0.0.0/8,::1/128`,
 }
 
-// welcome prints the choices of a first start and the next commands.
+// welcome prints the defaults that a first start has chosen, and the next commands.
 func (c *Serve) welcome(ctx context.Context, g *command.Globals, i *instance.Instance) error {
 	master := command.Absolute(c.Server.MasterKey(&g.Store))
 	if i.MasterKeyCreated {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The commands of a beginning are the same on all pages.
+// TestBeginningOfPages checks that all pages show the commands in beginning.
 func TestBeginningOfPages(t *testing.T) {
 	for _, page := range []string{
 		"../../../README.md", "../../../docs/operating/install.md", "../../../docs/operating/web.md",

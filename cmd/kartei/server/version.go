@@ -8,13 +8,13 @@ import (
 	"kartei/cmd/kartei/command"
 )
 
-// release is the product's version; CHANGELOG.md has an entry for it.
+// release is the version of the product. CHANGELOG.md has an entry for it.
 const release = "0.1.0"
 
 // Version is the command that prints the version.
 type Version struct{ command.JSON }
 
-// Run prints the version, the commit if it is known, and the version of Go.
+// Run prints the version, the commit and the version of Go.
 func (c *Version) Run(g *command.Globals) error {
 	if c.JSON.JSON {
 		return g.PrintJSON(map[string]string{"version": release, "commit": commit(), "go": runtime.Version()})
@@ -23,7 +23,7 @@ func (c *Version) Run(g *command.Globals) error {
 	return err
 }
 
-// commit returns the commit that the program was built from, or unknown.
+// commit returns the commit from which the program was built, or "unknown".
 func commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

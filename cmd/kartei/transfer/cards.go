@@ -20,13 +20,13 @@ type contactCardsCmd struct {
 	command.InstanceFlags
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*contactCardsCmd) Help() string {
 	return `Writes a card for each contact that the key in KARTEI_KEY reads, with calls of the API. A key that does not
 read companies gives cards without the names of companies. Imports of Kartei take the file as it was.`
 }
 
-// Run writes the cards. A file that is not whole is removed.
+// Run writes the cards. It removes an incomplete file.
 func (c *contactCardsCmd) Run(ctx context.Context, g *command.Globals) (err error) {
 	client, err := c.NewClient(g, 0)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *contactCardsCmd) write(ctx context.Context, client *remote.Client, out 
 	})
 }
 
-// readNames reads the names of the companies, as far as the key reads them.
+// readNames adds the names of companies by id, as far as the key can read companies.
 func readNames(ctx context.Context, client *remote.Client, names map[string]string) error {
 	err := each(ctx, client, "/companies?limit=100", func(raw json.RawMessage) error {
 		var firm struct{ ID, Name string }
@@ -82,7 +82,7 @@ func readNames(ctx context.Context, client *remote.Client, names map[string]stri
 	return err
 }
 
-// each reads a list.
+// each calls record with each record of a list.
 func each(ctx context.Context, client *remote.Client, path string, record func(json.RawMessage) error) error {
 	return client.Each(ctx, remote.Request{Method: http.MethodGet, Path: path, Repeatable: true}, record)
 }

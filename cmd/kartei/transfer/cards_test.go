@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Cards have the version that is asked for, and the names of companies as far as the key
-// reads them.
+// TestContactCards checks that cards have the requested version, and the names of companies that
+// the key can read.
 func TestContactCards(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -44,7 +44,7 @@ func TestContactCards(t *testing.T) {
 			!strings.Contains(string(b), "X-KARTEI-LEGAL-FORM:KG") {
 			t.Errorf("%s %v", b, err)
 		}
-		run(1, "-o", file) // it is there already
+		run(1, "-o", file) // the file exists already
 		environ["KARTEI_KEY"] = strings.Replace(as.Key, "_", "_x", 2)
 		file = filepath.Join(t.TempDir(), "nichts.vcf")
 		if status, _, _ := runLine(t, environ, "contact", "cards", "-o", file); status == 0 {

@@ -31,7 +31,7 @@ type OrgExport struct {
 	exportFlags
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*OrgExport) Help() string {
 	return `The file has the records of all families with their histories and files, the people, keys without
 secrets, the audit log, and the calls of 30 days: README.txt in it says more. Nothing is stored on the
@@ -44,20 +44,20 @@ func (c *OrgExport) Run(ctx context.Context, g *command.Globals) error {
 	return c.write(ctx, g, exports.BeginOrganization, exports.Input{ID: c.ID, Language: c.Language})
 }
 
-// UserExport is the command that exports what is kept about a user or a service account.
+// UserExport is the command that exports the data about a user or a service account.
 type UserExport struct {
 	ID string `arg:"" help:"The user or service account, usr_... or svc_..."`
 	exportFlags
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*UserExport) Help() string {
 	return `The file has what is kept about a person of an office: the profile, the account, sessions, keys without
 secrets, bell entries, lines of the audit log, and calls. The records that they own are not part of it. The
 audit log has a line. The file is not encrypted.`
 }
 
-// Run exports what is kept about a user.
+// Run exports the data about a user.
 func (c *UserExport) Run(ctx context.Context, g *command.Globals) error {
 	return c.write(ctx, g, exports.BeginPrincipal, exports.Input{ID: c.ID, Language: c.Language})
 }
@@ -68,7 +68,7 @@ type Contact struct {
 	Cards  contactCardsCmd  `cmd:"" help:"Write contacts or companies as vCards, version 4.0 or 3.0, for other address books."`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*Contact) Help() string {
 	return `These commands write files. To list, read, create, change and delete contacts, use kartei api with a key:
 
@@ -84,18 +84,18 @@ type contactExportCmd struct {
 	exportFlags
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*contactExportCmd) Help() string {
 	return `The file has the contact with its history, its tasks, and its documents with their files, and a page for
 people to read. Private records are part of it. The audit log has a line. The file is not encrypted.`
 }
 
-// Run exports everything about a contact.
+// Run exports the data about a contact.
 func (c *contactExportCmd) Run(ctx context.Context, g *command.Globals) error {
 	return c.write(ctx, g, exports.BeginContact, exports.Input{Organization: c.Org, ID: c.ID, Language: c.Language})
 }
 
-// write begins an export and writes its file. A file that is not whole is removed.
+// write starts an export and writes its file. It removes an incomplete file.
 func (c *exportFlags) write(
 	ctx context.Context, g *command.Globals, o op.Operation[exports.Input, exports.BeginOutput], in exports.Input,
 ) (err error) {
@@ -126,7 +126,7 @@ func (c *exportFlags) write(
 	return nil
 }
 
-// closeWhole closes a file, and removes it after an error.
+// closeWhole syncs and closes a file. It removes the file if err or one of these steps is an error.
 func closeWhole(file *os.File, err error) error {
 	if err == nil {
 		err = errors.Join(file.Sync(), file.Close())
@@ -139,7 +139,7 @@ func closeWhole(file *os.File, err error) error {
 	return err
 }
 
-// pack writes the parts of an export as a ZIP file.
+// pack writes the parts of an export to a ZIP file.
 func pack(ctx context.Context, caller socket.Caller, cursor string, out io.Writer) error {
 	file := archive.NewWriter(out, time.Now())
 	for cursor != "" {

@@ -39,14 +39,15 @@ type Import struct {
 	Report  importReportCmd  `cmd:"" help:"Write the report of an import as a table: what became of each entry, or the refused entries."`
 }
 
-// importRef names an import, and says whether a command waits for its job.
+// importRef are the arguments of commands for one import.
 type importRef struct {
 	ID  string `arg:"" help:"The import, imp_..."`
 	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; that of a sandbox imports test data."`
 	command.JSON
 }
 
-// importActor names a person besides.
+// importActor are the arguments of commands for a step of an import, with the person whose rights
+// apply.
 type importActor struct {
 	importRef
 	For string `name:"for" placeholder:"ID" help:"Whose rights the step has; by default those of the person for whom the import began."`
@@ -67,14 +68,14 @@ type importStartCmd struct {
 	command.JSON
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*importStartCmd) Help() string {
 	return `An import has three steps: start sends the file, check says what would happen, run does it. The steps are
 jobs of a running server, and go on after a restart. The file is sealed, and gone after seven days. Of a
 workbook the first sheet that has a table is read, of a ZIP all vCards, or else the first table.`
 }
 
-// Run sends a file.
+// Run sends the files and prints the import.
 func (c *importStartCmd) Run(ctx context.Context, g *command.Globals) error {
 	size := int64(0)
 	for _, name := range c.Files {
@@ -115,7 +116,7 @@ func (c *importStartCmd) Run(ctx context.Context, g *command.Globals) error {
 	return step(ctx, g, caller, c.JSON, imports.Complete, of, imports.CompleteInput{Reference: of, Pieces: pieces})
 }
 
-// addFile sends a file.
+// addFile adds a file to a bundle of files.
 func addFile(all *archive.Bundle, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -136,7 +137,7 @@ type importCheckCmd struct {
 	SaveProfile string             `name:"save-profile" type:"path" placeholder:"FILE" help:"Write columns and choices into a file, for the next import of the same kind."`
 }
 
-// profile is a mapping for files of the same kind.
+// profile is the JSON file of --profile, with a mapping for files of the same kind.
 type profile struct {
 	Columns    map[string]string  `json:"columns"`
 	Duplicates mapping.Duplicates `json:"duplicates"`
@@ -145,13 +146,13 @@ type profile struct {
 	Tags       []string           `json:"tags"`
 }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*importCheckCmd) Help() string {
 	return "The members are " + strings.Join(mapping.Targets(), ", ") +
 		".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none;\nother becomes a line of the note, and *.label says what kind of value the column beside it has."
 }
 
-// Run maps the columns and begins the dry run.
+// Run maps the columns and starts the dry run.
 func (c *importCheckCmd) Run(ctx context.Context, g *command.Globals) error {
 	caller, done, err := g.ConnectServer(ctx)
 	if err != nil {
@@ -174,8 +175,8 @@ func (c *importCheckCmd) Run(ctx context.Context, g *command.Globals) error {
 	return step(ctx, g, caller, c.JSON, imports.Map, in.Reference, in)
 }
 
-// mapping returns the columns and choices: from the flags, then from the profile, then
-// from what was guessed.
+// mapping returns the targets of the columns and the options. Flags come before the profile, and
+// the profile before guessed values.
 func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err error) {
 	p := profile{Duplicates: mapping.Skip}
 	if c.Profile != "" {
@@ -191,7 +192,7 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 	for _, column := range x.Columns {
 		in.Targets = append(in.Targets, column.Target)
 	}
-	for name, target := range p.Columns { // of files of the same kind: one may lack a column
+	for name, target := range p.Columns { // a file may lack some columns of the profile
 		if i, err := columnOf(x, name); err == nil {
 			in.Targets[i] = target
 		}
@@ -204,7 +205,7 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 		in.Targets[i] = c.Columns[name]
 	}
 	in.Options = mapping.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), Tags: p.Tags}
-	// The server has guessed these from the file. A profile knows better, and flags go first.
+	// The server has guessed these options. The profile replaces them, and flags replace both.
 	in.MonthFirst, in.Companies = x.Options.MonthFirst, x.Options.Companies
 	for _, choice := range []struct{ to, of *bool }{
 		{&in.MonthFirst, p.MonthFirst},
@@ -222,7 +223,8 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 	return in, nil
 }
 
-// columnOf returns the column with a name: its heading, or its number from 1.
+// columnOf returns the index of the column with a name, which is its heading or its number from 1.
+// It fails if there is no such column or several.
 func columnOf(x *imports.Import, name string) (int, error) {
 	found := -1
 	for i, column := range x.Columns {
@@ -267,27 +269,27 @@ func saveProfile(name string, x *imports.Import, in imports.MapInput) error {
 
 type importRunCmd struct{ importActor }
 
-// Run imports.
+// Run runs a checked import, or resumes a stopped one.
 func (c *importRunCmd) Run(ctx context.Context, g *command.Globals) error {
 	return stepOf(ctx, g, c.JSON, imports.Run, c.named())
 }
 
 type importUndoCmd struct{ importActor }
 
-// Help returns the text below the command's summary.
+// Help returns the help text below the summary.
 func (*importUndoCmd) Help() string {
 	return `What the import created is deleted, and contacts that it changed get their former values back. What
 somebody has changed since, or what tasks or documents belong to, stays as it is.`
 }
 
-// Run takes an import back.
+// Run undoes an import.
 func (c *importUndoCmd) Run(ctx context.Context, g *command.Globals) error {
 	return stepOf(ctx, g, c.JSON, imports.Undo, c.named())
 }
 
 type importDiscardCmd struct{ importRef }
 
-// Run gives an import up.
+// Run discards an import.
 func (c *importDiscardCmd) Run(ctx context.Context, g *command.Globals) error {
 	if _, err := command.CallServer(ctx, g, imports.Discard, c.named()); err != nil {
 		return err
@@ -321,7 +323,7 @@ func (c *importListCmd) Run(ctx context.Context, g *command.Globals) error {
 
 type importShowCmd struct{ importRef }
 
-// Run shows an import.
+// Run prints an import.
 func (c *importShowCmd) Run(ctx context.Context, g *command.Globals) error {
 	x, err := command.CallServer(ctx, g, imports.Get, c.named())
 	if err != nil {
@@ -335,7 +337,7 @@ type importReportCmd struct {
 	Refused bool `name:"refused" help:"Only the entries that were refused, as they stood in the file, with the reasons: to be mended and imported again."`
 }
 
-// Run writes the report as a table that spreadsheets open.
+// Run writes the report as a CSV table.
 func (c *importReportCmd) Run(ctx context.Context, g *command.Globals) error {
 	caller, done, err := g.ConnectServer(ctx)
 	if err != nil {
@@ -377,8 +379,8 @@ func (c *importReportCmd) Run(ctx context.Context, g *command.Globals) error {
 	}
 }
 
-// reportRows returns the rows of an entry in the report: one for each value in
-// the report, or one with the cells of a refused entry.
+// reportRows returns the rows of an entry in the report: one for each reported value, or one with
+// the cells of a refused entry.
 func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 	var notes []string
 	for _, p := range l.Problems {
@@ -399,10 +401,10 @@ func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 	headed := make([]string, columns)
 	n := copy(headed[:columns-1], l.Cells)
 	headed[columns-1] = note
-	return [][]string{slices.Concat(headed, l.Cells[n:])} // the others have no heading
+	return [][]string{slices.Concat(headed, l.Cells[n:])} // cells without a heading come last
 }
 
-// stepOf is step with a connection of its own.
+// stepOf connects to the server and calls step.
 func stepOf(
 	ctx context.Context, g *command.Globals, j command.JSON, o op.Operation[imports.Reference, imports.Import],
 	of imports.Reference,
@@ -415,7 +417,7 @@ func stepOf(
 	return step(ctx, g, caller, j, o, of, of)
 }
 
-// step calls an operation that a job goes on with, waits for the job, and shows the import.
+// step calls an operation that starts a job, waits for the job, and prints the import.
 func step[In any](
 	ctx context.Context, g *command.Globals, caller socket.Caller, j command.JSON, o op.Operation[In, imports.Import],
 	of imports.Reference, in In,
@@ -452,8 +454,8 @@ func step[In any](
 	return nil
 }
 
-// goesOn returns the error of a command that could not ask how far an import is. The
-// job goes on without it, also when the server is started again.
+// goesOn returns the error if the progress of an import cannot be read. It says that the job
+// continues by itself, even after a restart of the server.
 func goesOn(g *command.Globals, of imports.Reference, err error) error {
 	cause := g.NameCommand(err)
 	if errors.Is(err, socket.ErrNoAnswer) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
@@ -462,12 +464,12 @@ func goesOn(g *command.Globals, of imports.Reference, err error) error {
 	return fmt.Errorf("%w. %s goes on by itself, also after a restart: %s says how far it is", cause, of.ID, showing(of))
 }
 
-// showing returns the command that shows an import.
+// showing returns the command line that prints an import.
 func showing(of imports.Reference) string {
 	return "kartei import show " + of.ID + " --org " + of.Organization
 }
 
-// hints are the next steps for a file that cannot be read.
+// hints maps the reasons why a file cannot be read to the next step.
 var hints = map[imports.Reason]string{
 	imports.NoTable:       ": a table (.xlsx, .csv), vCards (.vcf) or a ZIP of them can be imported",
 	imports.Encrypted:     ": the file has a password; remove it, and save the file",
@@ -479,8 +481,8 @@ var hints = map[imports.Reason]string{
 }
 
 const (
-	// importPoll is how often a command asks how far an import is, importNews how often it
-	// tells.
+	// importPoll is the interval at which a command reads the progress of an import. importNews is
+	// the interval at which it prints the progress.
 	importPoll = 200 * time.Millisecond
 	importNews = 5 * time.Second
 )

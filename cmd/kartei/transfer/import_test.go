@@ -15,8 +15,8 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// The columns of a check come from the flags, then from the profile, then from what
-// was guessed.
+// TestImportMapping checks that the columns of a check come from the flags, else from the profile,
+// else from the guessed targets.
 func TestImportMapping(t *testing.T) {
 	x := imports.Import{Columns: []mapping.Column{
 		{Heading: "Name", Target: "name"},
@@ -48,7 +48,8 @@ func TestImportMapping(t *testing.T) {
 	}
 }
 
-// Columns with the same heading are named by their numbers, in profiles too.
+// TestImportSameHeading checks that columns with the same heading are selected by their numbers,
+// also in profiles.
 func TestImportSameHeading(t *testing.T) {
 	x := imports.Import{Columns: []mapping.Column{
 		{Heading: "Telefon", Target: "phone"},
@@ -73,8 +74,8 @@ func TestImportSameHeading(t *testing.T) {
 	}
 }
 
-// Whether rows are companies, and months come first, is what was guessed, unless a profile
-// or a flag says it.
+// TestImportChoices checks the options companies and monthFirst. They are guessed, unless the
+// profile or a flag sets them.
 func TestImportChoices(t *testing.T) {
 	yes, no := true, false
 	for _, guessed := range []bool{false, true} {
@@ -104,7 +105,7 @@ func TestImportChoices(t *testing.T) {
 	}
 }
 
-// A flag takes back what a profile says about dates.
+// TestImportMonthFirst checks that a flag overrides the order of dates in a profile.
 func TestImportMonthFirst(t *testing.T) {
 	x, yes, no := imports.Import{}, true, false
 	name := filepath.Join(t.TempDir(), "profile.json")
@@ -122,7 +123,8 @@ func TestImportMonthFirst(t *testing.T) {
 	}
 }
 
-// The refused entries keep their cells, also those without a heading: behind the reasons.
+// TestRefusedCells checks that refused entries keep all cells. Cells without a heading come after
+// the reasons.
 func TestRefusedCells(t *testing.T) {
 	l := imports.Line{Cells: []string{"Haas", "Anna", "a@example.com"}, Problems: []imports.Problem{{Message: "zu viele"}}}
 	for columns, want := range map[int]string{
@@ -135,7 +137,7 @@ func TestRefusedCells(t *testing.T) {
 	}
 }
 
-// answers are the results of calls, one after the other.
+// answers are the errors of successive calls.
 type answers []error
 
 func (a *answers) Call(_ context.Context, _ string, _, out any) error {
@@ -146,8 +148,8 @@ func (a *answers) Call(_ context.Context, _ string, _, out any) error {
 	return err
 }
 
-// A command whose server ends says how to learn what became of the import, which goes
-// on by itself.
+// TestImportWithoutItsServer checks the error if the server ends during a command. It says how to
+// read the state of the import, which continues by itself.
 func TestImportWithoutItsServer(t *testing.T) {
 	gone := fmt.Errorf("admin: %w: EOF", socket.ErrNoAnswer)
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// line is a command line of this package.
+// line is a command line with the commands of this package.
 type line struct {
 	command.Globals
 	Contact Contact `cmd:"" name:"contact"`

@@ -12,14 +12,14 @@ import (
 	"kartei/store/schema"
 )
 
-// Backup writes a consistent copy of the database to a new file at path, while
-// reads and writes go on. When Backup returns, the copy was checked page by
-// page and is on the disk. Until then there is no file of that name. For
-// PostgreSQL the copy is an archive of pg_dump, which must be on PATH.
+// Backup writes a consistent copy of the database to a new file at path. Other transactions
+// continue meanwhile. When Backup returns, the copy is checked page by page and synced to the disk.
+// Before that, the file does not exist. For PostgreSQL the copy is an archive of pg_dump, which
+// must be on PATH.
 func Backup(ctx context.Context, d db.DB, path string) error { return BackupFor(ctx, d, path, nil) }
 
-// BackupFor is Backup with encryption: only the recipients can open the copy.
-// Without recipients it is not encrypted.
+// BackupFor is Backup with encryption for recipients. Only the recipients can decrypt the copy.
+// Without recipients the copy is not encrypted.
 func BackupFor(ctx context.Context, d db.DB, path string, to Recipients) error {
 	if err := mustNotExist(path); err != nil {
 		return err
@@ -53,7 +53,7 @@ func backupPlain(ctx context.Context, d db.DB, draft string) error {
 	return fmt.Errorf("%T cannot be backed up", d)
 }
 
-// copyFile writes a copy of the database, and checks it.
+// copyFile writes a copy of the SQLite database to path, and checks the copy.
 func copyFile(d *sqlite.DB, path string) error {
 	if err := d.CopyTo(path); err != nil {
 		return err
@@ -61,15 +61,15 @@ func copyFile(d *sqlite.DB, path string) error {
 	return checkFile(path)
 }
 
-// checkFile reads a whole SQLite file. It fails unless the file is an intact
-// Kartei database that this binary can open.
+// checkFile reads a whole SQLite file. It fails unless the file is an intact Kartei database whose
+// schema this binary supports.
 func checkFile(path string) error {
 	conn, err := sqlite.Inspect(path)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	// The first finding is enough; intact is the result without one.
+	// Each pragma returns intact if it finds no error. The first error is enough.
 	for _, check := range []struct{ pragma, intact string }{
 		{"pragma integrity_check(1)", "ok"},
 		{"pragma foreign_key_check", ""},
@@ -85,7 +85,7 @@ func checkFile(path string) error {
 	return checkVersion(conn)
 }
 
-// checkVersion refuses a database of a newer binary.
+// checkVersion returns an error if the schema is newer than this binary.
 func checkVersion(conn *driver.Conn) error {
 	text, err := conn.Value("select cast(max(version_id) as text) from goose_db_version")
 	if err != nil {

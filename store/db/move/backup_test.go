@@ -20,8 +20,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A backup during writes holds each write whole or not at all, and everything
-// that was acknowledged before it began.
+// TestBackupWhileServing checks a backup during writes. The backup contains each write completely
+// or not at all. It contains all writes that were acknowledged before its start.
 func TestBackupWhileServing(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		needTools(t, url)
@@ -93,7 +93,7 @@ func TestBackupWhileServing(t *testing.T) {
 	})
 }
 
-// needTools puts PostgreSQL's client programs on PATH, or skips the test.
+// needTools puts PostgreSQL's client programs on PATH. It skips the test if they are not installed.
 func needTools(t *testing.T, url string) {
 	t.Helper()
 	if !strings.HasPrefix(url, "postgres:") {
@@ -107,8 +107,9 @@ func needTools(t *testing.T, url string) {
 	}
 }
 
-// A restored database has the changes from its first moment. A change that fails
-// leaves everything as it was, and one of a table that the copy lacks is left out.
+// TestRestoreMakesChanges checks that a restore makes the changes before the database becomes
+// visible. If a change fails, the old database stays. A change is skipped if the copy does not have
+// its table.
 func TestRestoreMakesChanges(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		needTools(t, url)
@@ -139,7 +140,7 @@ func TestRestoreMakesChanges(t *testing.T) {
 		}{
 			{"changed", []move.Change{{Table: "none", Statement: "delete from none"}, changed}},
 			{"old", nil},
-			{"old", []move.Change{changed, {Table: "things", Statement: "update things set none = 1"}}}, // as before
+			{"old", []move.Change{changed, {Table: "things", Statement: "update things set none = 1"}}}, // unchanged
 		} {
 			_, err := move.RestoreWith(ctx, file, target, true, nil, test.changes)
 			if fails := len(test.changes) == 2 && test.want == "old"; (err != nil) != fails {
@@ -194,8 +195,8 @@ func TestRestoreReplacesOnlyWithForce(t *testing.T) {
 	})
 }
 
-// A backup without room for it fails: nothing of it remains, and the error says
-// which disk is full. The database is larger than the page cache of the copy.
+// TestBackupToAFullDisk checks that a backup to a full disk fails and leaves no file. The error
+// names the full disk. The database is larger than the page cache of the copy.
 func TestBackupToAFullDisk(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
@@ -271,7 +272,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if _, err := move.Restore(ctx, good, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false); err != nil {
 		t.Errorf("the good one: %v", err)
 	}
-	// A copy is not restored over itself, under whatever name.
+	// A copy cannot be restored over itself, even through a link.
 	link := filepath.Join(t.TempDir(), "link.db")
 	if err := os.Symlink(good, link); err != nil {
 		t.Fatal(err)
@@ -282,7 +283,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 			t.Errorf("over itself: %v", err)
 		}
 	}
-	// A restore to the wrong engine names the engine of the file.
+	// A restore to the wrong engine fails. The error names the engine of the file.
 	archive := write("archive", append([]byte("PGDMP"), content[:4096]...))
 	_, err = move.Restore(ctx, archive, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false)
 	if err == nil || !strings.Contains(err.Error(), archive+" is an archive of pg_dump") ||
@@ -296,9 +297,9 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 }
 
-// A backup and a restore remove the drafts of killed processes from the folder
-// they write to. They spare drafts that may still be written, and the files of
-// others.
+// TestOldDraftsAreRemoved checks that a backup and a restore remove the drafts of killed processes
+// from their folder. Recent drafts stay, because a process may still write them, and so do other
+// files.
 func TestOldDraftsAreRemoved(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)

@@ -12,50 +12,51 @@ import (
 	"kartei/store/schema"
 )
 
-// NotCopied holds the tables that Copy omits, each with the reason.
+// NotCopied maps the tables that Copy omits to the reasons.
 var NotCopied = map[string]string{
 	"limit_replicas": "the replicas that run, of which there are none",
 }
 
-// ErrOtherInstance is the error, wrapped, of a Copy to a target with data that
-// did not come from the source.
+// ErrOtherInstance is the error, wrapped, of a Copy to a target with rows that are not from the
+// source.
 var ErrOtherInstance = errors.New("the target is not empty: it holds a finished copy, or another instance")
 
-// ErrUnfinishedCopy is the error of CheckCopied.
+// ErrUnfinishedCopy is the error of CheckCopied for an interrupted copy.
 var ErrUnfinishedCopy = errors.New("the database is a copy that was not finished: repeat kartei copy")
 
-// comparing is the number of rows that are read and hashed in the time that
-// copying one takes.
+// comparing is a weight for the progress: in the time to copy one row, that many rows can be read
+// and hashed.
 const comparing = 8
 
-// copyMark names the setting of the target that holds the progress of the copy.
-// It is removed last.
+// copyMark is the name of the setting in the target that contains the progress of the copy. It is
+// deleted last.
 const copyMark = "copy"
 
-// TableCopy describes the copy of one table.
+// TableCopy is the result of the copy of one table.
 type TableCopy struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
-	// Hash is the sum of the SHA-256 of all rows, in hex. It depends neither on
-	// the engine nor on the order of the rows.
+	// Hash is the sum of the SHA-256 hashes of all rows, in hex. It depends neither on the engine
+	// nor on the order of the rows.
 	Hash string `json:"sha256Sum"`
 }
 
-// copyProgress is the progress of a copy, as stored in the target.
+// copyProgress is the progress of a copy. It is stored in the target.
 type copyProgress struct {
 	// Source is the id of the source's first organization.
 	Source string `json:"source"`
-	// Table is the table in progress; those before it are complete.
+	// Table is the table in progress. All tables before it are complete.
 	Table string `json:"table"`
-	// After is the primary key of its last copied row.
+	// After is the primary key of the last copied row in Table.
 	After []any `json:"after"`
 }
 
-// Copy copies all rows of one database to another, empty one, and checks that
-// both hold the same rows. Both must have this release's schema, and nothing
-// else may write to them. An interrupted copy is continued by the next call.
-// Copy holds some thousand rows in memory. tell, if not nil, is called with the
-// progress, in copied rows. The final comparison adds little to them.
+// Copy copies all rows of one database to another, empty one, and compares the rows of both. Both
+// must have the schema of this release, and no other program may write to them. If a copy was
+// interrupted, the next call continues it.
+//
+// Copy has some thousand rows in memory. If tell is not nil, it is called with the progress in
+// rows. The comparison counts as a small number of rows.
 func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]TableCopy, error) {
 	if tell == nil {
 		tell = func(int64, int64) {}
@@ -78,7 +79,7 @@ func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]
 	}
 	at := slices.IndexFunc(tables, func(t table) bool { return t.Name == state.Table })
 	for i, t := range tables {
-		if i <= at { // copied or begun by an earlier call
+		if i <= at { // an earlier call copied or began this table
 			n, err := countRows(ctx, to, &t)
 			if err != nil {
 				return nil, err
@@ -111,7 +112,7 @@ func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]
 		all = append(all, both[0])
 	}
 	err = to.Write(ctx, func(tx db.Tx) error {
-		if tx.Dialect().Name == "postgres" { // the planner needs statistics of the new rows
+		if tx.Dialect().Name == "postgres" { // PostgreSQL's planner needs statistics of the new rows
 			for _, t := range tables {
 				tx.Queue("analyze " + t.Name)
 			}
@@ -122,8 +123,7 @@ func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]
 	return all, err
 }
 
-// CheckCopied returns ErrUnfinishedCopy if a Copy to the database was
-// interrupted.
+// CheckCopied returns ErrUnfinishedCopy if a Copy to the database was interrupted.
 func CheckCopied(ctx context.Context, d db.DB) error {
 	return d.Read(ctx, func(tx db.Tx) error {
 		var value string
@@ -138,8 +138,7 @@ func CheckCopied(ctx context.Context, d db.DB) error {
 	})
 }
 
-// copiedTables returns the tables to copy, which must be the same in both
-// databases.
+// copiedTables returns the tables to copy. It fails unless both databases have the same tables.
 func copiedTables(ctx context.Context, from, to db.DB) ([]table, error) {
 	var both [2][]table
 	for i, d := range []db.DB{from, to} {
@@ -170,7 +169,8 @@ func copiedTables(ctx context.Context, from, to db.DB) ([]table, error) {
 	return both[0], nil
 }
 
-// beginCopy marks an empty target, or returns the progress of an earlier copy.
+// beginCopy marks an empty target, or returns the progress of an earlier copy. It fails if the
+// target contains other rows.
 func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copyProgress, error) {
 	state := &copyProgress{Table: tables[0].Name}
 	err := from.Read(ctx, func(tx db.Tx) error {
@@ -205,9 +205,8 @@ func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copyProgre
 			return err
 		}
 		for _, t := range tables {
-			// The migrations fill generations. A server that was merely started
-			// on the empty target leaves the fingerprint of its master key in
-			// settings.
+			// Migrations fill the table generations. A server that ran on the empty target has
+			// stored the fingerprint of its master key in settings.
 			if t.Name == "generations" || t.Name == "settings" {
 				tx.Queue("delete from " + t.Name)
 				continue
@@ -230,12 +229,12 @@ func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copyProgre
 func mark(tx db.Tx, state *copyProgress) {
 	value, err := json.Marshal(state)
 	if err != nil {
-		panic(err) // strings, numbers and booleans only
+		panic(err) // cannot fail for strings, numbers and booleans
 	}
 	tx.Queue("insert into settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value", copyMark, string(value))
 }
 
-// copyTable copies the rest of a table.
+// copyTable copies the rows of a table that are not copied yet.
 func copyTable(ctx context.Context, from, to db.DB, t *table, state *copyProgress, tell func(int64)) error {
 	after, err := keyOf(state.After)
 	if err != nil {

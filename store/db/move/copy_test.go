@@ -15,7 +15,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// directions runs f with a source and an empty target of the other engine.
+// directions runs f twice: from SQLite to an empty PostgreSQL database, and in the other direction.
 func directions(t *testing.T, f func(t *testing.T, from, to db.DB)) {
 	t.Run("to postgres", func(t *testing.T) { f(t, dbtest.SQLite(t), dbtest.Postgres(t)) })
 	t.Run("to sqlite", func(t *testing.T) { f(t, dbtest.Postgres(t), dbtest.SQLite(t)) })
@@ -54,8 +54,9 @@ func TestCopyMovesEveryTable(t *testing.T) {
 	})
 }
 
-// An interrupted copy, after any page, is continued. Until its end it is
-// reported as unfinished, and no other instance can be copied to the target.
+// TestInterruptedCopyResumes interrupts a copy after each page, and checks that the next call
+// continues it. Until the end, CheckCopied reports an unfinished copy, and another instance cannot
+// be copied to the target.
 func TestInterruptedCopyResumes(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
 		dbtest.Fill(t, from, 600)
@@ -106,7 +107,7 @@ func TestInterruptedCopyResumes(t *testing.T) {
 	})
 }
 
-// halfCopy copies nine pages, reports it, and waits.
+// halfCopy copies nine pages, prints a line, and waits to be killed. It runs in a second process.
 func halfCopy(source, target string) {
 	from, err := open.Database(ctx, source, db.Options{})
 	if err == nil {
@@ -125,7 +126,7 @@ func halfCopy(source, target string) {
 	os.Exit(1)
 }
 
-// A killed copy is continued.
+// TestKilledCopyResumes checks that the next call continues the copy of a killed process.
 func TestKilledCopyResumes(t *testing.T) {
 	for name, urls := range map[string]func() (from, to string){
 		"to postgres": func() (string, string) { return dbtest.SQLiteURL(t), dbtest.PostgresURL(t) },
@@ -166,7 +167,7 @@ func TestKilledCopyResumes(t *testing.T) {
 	}
 }
 
-// The comparison detects rows that changed during the copy.
+// TestCopyFindsADifference checks that the comparison detects rows that changed during the copy.
 func TestCopyFindsADifference(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
 		dbtest.Fill(t, from, 3)

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// newDraft creates an empty draft beside a file, and removes old drafts there.
+// newDraft creates an empty draft in the folder of the file beside, and returns its name. It also
+// removes old drafts in the folder.
 func newDraft(beside, prefix string) (string, error) {
 	dir := filepath.Dir(beside)
 	removeOldDrafts(dir)
@@ -21,31 +22,31 @@ func newDraft(beside, prefix string) (string, error) {
 	return draft.Name(), draft.Close()
 }
 
-// A draft is the unfinished file of a Backup or Restore.
+// A draft is the unfinished file of a backup or a restore. The constants are prefixes of file
+// names.
 const (
-	// The name of SQLite's journal begins with the draft's name.
+	// SQLite's journal of a draft has the same prefix.
 	backupDraft  = ".kartei-backup-"
 	restoreDraft = ".kartei-restore-"
-	// draftTime is the time without a write after which a draft belongs to a
-	// killed process. Half a day, so that a nightly run removes the draft of
-	// the previous one. A running process writes all the time.
+	// draftTime is the age of the last write after which a draft counts as abandoned. A running
+	// process writes all the time. With half a day, a nightly run removes the abandoned draft of
+	// the previous night.
 	draftTime = 12 * time.Hour
 )
 
-// discard removes a draft and SQLite's files beside it.
+// discard removes a draft and SQLite's files for it.
 func discard(draft string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-		_ = os.Remove(draft + suffix) // files that cannot be removed go with the old drafts
+		_ = os.Remove(draft + suffix) // removeOldDrafts tries again later
 	}
 }
 
-// removeOldDrafts removes the drafts of killed processes in dir. A draft can be
-// as large as the database. Drafts that cannot be removed stay, since they only
-// take room on the disk.
+// removeOldDrafts removes the drafts of killed processes in dir, because a draft can be as large as
+// the database. It ignores errors, because old drafts only take room on the disk.
 func removeOldDrafts(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // the next write to dir reports it
+		return // the next write to dir reports the error
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), backupDraft) && !strings.HasPrefix(e.Name(), restoreDraft) {
@@ -57,18 +58,18 @@ func removeOldDrafts(dir string) {
 	}
 }
 
-// publish renames a complete draft, never over an existing file. It returns
-// once the content and the name are on the disk.
+// publish renames a complete draft, and fails if path exists. It returns after the content and the
+// name are synced to the disk.
 func publish(draft, path string) error {
 	if err := syncFile(draft); err != nil {
 		return err
 	}
-	// A link fails if the name exists; a rename would replace the file.
+	// os.Link fails if path exists, but os.Rename would replace the file.
 	if err := os.Link(draft, path); err != nil {
 		if err := mustNotExist(path); err != nil {
 			return err
 		}
-		// The file system does not support links.
+		// The file system may not support hard links.
 		if err := os.Rename(draft, path); err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func publish(draft, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// syncFile returns once the content of a file is on the disk.
+// syncFile syncs the content of a file to the disk.
 func syncFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

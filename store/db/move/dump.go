@@ -17,21 +17,20 @@ import (
 	"kartei/store/db/postgres"
 )
 
-// dump writes the database to an archive in the custom format of pg_dump.
+// dump writes the database to a file in the custom format of pg_dump.
 func dump(ctx context.Context, d *postgres.DB, path string) error {
 	return runTool(ctx, d.Config(), streams{}, "pg_dump", append(dumpArguments, "--file="+path)...)
 }
 
-// dumpTo writes the same archive to w.
+// dumpTo writes the database to w in the custom format of pg_dump.
 func dumpTo(ctx context.Context, d *postgres.DB, w io.Writer) error {
 	return runTool(ctx, d.Config(), streams{out: w}, "pg_dump", dumpArguments...)
 }
 
 var dumpArguments = []string{"--format=custom", "--no-owner", "--no-privileges"}
 
-// restorePostgres fills the database from an archive and makes the changes, in
-// one transaction. pg_restore alone could not do both, so it writes a script, and
-// psql runs that.
+// restorePostgres fills the database from an archive and makes the changes, in one transaction.
+// pg_restore cannot make the changes. So it writes a script, and psql runs the script.
 func restorePostgres(ctx context.Context, c *backupFile, url string, force bool, changes []Change) error {
 	if err := checkEngine(c, true); err != nil {
 		return err
@@ -55,15 +54,15 @@ func restorePostgres(ctx context.Context, c *backupFile, url string, force bool,
 		out.Close()
 	}()
 	err = runTool(ctx, config, streams{in: script}, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-")
-	script.Close() // so that pg_restore ends
+	script.Close() // ends pg_restore
 	if cause := <-written; cause != nil && !errors.Is(cause, io.ErrClosedPipe) {
 		return cause
 	}
 	return err
 }
 
-// writeScript writes the statements of a restore. The commit comes last: psql
-// rolls back if the script ends before, also because this process was killed.
+// writeScript writes the SQL script of a restore to out. The last statement is the commit. If the
+// process is killed before, the script has no commit and psql rolls back.
 func writeScript(ctx context.Context, c *backupFile, out io.Writer, args []string, changes []Change) error {
 	if _, err := io.WriteString(out, "begin;\n"); err != nil {
 		return err
@@ -71,7 +70,7 @@ func writeScript(ctx context.Context, c *backupFile, out io.Writer, args []strin
 	if err := c.script(ctx, out, args); err != nil {
 		return err
 	}
-	end := "reset search_path;\n" // pg_restore empties it
+	end := "reset search_path;\n" // pg_restore has emptied search_path
 	for _, c := range changes {
 		end += fmt.Sprintf("do $change$ begin if to_regclass('%s') is not null then %s; end if; end $change$;\n", c.Table,
 			c.Statement)
@@ -80,21 +79,21 @@ func writeScript(ctx context.Context, c *backupFile, out io.Writer, args []strin
 	return err
 }
 
-// script writes the statements of the archive.
+// script writes the SQL statements of the archive to out.
 func (c *backupFile) script(ctx context.Context, out io.Writer, args []string) error {
 	if !c.encrypted {
 		return runProgram(ctx, os.Environ(), streams{out: out}, "pg_restore", append(args, c.path)...)
 	}
-	// The whole copy was read before. If reading fails now, the archive ends
-	// early and pg_restore fails.
+	// openCopy has read the whole copy before. If reading fails now, the archive ends early and
+	// pg_restore fails.
 	in, archive := io.Pipe()
 	go func() { archive.CloseWithError(c.each(archive)) }()
 	defer in.Close()
 	return runProgram(ctx, os.Environ(), streams{in: in, out: out}, "pg_restore", args...)
 }
 
-// target returns the configuration of connections to a PostgreSQL database, and
-// whether it has Kartei's tables.
+// target returns the configuration of connections to a PostgreSQL database. filled says that the
+// database has Kartei's tables.
 func target(ctx context.Context, url string) (config *pgx.ConnConfig, filled bool, err error) {
 	d, err := postgres.Open(ctx, url, db.Options{Readers: 1, Writers: 1})
 	if err != nil {
@@ -107,16 +106,16 @@ func target(ctx context.Context, url string) (config *pgx.ConnConfig, filled boo
 	return d.Config(), filled, err
 }
 
-// streams replace the files of a program.
+// streams are the standard input and output of a program. Both can be nil.
 type streams struct {
 	in  io.Reader
 	out io.Writer
 }
 
-// runTool runs one of PostgreSQL's programs against a database. The password is
-// passed in the environment, because other users of the machine can read
-// arguments. The environment also has the accepted ways of authentication,
-// which may exclude passwords in clear text. libpq 16 or later obeys them.
+// runTool runs one of PostgreSQL's client programs against a database. It passes the password in
+// the environment, because other users of the machine can read arguments. It also passes the
+// accepted authentication methods (PGREQUIREAUTH), which may exclude passwords in clear text. libpq
+// obeys them from version 16 on.
 func runTool(ctx context.Context, config *pgx.ConnConfig, s streams, name string, args ...string) error {
 	u, password, err := forLibpq(config.ConnString())
 	if err != nil {
@@ -132,7 +131,8 @@ func runTool(ctx context.Context, config *pgx.ConnConfig, s streams, name string
 	return runProgram(ctx, environment, s, name, append([]string{"--dbname=" + u, "--no-password"}, args...)...)
 }
 
-// runProgram runs one of PostgreSQL's programs.
+// runProgram runs one of PostgreSQL's client programs. If it fails, the error contains its standard
+// error.
 func runProgram(ctx context.Context, environment []string, s streams, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {
@@ -149,8 +149,8 @@ func runProgram(ctx context.Context, environment []string, s streams, name strin
 	return nil
 }
 
-// forLibpq removes the password from a URL, and the parameters that only pgx
-// understands.
+// forLibpq removes the password and the parameters of pgx from a URL. It returns the new URL and
+// the password.
 func forLibpq(address string) (_, password string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestNoPasswordWithoutTLS: a restore sends no password to a server that claims
-// to have no TLS, and neither do PostgreSQL's programs.
+// TestNoPasswordWithoutTLS checks a server that claims to have no TLS. Neither a restore nor
+// PostgreSQL's programs may send it a password.
 func TestNoPasswordWithoutTLS(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	for _, c := range []struct {
 		host, query string
-		asks        bool // only a connection without TLS comes as far as that
+		asks        bool // whether the server asks for a password: only without TLS
 	}{
 		{"127.0.0.1", "", true},
 		{"0.0.0.0", "", false},
@@ -50,7 +50,7 @@ func TestNoPasswordWithoutTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.RequireAuth = "!password" // as postgres.DB has it
+		config.RequireAuth = "!password" // as in a postgres.DB
 		if knowsRequireAuth() {
 			if err := runTool(ctx, config, streams{}, "pg_dump"); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("pg_dump: %v", err)
@@ -62,8 +62,7 @@ func TestNoPasswordWithoutTLS(t *testing.T) {
 	}
 }
 
-// knowsRequireAuth reports whether pg_dump is installed, from PostgreSQL 16 or
-// later.
+// knowsRequireAuth reports whether pg_dump is installed and has version 16 or later.
 func knowsRequireAuth() bool {
 	said, err := exec.Command("pg_dump", "--version").Output()
 	words := strings.Fields(string(said))

@@ -18,22 +18,22 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// Recipients can open an encrypted copy, with their Identities
-// (age-encryption.org/v1).
+// Recipients are public keys for an encrypted copy (age-encryption.org/v1). Identities are the
+// secret keys that decrypt it.
 type (
 	Recipients []age.Recipient
 	Identities []age.Identity
 )
 
-// encryptedHead begins every encrypted copy.
+// encryptedHead is the first line of each encrypted copy.
 const encryptedHead = "age-encryption.org/v1\n"
 
 // ErrEncrypted is the error, wrapped, of a Restore from an encrypted copy
 // without identities.
 var ErrEncrypted = errors.New("the copy is encrypted")
 
-// ParseRecipients parses one recipient a line: age1... or a public key of SSH
-// (ssh-ed25519, ssh-rsa). It skips empty lines and those that begin with #.
+// ParseRecipients parses lines with one recipient each: an age1... key, or an SSH public key
+// (ssh-ed25519, ssh-rsa). It skips empty lines and lines that begin with #.
 func ParseRecipients(lines []string) (list Recipients, err error) {
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
@@ -48,7 +48,7 @@ func ParseRecipients(lines []string) (list Recipients, err error) {
 		} else {
 			some, err = age.ParseRecipients(strings.NewReader(line))
 		}
-		if err != nil { // the error must not repeat a secret key that was given by mistake
+		if err != nil { // err may contain a secret key that was given by mistake
 			return nil, errors.New("a recipient is not valid; it must be a public key of age (age1...) or of SSH (ssh-ed25519, ssh-rsa)")
 		}
 		list = append(list, some...)
@@ -56,8 +56,8 @@ func ParseRecipients(lines []string) (list Recipients, err error) {
 	return list, nil
 }
 
-// ReadIdentities reads identities from files: secret keys of age, as age-keygen
-// writes them, or one SSH private key without a passphrase.
+// ReadIdentities reads identities from files. A file contains secret keys in the format of
+// age-keygen, or one SSH private key without a passphrase.
 func ReadIdentities(paths ...string) (list Identities, err error) {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
@@ -73,7 +73,7 @@ func ReadIdentities(paths ...string) (list Identities, err error) {
 		} else {
 			some, err = age.ParseIdentities(bytes.NewReader(text))
 		}
-		if err != nil { // the error may quote the key
+		if err != nil { // err may contain the key
 			return nil, fmt.Errorf("%s contains no usable identity; it must contain secret keys of age (AGE-SECRET-KEY-1...) or a private key of SSH without a passphrase", path)
 		}
 		list = append(list, some...)
@@ -81,8 +81,8 @@ func ReadIdentities(paths ...string) (list Identities, err error) {
 	return list, nil
 }
 
-// backupEncrypted writes an encrypted copy to a draft. Plain data touches at
-// most the disk of the database itself.
+// backupEncrypted writes an encrypted copy to a draft. Plain data is written at most to the disk of
+// the database itself.
 func backupEncrypted(ctx context.Context, d db.DB, draft string, to Recipients) (err error) {
 	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -111,9 +111,9 @@ func backupEncrypted(ctx context.Context, d db.DB, draft string, to Recipients) 
 	return buffered.Flush()
 }
 
-// copyFileTo writes a checked copy. SQLite needs a file for it. That file lies
-// beside the database and is unlinked before it is read, so it vanishes with
-// the process in any case.
+// copyFileTo writes a checked copy of an SQLite database to w. SQLite needs a file for the copy.
+// The file is in the folder of the database, and is unlinked before it is read. So it does not
+// survive the process.
 func copyFileTo(d *sqlite.DB, w io.Writer) error {
 	draft, err := newDraft(d.Path(), backupDraft)
 	if err != nil {
@@ -133,15 +133,15 @@ func copyFileTo(d *sqlite.DB, w io.Writer) error {
 	return err
 }
 
-// backupFile is a file written by Backup, to restore.
+// backupFile is a file of Backup that is to be restored.
 type backupFile struct {
 	path       string
 	identities Identities
 	encrypted  bool
 }
 
-// openCopy opens a copy. It reads all of an encrypted one first, to check that
-// an identity opens it and that every byte is intact.
+// openCopy opens a copy. It first reads all of an encrypted copy, to check that an identity
+// decrypts it and that all bytes are intact.
 func openCopy(path string, identities Identities) (*backupFile, error) {
 	c, err := newCopy(path, identities)
 	if err != nil {
@@ -169,8 +169,8 @@ func newCopy(path string, identities Identities) (c *backupFile, err error) {
 	return c, nil
 }
 
-// CheckCopy fails if Restore would refuse to begin: for an encrypted copy that
-// no identity opens. It does not check that the copy is intact.
+// CheckCopy returns an error if no identity decrypts an encrypted copy. It does not check that the
+// copy is intact.
 func CheckCopy(path string, identities Identities) error {
 	c, err := newCopy(path, identities)
 	if err != nil {
@@ -180,7 +180,7 @@ func CheckCopy(path string, identities Identities) error {
 	return err
 }
 
-// headOf returns the first bytes of a file.
+// headOf returns the first n bytes of a file, or fewer if the file is shorter.
 func headOf(path string, n int) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -188,11 +188,11 @@ func headOf(path string, n int) (string, error) {
 	}
 	defer file.Close()
 	head := make([]byte, n)
-	n, _ = io.ReadFull(file, head) // the result is shorter for a shorter file
+	n, _ = io.ReadFull(file, head) // a shorter file gives a shorter result
 	return string(head[:n]), nil
 }
 
-// each writes the plain content of the copy.
+// each writes the decrypted content of the copy to w.
 func (c *backupFile) each(w io.Writer) error {
 	file, err := os.Open(c.path)
 	if err != nil {
@@ -215,8 +215,7 @@ func (c *backupFile) each(w io.Writer) error {
 	return nil
 }
 
-// backupReader marks read errors as damage of the backup, to distinguish them from
-// write errors.
+// backupReader wraps read errors as damage of the backup, to distinguish them from write errors.
 type backupReader struct {
 	io.Reader
 	file *backupFile
@@ -234,7 +233,7 @@ func (c *backupFile) damaged(err error) error {
 	return fmt.Errorf("%s is damaged or cut off: %w; nothing was restored from it", c.path, err)
 }
 
-// head returns the first bytes of the plain content.
+// head returns the first 16 bytes of the decrypted content.
 func (c *backupFile) head() (string, error) {
 	var head headBuffer
 	err := c.each(&head)
@@ -244,7 +243,7 @@ func (c *backupFile) head() (string, error) {
 	return string(head), err
 }
 
-// headBuffer holds the first 16 bytes written to it.
+// headBuffer is a writer that stores the first 16 bytes, and then fails with errEnough.
 type headBuffer []byte
 
 var errEnough = errors.New("enough")

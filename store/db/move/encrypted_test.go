@@ -19,7 +19,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// identity creates an identity, and returns its file and its recipient.
+// identity creates an age identity, and returns its file and its recipient.
 func identity(t *testing.T) (file, recipient string) {
 	t.Helper()
 	made, err := age.GenerateX25519Identity()
@@ -33,7 +33,7 @@ func identity(t *testing.T) (file, recipient string) {
 	return file, made.Recipient().String()
 }
 
-// marker is in the name of each thing of a sealed database.
+// marker is a word in the names of all things in the encrypted database.
 const marker = "Zwetschgendatschi"
 
 // sealedCopy is an encrypted copy of a database with 3000 things.
@@ -41,8 +41,8 @@ type sealedCopy struct {
 	source       db.DB
 	file         string
 	content      []byte
-	mine, theirs string        // files of identities; only mine opens the copy
-	empty        func() string // URL of a new place to restore to
+	mine, theirs string        // files of identities: only mine decrypts the copy
+	empty        func() string // returns the URL of a new target of a restore
 }
 
 func seal(t *testing.T, url string) *sealedCopy {
@@ -85,8 +85,8 @@ func identities(t *testing.T, files ...string) move.Identities {
 	return list
 }
 
-// TestEncryptedBackup: only the holder of an identity can open the copy. No
-// plain copy remains.
+// TestEncryptedBackup checks that only an identity of the recipient decrypts the copy. No plain
+// copy remains on the disk.
 func TestEncryptedBackup(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		s := seal(t, url)
@@ -135,7 +135,7 @@ func TestEncryptedBackup(t *testing.T) {
 	})
 }
 
-// TestDamagedEncryptedBackup: a cut or changed copy restores nothing.
+// TestDamagedEncryptedBackup checks that a cut or changed copy is not restored.
 func TestDamagedEncryptedBackup(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		s := seal(t, url)
@@ -154,8 +154,8 @@ func TestDamagedEncryptedBackup(t *testing.T) {
 		for _, keep := range []int{len(s.content) - 1, len(s.content) - 17, len(s.content) / 2, 64<<10 + 300, 250, 100, 30} {
 			refused("cut off", s.content[:min(keep, len(s.content)-1)])
 		}
-		// age writes chunks of 64 KiB and a tag of 16 bytes, so a copy that is
-		// cut there has only whole chunks.
+		// age writes chunks of 64 KiB with a tag of 16 bytes. A copy that is cut at this place has
+		// only whole chunks.
 		header := bytes.Index(s.content, []byte("\n---")) + 1
 		header += bytes.IndexByte(s.content[header:], '\n') + 1 + 16
 		refused("cut between chunks", s.content[:header+64<<10+16])
@@ -176,8 +176,8 @@ func TestDamagedEncryptedBackup(t *testing.T) {
 	})
 }
 
-// TestRecipients covers accepted recipients. The error must not repeat a secret
-// key that was given by mistake.
+// TestRecipients checks which recipients are accepted. The error must not repeat a secret key that
+// was given by mistake.
 func TestRecipients(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The databases of a copy that a second process begins: see halfCopy.
+// childSource and childTarget are environment variables with the databases of halfCopy.
 const (
 	childSource = "KARTEI_MOVE_TEST_SOURCE"
 	childTarget = "KARTEI_MOVE_TEST_TARGET"
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-// table creates the table of these tests.
+// table creates the table things.
 func table(t testing.TB, d db.DB) {
 	t.Helper()
 	dbtest.Run(t, d, "create table things (n bigint not null primary key, name text, size bigint, note text)")

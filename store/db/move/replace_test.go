@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// If a restored database cannot get its name, the previous one keeps it. Without
-// that, the next server would start with an empty database.
+// TestReplaceFails checks that the previous database gets its name back if the restored one cannot
+// be published. Otherwise the next server would start with an empty database.
 func TestReplaceFails(t *testing.T) {
 	dir := t.TempDir()
 	path, draft := filepath.Join(dir, "kartei.db"), filepath.Join(dir, restoreDraft+"1")

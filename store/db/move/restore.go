@@ -13,26 +13,26 @@ import (
 	"kartei/store/db/sqlite/driver"
 )
 
-// ErrExists is the error, wrapped, of a Restore without force over an existing
-// database.
+// ErrExists is the error, wrapped, of a Restore without force if the target is not empty.
 var ErrExists = errors.New("there is a database already")
 
-// Restore creates the database named by url from a file of Backup, which it
-// checks first. Without force it refuses an existing database. With force it
-// renames an existing SQLite database and returns the new name; the tables of a
-// PostgreSQL database are replaced. A SQLite database in use is always refused.
-// For PostgreSQL, Restore needs pg_restore on PATH and an existing database.
+// Restore creates the database with the URL from a file of Backup. It first checks the file.
+//
+// Without force, Restore refuses an existing database. With force, it renames an existing SQLite
+// database and returns the new name. On PostgreSQL it replaces the tables. It always refuses an
+// SQLite database in use. For PostgreSQL, Restore needs pg_restore on PATH and an existing
+// database.
 func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
 	return RestoreWith(ctx, from, url, force, nil, nil)
 }
 
-// Change is a statement that changes a table of a restored database. It is left
-// out for the copy of an earlier release, which does not have the table.
+// Change is a statement that changes a table of a restored database. It is skipped if the copy is
+// from an earlier release without the table.
 type Change struct{ Table, Statement string }
 
-// RestoreWith is Restore for an encrypted copy that one of the identities
-// opens. The copy is read whole before anything changes. The database never has
-// its name, or a committed row, without the changes.
+// RestoreWith is Restore for a copy that may be encrypted. It reads and decrypts the whole copy
+// before anything changes. It makes the changes before the database gets its name, or in the same
+// transaction on PostgreSQL.
 func RestoreWith(
 	ctx context.Context, from, url string, force bool, identities Identities, changes []Change,
 ) (aside string, err error) {
@@ -55,10 +55,10 @@ func RestoreWith(
 	return aside, nil
 }
 
-// checkEngine refuses a backup of the other engine, by the first bytes of the
-// file. It must not be called for a SQLite database that this process has open.
+// checkEngine returns an error if the backup is from the other engine. It reads the first bytes of
+// the file. It must not be called for an SQLite database that this process has open.
 func checkEngine(c *backupFile, postgres bool) error {
-	begin, err := c.head() // a shorter file belongs to neither
+	begin, err := c.head() // shorter if the file is short
 	if err != nil {
 		return err
 	}
@@ -106,16 +106,16 @@ func restoreSQLite(c *backupFile, path string, force bool, changes []Change) (as
 	if err := changeDraft(draft, changes); err != nil {
 		return "", err
 	}
-	// That can take minutes, during which a killed process must not leave the
-	// folder without a database.
+	// The sync can take minutes. If the process is killed meanwhile, the folder must still have a
+	// database.
 	if err := syncFile(draft); err != nil {
 		return "", err
 	}
 	return replace(draft, path, publish)
 }
 
-// changeDraft makes the changes in a draft. The journal is in memory, because a
-// disk may have room for the draft alone, and a spoiled draft is discarded.
+// changeDraft makes the changes in a draft. The journal is in memory, because the disk may have
+// room only for the draft. A damaged draft is discarded anyway.
 func changeDraft(draft string, changes []Change) (err error) {
 	conn, err := sqlite.Inspect(draft)
 	if err != nil {
@@ -135,8 +135,8 @@ func changeDraft(draft string, changes []Change) (err error) {
 	return sqlite.MapError(conn.Script(script + "commit;"))
 }
 
-// replace puts a database aside and publishes the draft in its place. If that
-// fails, the database gets its name back.
+// replace renames the database at path and publishes the draft as path. If publish fails, the
+// database gets its name back. aside is the new name of the previous database, or empty.
 func replace(draft, path string, publish func(draft, path string) error) (aside string, err error) {
 	if aside, err = putAside(path); err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func replace(draft, path string, publish func(draft, path string) error) (aside 
 	return "", fmt.Errorf("%w; the previous database is in %s", err, aside)
 }
 
-// putBack reverses putAside.
+// putBack undoes putAside.
 func putBack(aside, path string) error {
 	if err := os.Rename(aside+"-wal", path+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -160,7 +160,7 @@ func putBack(aside, path string) error {
 	return os.Rename(aside, path)
 }
 
-// isSame reports whether two paths lead to one file.
+// isSame reports whether two paths are the same file.
 func isSame(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {
@@ -170,8 +170,8 @@ func isSame(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// putAside renames a database and its log, and returns the new name. An old
-// write-ahead log beside another file would corrupt it.
+// putAside renames a database and its write-ahead log, and returns the new name. The log must not
+// stay, because it would corrupt the new database. The name is empty if there is no database.
 func putAside(path string) (string, error) {
 	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
 	found := false
@@ -183,7 +183,7 @@ func putAside(path string) (string, error) {
 			return "", err
 		}
 	}
-	// SQLite rebuilds the index of the log if it is missing.
+	// SQLite creates the index of the log again if it is missing.
 	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -193,8 +193,8 @@ func putAside(path string) (string, error) {
 	return aside, nil
 }
 
-// draft writes the content of the copy to a draft beside path. It returns the
-// name even on an error.
+// draft writes the decrypted content of the copy to a draft beside path. It returns the name of the
+// draft even on an error.
 func (c *backupFile) draft(path string) (string, error) {
 	name, err := newDraft(path, restoreDraft)
 	if err != nil {

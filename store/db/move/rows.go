@@ -14,17 +14,15 @@ import (
 	"kartei/store/schema"
 )
 
-// copyPage is the number of rows that are read at once, and written in one
-// transaction.
+// copyPage is the number of rows that are read at once and written in one transaction.
 const copyPage = 1000
 
-// table is a table whose rows are read and stored.
+// table is a table with methods that read and store its rows.
 type table struct{ schema.Table }
 
-// countRows returns the number of rows of a table, for the progress bar.
-// PostgreSQL reads the whole table to count. For a large one that takes longer
-// than a statement may, so the server's estimate is used, or 0 if there is
-// none.
+// countRows returns the number of rows of a table, for the progress. On PostgreSQL a count reads
+// the whole table, and can exceed the time limit of a statement. So countRows returns the server's
+// estimate for a large table, or 0 if the count took too long.
 func countRows(ctx context.Context, d db.DB, t *table) (n int64, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		if tx.Dialect().Name == "postgres" {
@@ -43,8 +41,7 @@ func countRows(ctx context.Context, d db.DB, t *table) (n int64, err error) {
 	return n, err
 }
 
-// insert stores rows. On PostgreSQL it uses COPY, which costs half of an insert
-// for each row.
+// insert stores rows. On PostgreSQL it uses COPY, which takes half the time of inserts.
 func (t *table) insert(ctx context.Context, tx db.Tx, rows [][]any) error {
 	if copied, err := tx.CopyRows(ctx, t.Name, t.columnNames(), rows); copied {
 		return err
@@ -60,7 +57,7 @@ func (t *table) insert(ctx context.Context, tx db.Tx, rows [][]any) error {
 	return nil
 }
 
-// keyOf returns a primary key for binding from its JSON form.
+// keyOf converts a primary key from its JSON form to arguments of a statement.
 func keyOf(values []any) ([]any, error) {
 	var key []any
 	for _, v := range values {
@@ -86,9 +83,8 @@ func (t *table) columnNames() []string {
 
 func (t *table) names() string { return strings.Join(t.columnNames(), ", ") }
 
-// eachPage calls f with the rows behind a primary key, page by page, and with
-// the key of the last row of each page. The next page is read while f runs. The
-// copy's own mark is omitted.
+// eachPage calls f for each page of rows after a primary key. last is the key of the last row of
+// the page. The next page is read while f runs. eachPage omits the row copyMark.
 func eachPage(ctx context.Context, d db.DB, t *table, after []any, f func(rows [][]any, last []any) error) error {
 	if len(t.Key) == 0 {
 		return errors.New("a table without primary key")
@@ -132,7 +128,7 @@ func eachPage(ctx context.Context, d db.DB, t *table, after []any, f func(rows [
 	return ctx.Err()
 }
 
-// nextPage reads at most copyPage rows behind a primary key.
+// nextPage returns at most copyPage rows after a primary key.
 func nextPage(ctx context.Context, d db.DB, t *table, after []any) (page [][]any, err error) {
 	key, where := strings.Join(t.Key, ", "), ""
 	if after != nil {
@@ -158,7 +154,7 @@ func (t *table) keyIn(row []any) []any {
 	return key
 }
 
-// readPage returns rows with values of type string, int64, bool or nil.
+// readPage returns the rows of a query. The values are strings, int64, bool or nil.
 func readPage(ctx context.Context, tx db.Tx, t *table, query string, args []any) ([][]any, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {

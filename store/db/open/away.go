@@ -12,15 +12,15 @@ import (
 	"kartei/store/db/sqlite/driver"
 )
 
-// Away reports whether an error at startup may pass without a change of the
-// configuration. Examples are no server, a server that is starting or has no
-// room, and a full disk.
+// Away reports whether an error at startup is temporary: it can end without a change of the
+// configuration. Examples are an unreachable or starting server, a server without free connections,
+// and a full disk.
 func Away(err error) bool {
 	var server *pgconn.PgError
 	var lite *driver.Error
 	var certificate *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &server): // otherwise only the refused connection is known
+	case errors.As(err, &server): // without its code the error says only that a connection failed
 		err = postgres.MapError(server)
 	case errors.As(err, &lite):
 		return lite.Primary() == driver.Full || lite.Primary() == driver.IOError || errors.Is(err, db.ErrBusy)

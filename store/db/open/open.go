@@ -11,11 +11,11 @@ import (
 	"kartei/store/db/sqlite"
 )
 
-// Database opens the database named by url: sqlite:PATH or postgres://... . It
-// applies no migrations: see schema.Migrate.
+// Database opens the database with the URL: sqlite:PATH or postgres://... . It does not migrate the
+// schema: see schema.Migrate.
 //
-// A SQLite database belongs to one process. If another process has it, the error is
-// a *sqlite.InUse.
+// An SQLite database belongs to one process. If another process has it open, the error is a
+// *sqlite.InUse.
 func Database(ctx context.Context, url string, opts db.Options) (db.DB, error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme {
@@ -35,6 +35,6 @@ func Database(ctx context.Context, url string, opts db.Options) (db.DB, error) {
 		}
 		return d, nil
 	}
-	// The URL may contain a password, so the error does not repeat it.
+	// The error does not repeat the URL, because that may contain a password.
 	return nil, fmt.Errorf("db: the database must be sqlite:PATH or postgres://..., not %.12q", scheme+":")
 }

@@ -36,7 +36,8 @@ func TestUnreachableServerIsUnavailable(t *testing.T) {
 	}
 }
 
-// Away distinguishes temporary failures from those that the operator must fix.
+// TestAwayMeansTemporary checks that Away reports temporary failures, and not failures that the
+// operator must fix.
 func TestAwayMeansTemporary(t *testing.T) {
 	server := func(code string) error { return fmt.Errorf("db: migrations: %w", &pgconn.PgError{Code: code}) }
 	for name, c := range map[string]struct {

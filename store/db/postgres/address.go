@@ -13,30 +13,30 @@ import (
 	"kartei/kit/loopback"
 )
 
-// noClearText is the authentication method that is refused without TLS, because
-// an impostor of the server would receive the password. MD5 and SCRAM do not
-// reveal it.
+// noClearText is a value of require_auth that refuses a password in clear text. A connection
+// without TLS uses it, because a false server would receive the password. MD5 and SCRAM do not
+// reveal the password.
 const noClearText = "!password"
 
-// verifiedHint explains to the operator of a server without TLS why it is
-// required.
+// verifiedHint tells the operator why a server must support TLS.
 const verifiedHint = "the database URL does not say sslmode, and the server is not this machine, so it must prove by TLS who it is (sslmode=verify-full); " +
 	"name its authority with sslrootcert=FILE, or say another sslmode in the URL"
 
 // address is a parsed URL.
 type address struct {
-	// config holds the completed URL, for this process and for pg_dump.
+	// config is the parsed URL with additions, for this process and for pg_dump.
 	config *pgxpool.Config
-	// verified is true if the URL leaves TLS open, so that verify-full is
-	// added.
+	// verified says that the URL had no sslmode, so that verify-full was added.
 	verified bool
 }
 
-// readAddress parses a URL as libpq does, with two exceptions. Without
-// sslmode, libpq tries TLS, ignores the certificate, and continues without TLS
-// if the server has none. For a server on another machine verify-full is
-// required instead. And a clear-text password is refused on a connection
-// without TLS, unless require_auth explicitly allows it.
+// readAddress parses a URL as libpq does, with two exceptions.
+//
+// Without sslmode, libpq tries TLS, ignores the certificate, and continues without TLS if the
+// server has none. For a server on another machine, readAddress requires verify-full instead.
+//
+// A connection without TLS refuses a password in clear text, unless require_auth explicitly allows
+// it.
 func readAddress(url string) (address, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -64,15 +64,14 @@ func saysTLS(address string) bool {
 	return err != nil || values.Has("sslmode") || values.Has("ssl")
 }
 
-// ways returns the connections that are tried: to each host with TLS, without
-// TLS, or both.
+// ways returns all connections that are tried: to each host with TLS, without TLS, or both.
 func (a *address) ways() []*pgconn.FallbackConfig {
 	c := &a.config.ConnConfig.Config
 	return append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 }
 
-// goesAway reports whether a connection to another machine may lack TLS. A
-// service file with a stricter sslmode remains in effect.
+// goesAway reports whether a connection to another machine could be without TLS. It respects a
+// service file with a stricter sslmode.
 func (a *address) goesAway() bool {
 	for _, way := range a.ways() {
 		if way.TLSConfig == nil && !isSocket(way.Host) && !loopback.Host(way.Host) {
@@ -82,8 +81,8 @@ func (a *address) goesAway() bool {
 	return false
 }
 
-// clear reports whether a network connection, even to this machine, may lack
-// TLS.
+// clear reports whether a network connection could be without TLS. Connections to this machine
+// count, but not UNIX sockets.
 func (a *address) clear() bool {
 	for _, way := range a.ways() {
 		if way.TLSConfig == nil && !isSocket(way.Host) {
@@ -93,9 +92,9 @@ func (a *address) clear() bool {
 	return false
 }
 
-// verify requires every host to prove its identity. Without a file of
-// authorities it uses the system's. libpq (16 or later) needs a parameter for
-// that.
+// verify adds sslmode=verify-full to the URL, so that each host must prove its identity. Without a
+// file of certificate authorities, it adds the parameter for the authorities of the system (libpq
+// 16 or later).
 func (a *address) verify() (err error) {
 	a.verified = true
 	added := "sslmode=verify-full"
@@ -121,11 +120,10 @@ func (a *address) hasRoots() bool {
 	return false
 }
 
-// isSocket reports whether a host is the folder of a UNIX socket.
+// isSocket reports whether a host of a URL is the path of a UNIX socket.
 func isSocket(host string) bool { return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") }
 
-// explainTLS adds to a connection failure the hint that the URL leaves TLS
-// open.
+// explainTLS appends verifiedHint to a connection error, if verify has added verify-full.
 func (a *address) explainTLS(err error) error {
 	var connect *pgconn.ConnectError
 	if err == nil || !a.verified || !errors.As(err, &connect) {

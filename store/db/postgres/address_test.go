@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReadAddress: a server on another machine must prove its identity
-// unless the URL explicitly says otherwise.
+// TestReadAddress checks that a server on another machine must prove its identity, unless the URL
+// explicitly says otherwise.
 func TestReadAddress(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{
@@ -27,8 +27,8 @@ func TestReadAddress(t *testing.T) {
 	for _, test := range []struct {
 		url, environment string
 		verified         bool
-		// plain means that a connection may lack TLS; refused, that no
-		// clear-text password is sent.
+		// plain means that a connection could be without TLS. refused means that a password in
+		// clear text is refused.
 		plain, refused bool
 	}{
 		{"postgres://u:p@db.example/n", "", true, false, false},

@@ -11,7 +11,7 @@ import (
 	"kartei/store/db/internal/engine"
 )
 
-// AssumeNone queries unless the transaction is speculative.
+// AssumeNone runs the query, or assumes no row in a speculative transaction.
 func (t *transaction) AssumeNone(ctx context.Context, query string, args ...any) db.Row {
 	if t.speculative {
 		t.assumed = true
@@ -20,13 +20,13 @@ func (t *transaction) AssumeNone(ctx context.Context, query string, args ...any)
 	return t.QueryRow(ctx, query, args...)
 }
 
-// noRow is the result of a query that was not sent.
+// noRow is the assumed result of a query that was not sent.
 type noRow struct{}
 
 func (noRow) Scan(...any) error { return db.ErrNoRows }
 
-// ExecOne counts the changed rows. A speculative transaction leaves that to the
-// check.
+// ExecOne runs the statement and counts the changed rows. A speculative transaction queues the
+// statement and the check instead.
 func (t *transaction) ExecOne(ctx context.Context, change, check db.Statement) error {
 	if t.speculative {
 		t.assumed = true
@@ -37,7 +37,7 @@ func (t *transaction) ExecOne(ctx context.Context, change, check db.Statement) e
 	return engine.ExecOne(ctx, t, change)
 }
 
-// Tick moves the clock at once, unless the transaction is speculative.
+// Tick advances the clock at once. A speculative transaction assumes the next tick.
 func (t *transaction) Tick(ctx context.Context, organization int64, now clock.Micros) (clock.Micros, error) {
 	if t.speculative {
 		return t.assumeTick(organization, now), nil
@@ -47,12 +47,12 @@ func (t *transaction) Tick(ctx context.Context, organization int64, now clock.Mi
 	return next, err
 }
 
-// assumeTick returns the tick that the clock will most probably give. It queues
-// a statement that sets this tick, or divides by zero if the clock is ahead.
-// Once in a transaction it queues another, which divides by zero if there is no
-// clock, and costs the server 8 microseconds. Without it, an update of no row
-// would succeed, and the change would be committed after the erasure of its
-// organization.
+// assumeTick returns the tick that the clock will very probably give. It queues a statement that
+// stores this tick, and divides by zero if the clock is ahead.
+//
+// For the first tick of an organization, it also queues a statement that divides by zero if the
+// organization has no clock. That takes the server 8 microseconds. Without it, an update of no row
+// would succeed, and the change would be committed after the erasure of its organization.
 func (t *transaction) assumeTick(organization int64, now clock.Micros) clock.Micros {
 	tick := now
 	if organization == t.organization {
@@ -74,16 +74,15 @@ func (t *transaction) noteTick(organization int64, tick clock.Micros) {
 	}
 }
 
-// lockNumber maps a key to 64 bits of its hash. So a client cannot choose a key
-// that collides with another's. Two colliding keys lock each other out, which
-// looks to a caller like a key in use.
+// lockNumber returns 64 bits of the hash of a key. With a hash, a client cannot choose a key that
+// collides with another's. If two keys collide, a caller sees a free key as locked.
 func lockNumber(key string) int64 {
 	hash := sha256.Sum256([]byte(key))
 	return int64(binary.BigEndian.Uint64(hash[:]))
 }
 
-// Lock takes an advisory lock, which the server releases with the transaction.
-// A speculative transaction divides by zero if another one holds the lock.
+// Lock takes an advisory lock, which ends with the transaction. A speculative transaction divides
+// by zero if another transaction has the lock.
 func (t *transaction) Lock(ctx context.Context, key string) (bool, error) {
 	switch {
 	case !t.write:
@@ -98,9 +97,8 @@ func (t *transaction) Lock(ctx context.Context, key string) (bool, error) {
 	return got, err
 }
 
-// assume fails the transaction unless a condition on $1 is true. Two successive
-// assumptions that wait travel as one statement, because each statement costs
-// the server 8 microseconds.
+// assume makes the transaction fail unless a condition on $1 is true. It merges two successive
+// assumptions into one statement, because each statement takes the server 8 microseconds.
 func (t *transaction) assume(condition string, value any) {
 	values := []any{value}
 	beside := t.assumption

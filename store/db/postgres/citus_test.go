@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// If a worker dies during its commit, the coordinator does not know the
-// outcome. So the change is neither acknowledged nor repeated.
+// TestWorkerLostAtCommit checks a worker of a Citus cluster that dies during its commit. The
+// coordinator does not know the outcome, so the change is neither acknowledged nor repeated.
 func TestWorkerLostAtCommit(t *testing.T) {
 	url := dbtest.Citus(t)
 	d := dbtest.Open(t, url, db.Options{Writers: 2})

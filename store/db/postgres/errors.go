@@ -13,9 +13,9 @@ import (
 	"kartei/store/db/internal/engine"
 )
 
-// MapError maps an error of pgx to the errors of package db, and wraps it. It
-// returns nil for nil, and an unknown error unchanged. Errors of DB and its
-// transactions are already mapped; the function is for connections of DB.Config.
+// MapError maps an error of pgx to an error of package db, and wraps it. It returns nil for nil,
+// and an unknown error unchanged. Errors of DB and its transactions are already mapped. Callers
+// with their own connections (DB.Config) need MapError.
 func MapError(err error) error {
 	var pg *pgconn.PgError
 	var network net.Error
@@ -39,7 +39,7 @@ func MapError(err error) error {
 			return engine.Wrap(db.ErrUnavailable, err)
 		}
 		switch pg.Code[:min(2, len(pg.Code))] {
-		case "08", "53", "57", "58": // connection, resources (disk, memory, connections), shutdown, input and output
+		case "08", "53", "57", "58": // connection, resources (disk, memory, connections), shutdown, I/O
 			return engine.Wrap(db.ErrUnavailable, err)
 		}
 		return err
@@ -57,7 +57,7 @@ func MapError(err error) error {
 	return err
 }
 
-// isConnectionLoss recognizes the errors of pgx for lost connections.
+// isConnectionLoss reports whether an error of pgx means a lost connection.
 func isConnectionLoss(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||

@@ -12,19 +12,18 @@ import (
 	"kartei/store/db/internal/engine"
 )
 
-// expectation is a query for one number, and the expected number.
+// expectation is a query that returns one number, and the expected number.
 type expectation struct {
 	query string
 	want  int64
 }
 
-// composed caches the statements of expectation.within, by both texts.
+// composed caches the results of expectation.within. The key has the texts of both queries.
 var composed sync.Map
 
-// within returns a statement that also returns the expectation's number, as an
-// additional first column. If the statement is not a single select, can is
-// false, and the expectation travels as a separate statement. That costs the
-// server 8 microseconds more, a fifth of reading a record.
+// within returns a query with the expectation's number as an additional first column. can is false
+// if the query is not a single select. Then the expectation must travel as a separate statement.
+// That takes the server 8 microseconds more, a fifth of the time to read a record.
 func (e *expectation) within(query string) (together string, can bool) {
 	key := [2]string{e.query, query}
 	if known, is := composed.Load(key); is {
@@ -38,9 +37,9 @@ func (e *expectation) within(query string) (together string, can bool) {
 	return together, together != ""
 }
 
-// compound reports whether a statement combines several selects outside of
-// parentheses, or refers to its result as a whole. (Kartei's statements name
-// columns and never number them, as in 'order by 1'.)
+// compound reports whether a query combines several selects outside of parentheses, or has a clause
+// for its result as a whole. Kartei's queries refer to columns by name, and not by number, as in
+// 'order by 1'.
 func compound(query string) bool {
 	depth := 0
 	for _, word := range strings.FieldsFunc(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(query), unicode.IsSpace) {
@@ -58,7 +57,7 @@ func compound(query string) bool {
 	return false
 }
 
-// met reads the result of an expectation.
+// met scans the number of an expectation. It returns db.ErrStale if the number is wrong.
 func (t *transaction) met(e *expectation, row pgx.Row) error {
 	var number int64
 	if err := row.Scan(&number); err != nil {
@@ -71,8 +70,8 @@ func (t *transaction) met(e *expectation, row pgx.Row) error {
 	return nil
 }
 
-// Expect queries at once. A speculative transaction divides by zero instead if
-// the expectation is wrong.
+// Expect runs the query at once in a Write. In a Read, the query travels with the next statement.
+// In a speculative transaction, a wrong expectation divides by zero.
 func (t *transaction) Expect(ctx context.Context, query string, want int64) error {
 	switch {
 	case !t.write:
@@ -89,8 +88,8 @@ func (t *transaction) Expect(ctx context.Context, query string, want int64) erro
 	return engine.Expect(ctx, t, query, want)
 }
 
-// settled returns the result of a Read, including failures that its function
-// did not notice or did not ask for.
+// settled returns the final error of a Read. It includes failures that the function ignored, and an
+// expectation without a statement.
 func (t *transaction) settled(err error) error {
 	if t.open != nil {
 		t.open.Close()

@@ -7,15 +7,15 @@ import (
 	"kartei/store/db"
 )
 
-// AloneName is the application_name of commands that need exclusive use of the
-// database: to copy or to distribute it.
+// AloneName is the application_name of commands that need exclusive use of the database, to copy or
+// to distribute it.
 const AloneName = "kartei-alone"
 
-// InUseBy fails if a PostgreSQL database has other connections of Kartei, since
-// a server may be running on it. Connections named AloneName do not count.
+// InUseBy returns an error if a PostgreSQL database has connections of a Kartei server. Connections
+// with the name AloneName do not count.
 func InUseBy(ctx context.Context, d db.DB) error {
 	if d.Dialect() != db.PostgreSQL {
-		return nil // an open SQLite database is locked by its process
+		return nil // the process has locked an SQLite database
 	}
 	return d.Read(ctx, func(tx db.Tx) error {
 		var n int

@@ -15,11 +15,11 @@ const (
 	listenAgain = 30 * time.Second
 )
 
-// Listen keeps one connection. Notifications during a disconnection may be
-// lost, so f is called after each connect.
+// Listen uses one connection. After a lost connection it reconnects and calls f, because
+// notifications may be lost meanwhile.
 func (d *DB) Listen(ctx context.Context, topic string, f func(word string)) {
 	defer d.bus.Subscribe(topic, f)()
-	if d.pooled { // this process only; earlier messages may have been missed
+	if d.pooled { // only messages of this process; earlier ones may be missed
 		f("")
 		<-ctx.Done()
 		return
@@ -36,10 +36,10 @@ func (d *DB) Listen(ctx context.Context, topic string, f func(word string)) {
 	}
 }
 
-// SubscribeLocal receives messages of this process only.
+// SubscribeLocal receives only messages of this process.
 func (d *DB) SubscribeLocal(topic string, f func(string)) func() { return d.bus.Subscribe(topic, f) }
 
-// listen returns after the connection is lost.
+// listen listens on one connection until the connection is lost or ctx ends.
 func (d *DB) listen(ctx context.Context, topic string, f func(word string)) error {
 	config := d.config.Copy()
 	config.ConnectTimeout = min(config.ConnectTimeout, d.opts.Wait)

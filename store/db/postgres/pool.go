@@ -12,16 +12,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// watchdog bounds the duration of transactions. It scans them periodically.
-// Contexts with a deadline cost more: pgx registers a function for each
-// statement, and each transaction sets a timer. Together that is 3 µs of the 50
-// that a read takes.
+// watchdog limits the duration of transactions. It checks all of them periodically. Contexts with
+// deadlines would take more time: pgx would register a function for each statement, and each
+// transaction would set a timer. Together that is 3 of the 50 µs of a read.
 type watchdog struct {
 	limit, answer time.Duration // Options.Transaction and Options.Answer
 
 	mu sync.Mutex
-	// until holds the deadline of each running transaction, or the zero time
-	// after it has passed.
+	// until maps the connection of each running transaction to its deadline. The time is zero after
+	// the watchdog has interrupted the transaction.
 	until map[*pgx.Conn]time.Time
 	ended chan struct{}
 	once  sync.Once
@@ -35,7 +34,7 @@ func newWatchdog(limit, answer time.Duration) *watchdog {
 
 func (w *watchdog) end() { w.once.Do(func() { close(w.ended) }) }
 
-// enter starts to watch a transaction.
+// enter starts to watch a transaction on a connection.
 func (w *watchdog) enter(conn *pgx.Conn) {
 	until := time.Now().Add(w.limit)
 	w.mu.Lock()
@@ -43,8 +42,8 @@ func (w *watchdog) enter(conn *pgx.Conn) {
 	w.mu.Unlock()
 }
 
-// leave stops watching. It closes the connection of a transaction that took too
-// long.
+// leave stops watching a transaction. It closes the connection if the watchdog has interrupted the
+// transaction.
 func (w *watchdog) leave(conn *pgx.Conn) {
 	w.mu.Lock()
 	late := w.until[conn].IsZero()
@@ -68,8 +67,8 @@ func (w *watchdog) run() {
 	}
 }
 
-// look interrupts overdue transactions, and those whose server is silent: every
-// later read and write of the connection fails.
+// look interrupts transactions that run too long or whose server sends nothing. Then all further
+// reads and writes of the connection fail.
 func (w *watchdog) look(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,14 +80,14 @@ func (w *watchdog) look(now time.Time) {
 	}
 }
 
-// waitingConn is a connection to the server that knows since when it waits for the
-// other side, in nanoseconds since 1970. 0 means that it does not.
+// waitingConn is a connection to the server that records the start of a running Read and Write, in
+// nanoseconds since 1970. 0 means that none is running.
 type waitingConn struct {
 	net.Conn
 	reads, writes atomic.Int64
 }
 
-// Read notes how long it waits.
+// Read stores the time of its start in c.reads until it returns.
 func (c *waitingConn) Read(b []byte) (int, error) {
 	c.reads.Store(time.Now().UnixNano())
 	defer c.reads.Store(0)
@@ -102,7 +101,7 @@ func (c *waitingConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// noteWaits makes a dialer return connections that note their waits.
+// noteWaits returns a dialer that wraps its connections in a waitingConn.
 func noteWaits(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -113,7 +112,7 @@ func noteWaits(dial pgconn.DialFunc) pgconn.DialFunc {
 	}
 }
 
-// silence returns how long a connection has waited for the other side.
+// silence returns the duration of the longest running read or write of a connection.
 func silence(conn net.Conn, now time.Time) time.Duration {
 	if secured, is := conn.(interface{ NetConn() net.Conn }); is { // TLS
 		conn = secured.NetConn()
@@ -138,16 +137,15 @@ func hangUp(conn *pgx.Conn) {
 	conn.Close(ctx)
 }
 
-// pool is a pool of connections with a slot for each call that uses one.
+// pool is a pool of connections with a semaphore.
 type pool struct {
 	*pgxpool.Pool
-	// places is a semaphore with one slot for each connection. The holder of a
-	// slot gets or creates a connection without waiting.
+	// places is a semaphore with one slot for each connection. After taking a slot, a caller gets
+	// or creates a connection without waiting.
 	places chan struct{}
 }
 
-// take waits for a slot. It returns false if the context ends or the time is
-// over.
+// take waits for a slot. It returns false if ctx or the time wait ends before.
 func (p *pool) take(ctx context.Context, wait time.Duration) bool {
 	select {
 	case p.places <- struct{}{}:

@@ -17,13 +17,15 @@ import (
 	"kartei/store/db/internal/engine"
 )
 
-// limits are the settings of each PostgreSQL connection. A statement ends after
-// 10 s and a wait for a lock after 5 s. A transaction whose client is silent
-// ends after 10 s, since Kartei never pauses between two statements. A
-// statement whose client died ends within a second (PostgreSQL 14 or later). So
-// the locks of a killed replica are released even while it waits for another
-// lock. If a whole machine vanished, keep-alives detect it within 25 s. None of
-// the statements is worth compiling (jit).
+// limits are the settings of each PostgreSQL connection:
+//
+//   - A statement ends after 10 s, and a wait for a lock after 5 s.
+//   - A transaction ends after 10 s without a statement. Kartei does not pause between
+//     statements.
+//   - A statement ends within a second if its client died (PostgreSQL 14 or later). So the locks
+//     of a killed replica are released even while it waits for another lock.
+//   - If a machine is gone, keep-alives detect that within 25 s.
+//   - No statement is worth compiling (jit).
 var limits = map[string]string{
 	"statement_timeout":                   "10s",
 	"lock_timeout":                        "5s",
@@ -36,15 +38,14 @@ var limits = map[string]string{
 	"application_name":                    "kartei",
 }
 
-// planOnce makes the server reuse plans instead of planning each call's values
-// anew. Each statement is written so that one plan is right for all values.
-// With ten million records planning takes three times as long as a list. Citus
-// needs the values to find the server with the rows.
+// planOnce makes the server use one plan of a statement for all values. Each statement is written
+// so that one plan is right. For a list among ten million records, planning takes three times as
+// long as the list itself. Citus needs the values to find the server with the rows.
 const planOnce = `select set_config('plan_cache_mode', 'force_generic_plan', false)
 	where not exists (select 1 from pg_extension where extname = 'citus')`
 
-// DB is the PostgreSQL engine: one pool of read-only connections and one of
-// writing connections.
+// DB is the PostgreSQL engine. It has a pool of read-only connections and a pool of writing
+// connections.
 type DB struct {
 	opts    db.Options
 	gate    *engine.Gate
@@ -52,19 +53,19 @@ type DB struct {
 	readers *pool
 	writers *pool
 	watch   *watchdog
-	// pooled is true if the URL has default_query_exec_mode=exec (or
-	// simple_protocol). Then a transaction pooler is in between. It has no
-	// sessions, so there are no settings and no prepared statements.
+	// pooled says that the URL has default_query_exec_mode=exec or simple_protocol, because a
+	// transaction pooler is in use. A pooler has no sessions. So there are no session settings and
+	// no prepared statements.
 	pooled bool
-	// spread is true if tables may be distributed over several servers.
+	// spread says that tables may be distributed over several servers (Citus).
 	spread bool
 	queues queues
 	bus    engine.Bus
-	// writes observes the result of each write.
+	// writes records the result of each write.
 	writes *engine.Writes
 }
 
-// Open opens the database that a URL names. It applies no migrations.
+// Open opens the database with the URL. It does not migrate the schema.
 func Open(ctx context.Context, url string, opts db.Options) (_ *DB, err error) {
 	opts = engine.WithDefaults(opts)
 	address, err := readAddress(url)
@@ -73,7 +74,7 @@ func Open(ctx context.Context, url string, opts db.Options) (_ *DB, err error) {
 	}
 	config := address.config
 	mode := config.ConnConfig.DefaultQueryExecMode
-	if _, given := config.ConnConfig.RuntimeParams["statement_timeout"]; given { // which may be longer
+	if _, given := config.ConnConfig.RuntimeParams["statement_timeout"]; given { // the timeout of the URL may be longer
 		opts.Answer = opts.Transaction
 	}
 	d := &DB{
@@ -90,9 +91,8 @@ func Open(ctx context.Context, url string, opts db.Options) (_ *DB, err error) {
 		}
 	}()
 	readers := max(8, 4*runtime.GOMAXPROCS(0))
-	// Writes wait for the disk together. If 16 concurrent writes on two
-	// processors need not wait for a connection, each costs this process a
-	// tenth less.
+	// With enough connections, concurrent writes share fsyncs. With 16 concurrent writes on two
+	// processors, each write then takes this process a tenth less time.
 	writers := max(16, readers)
 	if strings.Contains(url, "pool_max_conns") {
 		readers = max(8, int(config.MaxConns))
@@ -107,7 +107,7 @@ func Open(ctx context.Context, url string, opts db.Options) (_ *DB, err error) {
 	return d, address.explainTLS(d.check(ctx))
 }
 
-// first returns the first number that is not zero.
+// first returns the first number that is not zero, or zero.
 func first(numbers ...int) int {
 	for _, n := range numbers {
 		if n != 0 {
@@ -143,12 +143,13 @@ func (d *DB) pool(ctx context.Context, config *pgxpool.Config, size int, readOnl
 	return &pool{p, make(chan struct{}, size)}, nil
 }
 
-// check fails if the server is unreachable or stores text in another encoding.
+// check returns an error if the server is unreachable or stores text in another encoding than
+// UTF-8.
 func (d *DB) check(ctx context.Context) error {
 	conn, err := d.acquire(ctx, d.readers)
 	if err != nil {
 		if strings.Contains(err.Error(), "unsupported startup parameter") {
-			// the operator must fix it, so it is not Away
+			// The error is not temporary: see open.Away.
 			err = fmt.Errorf("db: a pooler without session settings is in front of the database: "+
 				"add default_query_exec_mode=exec to the URL: %v", err)
 		}
@@ -171,20 +172,20 @@ func (d *DB) check(ctx context.Context) error {
 	return nil
 }
 
-// Config returns a copy of the configuration, for connections outside the pools,
-// which the caller may change. Its ConnString is the URL, completed (see
-// readAddress). It has none of the timeouts of calls: 10 seconds a statement are
-// too short for a migration. Such connections return pgx's errors: see MapError.
+// Config returns a copy of the configuration for connections outside the pools. The caller may
+// change it. Its ConnString is the URL with the additions of readAddress. It lacks the timeouts of
+// calls, because 10 seconds are too short for a statement of a migration. Such connections return
+// errors of pgx: see MapError.
 func (d *DB) Config() *pgx.ConnConfig { return d.config.Copy() }
 
-// Pooled reports whether the connections lead through a transaction pooler, by the
-// URL. They have no sessions then, and so no locks that outlast a transaction.
+// Pooled reports whether the URL names a transaction pooler. Then connections have no sessions, and
+// so no locks that outlast a transaction.
 func (d *DB) Pooled() bool { return d.pooled }
 
 func (d *DB) Dialect() *db.Dialect { return db.PostgreSQL }
 
-// acquire takes a connection and waits at most Options.Wait for one; release
-// returns it.
+// acquire takes a connection from a pool, and waits at most Options.Wait. The caller returns the
+// connection with release.
 func (d *DB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
 	if !pool.take(ctx, d.opts.Wait) {
 		if ctx.Err() != nil {
@@ -192,8 +193,8 @@ func (d *DB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
 		}
 		return nil, fmt.Errorf("%w: all connections are in use", db.ErrBusy)
 	}
-	// Each idle connection is asked in turn whether it is alive, and each of them
-	// may be silent for a while. So the time is bounded once more for all of them.
+	// pgx pings idle connections one after the other, and each can be silent for a while. So the
+	// time for all of them is limited too.
 	bounded, cancel := context.WithTimeout(ctx, d.opts.Wait)
 	defer cancel()
 	conn, err := pool.Acquire(bounded)
@@ -232,12 +233,11 @@ func (d *DB) read(ctx context.Context, span *trace.Span, f func(db.Tx) error) er
 			return false, err
 		}
 		defer d.release(conn, d.readers, try)
-		// A disconnecting caller must not cost the connection, as it would if
-		// pgx watched its context.
+		// If pgx watched the caller's context, an interrupted caller would cost a connection.
 		tx := &transaction{conn: conn.Conn(), ctx: context.Background(), stated: d.opts.Stated, spread: d.spread, span: span}
 		defer tx.end()
 		err = tx.settled(f(tx))
-		// f has seen no result yet, so it may run again unnoticed.
+		// If f has seen no result, it can run again unnoticed.
 		return tx.lost(err) && !tx.answered, err
 	})
 }
@@ -256,7 +256,7 @@ func (d *DB) Write(ctx context.Context, f func(db.Tx) error) error {
 // Writes reports whether the database accepts writes.
 func (d *DB) Writes() db.Writes { return d.writes }
 
-// whyRefused adds the cause that the server leaves out: its disk.
+// whyRefused returns the reason of a refusal for the operator.
 func whyRefused(err error) string {
 	var server *pgconn.PgError
 	if !errors.As(err, &server) {
@@ -271,7 +271,7 @@ func whyRefused(err error) string {
 	return "the database server takes no writes: " + server.Error()
 }
 
-// write runs f until it is committed or fails permanently.
+// write runs f in transactions until one is committed or fails permanently.
 func (d *DB) write(
 	ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(db.Tx) error,
 ) error {
@@ -283,10 +283,9 @@ func (d *DB) write(
 	return d.tries(ctx, func(try int) (again bool, err error) { return d.attempt(ctx, span, organization, false, try, f) })
 }
 
-// tries calls f, a bounded number of times, until f says that another call is
-// useless. No change can happen twice: f asks for another call only after a
-// rollback by the server, or after losing the connection before a commit was
-// sent.
+// tries calls f until f returns again == false, at most engine.MaxTries times. No change can happen
+// twice. f returns true only after a rollback by the server, or after the connection was lost
+// before a commit was sent.
 func (d *DB) tries(ctx context.Context, f func(try int) (again bool, err error)) error {
 	for try := 0; ; try++ {
 		if err := engine.Pause(ctx, d.opts.Clock, try); err != nil {
@@ -298,8 +297,7 @@ func (d *DB) tries(ctx context.Context, f func(try int) (again bool, err error))
 	}
 }
 
-// attempt runs f in one transaction, and reports whether another attempt may
-// have a different result.
+// attempt runs f in one transaction. again says that another attempt may have a different result.
 func (d *DB) attempt(
 	ctx context.Context, span *trace.Span, organization int64, speculative bool, try int, f func(db.Tx) error,
 ) (again bool, err error) {
@@ -319,7 +317,7 @@ func (d *DB) attempt(
 	return tx.again(err), err
 }
 
-// begin returns a transaction on its own connection.
+// begin returns a transaction on a connection of its own. The caller calls end.
 func (d *DB) begin(
 	ctx context.Context, organization int64, speculative bool, try int,
 ) (tx *transaction, end func(), err error) {
@@ -344,9 +342,9 @@ func fresh(conn *pgx.Conn) bool {
 	return !taken
 }
 
-// again reports whether another attempt may have a different result. It may
-// after a lost race, a lost connection, or a wrong assumption. It is never true
-// after a commit that may have succeeded.
+// again reports whether another attempt may have a different result. That is so after a lost race,
+// a lost connection, or a wrong assumption. After a commit that may have succeeded, it returns
+// false.
 func (t *transaction) again(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, db.ErrUnknownOutcome), errors.Is(err, db.ErrBusy):
@@ -357,8 +355,8 @@ func (t *transaction) again(err error) bool {
 	return errors.Is(err, db.ErrConflict) || t.assumed || t.expecting
 }
 
-// release returns a connection to its pool. If a second attempt also met a lost
-// connection, the server was restarted, and all idle connections are lost.
+// release returns a connection to its pool. If the second attempt also lost its connection, release
+// closes all idle connections, because the server was probably restarted.
 func (d *DB) release(conn *pgxpool.Conn, pool *pool, try int) {
 	d.watch.leave(conn.Conn())
 	lost := conn.Conn().IsClosed()

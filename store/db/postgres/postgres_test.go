@@ -56,8 +56,8 @@ func TestLockIsExclusive(t *testing.T) {
 	}
 }
 
-// If two transactions deadlock, the server ends one, Write calls it again, and
-// both succeed.
+// TestDeadlockIsTriedAgain checks that both transactions of a deadlock succeed. The server aborts
+// one, and Write calls its function again.
 func TestDeadlockIsTriedAgain(t *testing.T) {
 	d := dbtest.Postgres(t)
 	dbtest.Things(t, d)
@@ -90,14 +90,14 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 	wait.Wait()
 	var sum int
 	dbtest.Get(t, d, []any{&sum}, "select cast(sum(size) as bigint) from things")
-	// The second attempt may deadlock with the other's first one again.
+	// The second attempt may deadlock again with the other's first attempt.
 	if sum != 4 || calls[0]+calls[1] < 3 {
 		t.Errorf("sum %d after %v calls", sum, calls)
 	}
 }
 
-// A connection that dies during a transaction is ErrUnavailable, and the pool
-// recovers.
+// TestLostConnectionIsUnavailable checks that a connection lost in a transaction is an
+// ErrUnavailable, and that the pool recovers.
 func TestLostConnectionIsUnavailable(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
@@ -132,8 +132,8 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	if n := dbtest.Count(t, d, "things"); n != 0 {
 		t.Errorf("%d rows were stored", n)
 	}
-	// If the connection dies during the commit, the outcome is unknown, and the
-	// change must not be repeated.
+	// If the connection dies during the commit, the outcome is unknown. Then the change must not be
+	// repeated.
 	calls := 0
 	err = d.Write(ctx, func(tx db.Tx) error {
 		calls++
@@ -149,9 +149,9 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	dbtest.Run(t, d, "insert into things (n) values (4)")
 }
 
-// A read-only database refuses changes and serves reads. After the setting is
-// removed, the first change succeeds on every path, although older sessions
-// keep the setting.
+// TestReadOnlySessionsAreClosed checks that a read-only database refuses changes and allows reads.
+// After the setting is removed, the first change succeeds, although older sessions still have the
+// setting.
 func TestReadOnlySessionsAreClosed(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 4, Writers: 4})
@@ -193,7 +193,7 @@ func TestReadOnlySessionsAreClosed(t *testing.T) {
 			if _, err := admin.Exec(ctx, "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'kartei' and datname = current_database()"); err != nil {
 				t.Fatal(err)
 			}
-			before := dbtest.Count(t, d, "changes") // reads succeed
+			before := dbtest.Count(t, d, "changes") // reads succeed meanwhile
 			for range 2 {
 				for _, err := range write() {
 					if !errors.Is(err, db.ErrUnavailable) {
@@ -201,8 +201,8 @@ func TestReadOnlySessionsAreClosed(t *testing.T) {
 					}
 				}
 			}
-			// The pool fills with sessions whose transactions change nothing,
-			// so none is refused.
+			// The pool fills with sessions whose transactions change nothing. So none of them is
+			// refused.
 			var all, here sync.WaitGroup
 			here.Add(4)
 			for range 4 {
@@ -233,8 +233,8 @@ func TestReadOnlySessionsAreClosed(t *testing.T) {
 	}
 }
 
-// While a database is read-only, a change fails at the first new connection
-// that is read-only.
+// TestReadOnlyIsNotTriedForEver checks that a change fails at the first new connection that is
+// read-only.
 func TestReadOnlyIsNotTriedForEver(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_transaction_read_only=on", db.Options{Readers: 1, Writers: 1})
 	for name, write := range map[string]func(func(db.Tx) error) error{
@@ -253,7 +253,7 @@ func TestReadOnlyIsNotTriedForEver(t *testing.T) {
 	}
 }
 
-// A statement that waits for a locked row ends by a timeout.
+// TestLockTimeoutIsBusy checks that a statement that waits for a locked row fails by a timeout.
 func TestLockTimeoutIsBusy(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url+"&lock_timeout=20", db.Options{Readers: 2})
@@ -273,8 +273,8 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 	}
 }
 
-// With default_query_exec_mode=exec nothing depends on a session, as a pooler
-// requires.
+// TestTransactionPooler checks that nothing depends on a session if the URL has
+// default_query_exec_mode=exec. A pooler requires this.
 func TestTransactionPooler(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
@@ -339,8 +339,8 @@ func TestSessionLimits(t *testing.T) {
 	}
 }
 
-// Behind a pooler a listener is called once at the start, because earlier
-// notifications may be lost. Otherwise a job would wait for the next poll.
+// TestListenBehindPoolerCallsOnce checks that Listen calls f once at the start behind a pooler,
+// because earlier notifications may be lost. Otherwise a job would wait for the next poll.
 func TestListenBehindPoolerCallsOnce(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
 	listen, end := context.WithCancel(ctx)
@@ -358,8 +358,8 @@ func TestListenBehindPoolerCallsOnce(t *testing.T) {
 	<-ended
 }
 
-// A notification arrives after the commit and never without it, at every
-// listener. A lost connection is replaced.
+// TestListen checks that a notification reaches each listener after the commit, and none without a
+// commit. A lost connection is replaced.
 func TestListen(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
@@ -398,9 +398,9 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A select carries the expectation in an additional column. Other statements
-// travel with its query. Either way it is one round trip. Without a row, or
-// with unread rows, the expectation counts as failed.
+// TestExpectIsOneRoundTrip checks that an expectation needs no further round trip. A select has it
+// as an additional column. With other statements, its query is sent as well. If a select returns no
+// row, the expectation needs a second round trip. It is also checked if the rows are not read.
 func TestExpectIsOneRoundTrip(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.EmptyPostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
@@ -468,8 +468,8 @@ func TestExpectIsOneRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSilentServerIsGivenUp: a transaction ends if its server falls silent, and so does
-// its connection. The next transaction gets another one.
+// TestSilentServerIsGivenUp checks that a transaction and its connection end if the server sends
+// nothing. The next transaction gets another connection.
 func TestSilentServerIsGivenUp(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t), db.Options{Transaction: 300 * time.Millisecond, Readers: 1, Writers: 1})
 	for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write} {
@@ -491,10 +491,9 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestHangingServerIsGivenUp: a server that hangs accepts connections and answers
-// nothing. A call ends long before the bound of a transaction, also if it finds no
-// connection that answers, and the log has a line for the operator. Then calls go
-// on.
+// TestHangingServerIsGivenUp checks a server that accepts connections and sends nothing. A call
+// fails long before the time limit of a transaction, even if no connection responds. The log has a
+// line for the operator. Later calls succeed again.
 func TestHangingServerIsGivenUp(t *testing.T) {
 	address, stall := dbtest.Stalled(t, dbtest.PostgresURL(t))
 	lines := new(dbtest.LogCollector)
@@ -515,7 +514,7 @@ func TestHangingServerIsGivenUp(t *testing.T) {
 		}
 	}
 	stall(true)
-	for range 2 { // on the connections of before, and on new ones
+	for range 2 { // with the old connections, and with new ones
 		for name, call := range calls {
 			ended := make(chan error, 1)
 			go func() { ended <- call() }()
@@ -547,12 +546,12 @@ func TestHangingServerIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestNoPasswordWithoutTLS: a server that claims to have no TLS gets no password.
+// TestNoPasswordWithoutTLS checks that a server that claims to have no TLS receives no password.
 func TestNoPasswordWithoutTLS(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	for _, c := range []struct {
 		host, query string
-		asks        bool // only a connection without TLS comes as far as that
+		asks        bool // whether the server asks for a password: only without TLS
 	}{
 		{"127.0.0.1", "", true},
 		{"localhost", "?sslmode=prefer", true},

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// maxQueueGroup bounds the changes of one organization in a group commit,
-	// and so the time that the first one waits for the others.
+	// maxQueueGroup is the maximum number of changes in a group commit. So the first change does
+	// not wait long for the others.
 	maxQueueGroup = 64
-	// maxTicks bounds the organizations whose last tick is cached.
+	// maxTicks is the maximum number of organizations whose last tick is cached.
 	maxTicks = 10_000
 )
 
-// queues hold waiting changes by organization. Each change of an organization
-// holds its clock row until the commit, so concurrent changes gain nothing.
-// While one runs, the others wait here, and are then committed together. A
-// change that finds no other one runs at once.
+// queues contains the waiting changes of each organization. Each change locks the clock row of its
+// organization until the commit, so concurrent changes would only wait for each other. While a
+// change runs, further changes wait here. They are then committed together. A change runs at once
+// if no other change of its organization runs.
 type queues struct {
 	mu sync.Mutex
-	// waiting has an entry for each organization that is being written to.
+	// waiting has an entry for each organization with a running change.
 	waiting map[int64][]*engine.Operation
 	ticks   map[int64]clock.Micros
 }
 
-// enter reports whether the caller may run at once; then leave must follow.
-// Otherwise op waits in the queue, or the queue is full.
+// enter returns true if the caller can run its change at once. The caller then calls leave.
+// Otherwise enter adds op to the queue, or fails if the queue is full.
 func (q *queues) enter(organization int64, op *engine.Operation, limit int) (free bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,8 +51,8 @@ func (q *queues) enter(organization int64, op *engine.Operation, limit int) (fre
 	return false, nil
 }
 
-// next returns the next group, or nil at the end of the queue, which it then
-// removes.
+// next returns the next group of changes. If the queue is empty, it removes the queue and returns
+// nil.
 func (q *queues) next(organization int64) []*engine.Operation {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,8 +66,8 @@ func (q *queues) next(organization int64) []*engine.Operation {
 	return queue[:n]
 }
 
-// lastTick returns the last known tick of an organization. Other replicas may
-// have taken later ones.
+// lastTick returns the last known tick of an organization, or 0. Another replica may have taken
+// later ticks.
 func (q *queues) lastTick(organization int64) clock.Micros {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +94,7 @@ func (d *DB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) erro
 	return err
 }
 
-// inQueue runs a change alone, or in a group with other waiting changes.
+// inQueue runs a change at once, or in a group with other waiting changes.
 func (d *DB) inQueue(ctx context.Context, span *trace.Span, organization int64, f func(db.Tx) error) error {
 	op := engine.NewOperation(f, span)
 	free, err := d.queues.enter(organization, op, d.opts.Queue)
@@ -117,7 +117,7 @@ func (d *DB) inQueue(ctx context.Context, span *trace.Span, organization int64, 
 	return err
 }
 
-// writeIn runs one change alone.
+// writeIn runs one change that is not in a group.
 func (d *DB) writeIn(
 	ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(db.Tx) error,
 ) error {
@@ -129,25 +129,25 @@ func (d *DB) writeIn(
 	return nil
 }
 
-// errAlone makes an operation of a group try again on its own.
+// errAlone is the result of an operation in a group that must be tried again without the group.
 var errAlone = errors.New("db: to be tried alone")
 
-// leave runs the changes that arrived meanwhile.
+// leave starts the changes that arrived during the caller's change.
 func (d *DB) leave(organization int64) {
 	if group := d.queues.next(organization); group != nil {
 		go d.runGroups(organization, group)
 	}
 }
 
-// runGroups runs groups until no change waits.
+// runGroups runs groups until no change is waiting.
 func (d *DB) runGroups(organization int64, group []*engine.Operation) {
 	answered := false
 	defer func() {
 		if answered {
 			return
 		}
-		// A function ended its goroutine, and this one with it (runtime.Goexit,
-		// as testing.T.FailNow does). Its transaction was rolled back.
+		// A function ended its goroutine with runtime.Goexit, and so this goroutine.
+		// testing.T.FailNow does that. The transaction was rolled back.
 		for _, op := range group {
 			if op.IsRunning() {
 				op.Finish(errAlone)
@@ -163,10 +163,10 @@ func (d *DB) runGroups(organization int64, group []*engine.Operation) {
 	}
 }
 
-// runGroup runs the operations of a group, and answers each after the commit.
-// It first speculates, which takes one round trip if the operations only queue
-// statements. If that fails, each operation runs in a savepoint and queries. An
-// operation that loses a race there tries again alone.
+// runGroup runs the operations of a group, and returns their results after the commit. It first
+// speculates, which takes one round trip if the operations only queue statements. If that fails,
+// each operation runs in a savepoint and queries. An operation that then loses a race is tried
+// again alone.
 func (d *DB) runGroup(organization int64, group []*engine.Operation) {
 	running := make([]*engine.Operation, 0, len(group))
 	for _, op := range group {
@@ -174,7 +174,7 @@ func (d *DB) runGroup(organization int64, group []*engine.Operation) {
 			running = append(running, op)
 		}
 	}
-	ctx := context.Background() // the group has no single caller
+	ctx := context.Background() // not the context of one of the callers
 	again, err := d.speculate(ctx, organization, running)
 	if again {
 		again, err = d.runInSavepoints(ctx, organization, running)
@@ -222,25 +222,24 @@ func (d *DB) speculate(ctx context.Context, organization int64, group []*engine.
 	return false, nil
 }
 
-// mayGoAlone reports whether the members of a group that failed with err may
-// still succeed alone.
+// mayGoAlone reports whether the operations of a group that failed with err may succeed alone.
 func (t *transaction) mayGoAlone(err error) bool { return t.lost(err) || !hopeless(err) }
 
-// hopeless reports whether an error concerns the server rather than an
-// operation, so that all others would meet it too.
+// hopeless reports whether an error is a failure of the server. Then all other operations would
+// fail too.
 func hopeless(err error) bool {
 	return errors.Is(err, db.ErrUnavailable) || errors.Is(err, db.ErrUnknownOutcome) || errors.Is(err, db.ErrBusy)
 }
 
-// These begin and end an operation in a group that queries. Each savepoint is
-// released, so a rollback always finds the right one.
+// These statements begin and end an operation of a group in runInSavepoints. Each savepoint is
+// released. So a rollback does not find the savepoint of an earlier operation.
 const (
 	savepoint        = "savepoint operation"
 	releaseSavepoint = "release savepoint operation"
 )
 
-// runInSavepoints runs the group in one transaction. Each operation has a
-// savepoint, to which it is rolled back if it fails.
+// runInSavepoints runs the group in one transaction. Each operation has a savepoint, to which a
+// failed operation is rolled back.
 func (d *DB) runInSavepoints(ctx context.Context, organization int64, group []*engine.Operation) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, false, 0)
 	if err != nil {
@@ -274,13 +273,13 @@ func (d *DB) runInSavepoints(ctx context.Context, organization int64, group []*e
 	return false, nil
 }
 
-// begins assigns the following statements to the span of a member of the group.
+// begins makes the following statements part of an operation's span.
 func (t *transaction) begins(op *engine.Operation) {
 	t.span = op.Span
 	op.Span.Event(engine.BegunEvent)
 }
 
-// ends assigns the commit, which the group shares, to the first traced member.
+// ends makes the shared commit part of the first traced operation's span.
 func (t *transaction) ends(group []*engine.Operation) {
 	for _, op := range group {
 		if t.span = op.Span; t.span != nil {

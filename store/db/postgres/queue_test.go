@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// inLine holds a change of organization 1 open, starts the functions meanwhile,
-// and returns their results.
+// inLine starts the functions while another change of organization 1 is running, and returns their
+// results.
 func inLine(t *testing.T, d db.DB, functions ...func(db.Tx) error) []error {
 	t.Helper()
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -48,7 +48,7 @@ func inLine(t *testing.T, d db.DB, functions ...func(db.Tx) error) []error {
 	return errs
 }
 
-// change takes a tick and stores it under a new number.
+// change returns a function that takes a tick and stores it under the number n.
 func change(n int, now clock.Micros) func(db.Tx) error {
 	return func(tx db.Tx) error {
 		tick, err := tx.Tick(ctx, 1, now)
@@ -65,7 +65,7 @@ func changes(t *testing.T, d db.DB) {
 	dbtest.Run(t, d, "create table changes (n bigint not null primary key, size bigint, name text)")
 }
 
-// lineData returns a database with a clock and a table.
+// lineData returns a database with the table changes and a clock for organization 1.
 func lineData(t *testing.T) db.DB {
 	t.Helper()
 	d := dbtest.Postgres(t)
@@ -74,8 +74,8 @@ func lineData(t *testing.T) db.DB {
 	return d
 }
 
-// increasing fails the test unless the ticks increase with n. It returns the
-// number of transactions that wrote the rows.
+// increasing fails the test unless the ticks increase with n. It returns the number of transactions
+// that wrote the rows.
 func increasing(t *testing.T, d db.DB) (transactions int) {
 	t.Helper()
 	var wrong, behind int
@@ -88,8 +88,8 @@ func increasing(t *testing.T, d db.DB) (transactions int) {
 	return transactions
 }
 
-// Waiting changes of one organization are committed together. Its clock
-// advances even if the machine's clock stands still or jumps back.
+// TestQueueIsCommittedTogether checks that waiting changes of one organization share a commit. The
+// change clock advances even if the machine's clock stops or goes back.
 func TestQueueIsCommittedTogether(t *testing.T) {
 	d := lineData(t)
 	var all []func(db.Tx) error
@@ -106,7 +106,8 @@ func TestQueueIsCommittedTogether(t *testing.T) {
 	}
 }
 
-// Another replica is ahead, so the assumption about the clock is wrong.
+// TestQueueBehindAnotherReplica checks a wrong assumption about the clock, because another replica
+// is ahead.
 func TestQueueBehindAnotherReplica(t *testing.T) {
 	d := lineData(t)
 	if err := d.WriteIn(ctx, 1, change(0, 5)); err != nil {
@@ -134,10 +135,11 @@ func TestQueueBehindAnotherReplica(t *testing.T) {
 	}
 }
 
-// A failing member is undone alone, whatever the failure.
+// TestQueuedChangesFailAlone checks that only the failing change of a group is rolled back, for
+// each kind of failure.
 func TestQueuedChangesFailAlone(t *testing.T) {
 	stop := errors.New("stop")
-	lock := func(tx db.Tx) error { // held by the test
+	lock := func(tx db.Tx) error { // the test holds the lock "held"
 		if free, err := tx.Lock(ctx, "held"); err != nil || !free {
 			return errors.Join(stop, err)
 		}
@@ -216,9 +218,8 @@ func TestQueuedChangesFailAlone(t *testing.T) {
 	}
 }
 
-// A connection that is lost before the commit was sent fails no caller. If it
-// is lost during the commit, the outcome is reported as unknown, and nothing is
-// repeated.
+// TestQueueLosesItsConnection checks that no caller fails if the connection is lost before the
+// commit. If it is lost during the commit, the outcome is unknown, and no change is repeated.
 func TestQueueLosesItsConnection(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d, killer := dbtest.Open(t, url, db.Options{}), dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
@@ -259,7 +260,8 @@ func TestQueueLosesItsConnection(t *testing.T) {
 	}
 }
 
-// A change that waits too long for others of its organization fails.
+// TestQueueWaitIsBounded checks that a change fails if it waits too long for other changes of its
+// organization.
 func TestQueueWaitIsBounded(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Wait: 5 * time.Second} /* which holds for connecting, too */)
@@ -267,15 +269,15 @@ func TestQueueWaitIsBounded(t *testing.T) {
 		if err := d.WriteIn(ctx, 1, func(db.Tx) error { return nil }); !errors.Is(err, db.ErrBusy) {
 			t.Errorf("got %v", err)
 		}
-		return d.WriteIn(ctx, 2, func(db.Tx) error { return nil }) // another organization does not wait
+		return d.WriteIn(ctx, 2, func(db.Tx) error { return nil }) // a change of another organization does not wait
 	})
 	if err != nil {
 		t.Error(err)
 	}
 }
 
-// A change without queries takes one round trip, whatever the size of its
-// group.
+// TestRoundTrips checks that a change without queries takes one round trip, alone and in a group of
+// any size.
 func TestRoundTrips(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
@@ -289,7 +291,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 		return change(n, clock.Micros(n))(tx)
 	}
-	for range 3 { // until the statements are prepared and the goroutines of the queue exist
+	for range 3 { // prepares the statements
 		if err := d.WriteIn(ctx, 1, next); err != nil {
 			t.Fatal(err)
 		}
@@ -323,8 +325,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// After a restart of the server all idle connections are lost. No caller
-// notices, however many there were.
+// TestLostIdleConnectionsAreNotNoticed checks that no call fails after a restart of the server,
+// although all idle connections are lost.
 func TestLostIdleConnectionsAreNotNoticed(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d, killer := dbtest.Open(t, url, db.Options{Readers: 8, Writers: 8}), dbtest.Open(t, url,

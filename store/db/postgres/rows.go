@@ -18,8 +18,8 @@ type queryRows struct {
 	err   error
 	ended bool
 	span  *trace.Span
-	// expected belongs to the first column; nil if that is an ordinary one.
-	// number is its value. met is true once it was right.
+	// expected is the expectation in the first column, or nil. number is the value of that column.
+	// met says that the value was right.
 	expected *expectation
 	number   int64
 	met      bool
@@ -71,7 +71,7 @@ func (r *queryRows) Close() {
 	}
 	r.ended, r.tx.open = true, nil
 	defer r.span.End()
-	if r.expected != nil && !r.met && !r.tx.stale { // there was no row to carry it
+	if r.expected != nil && !r.met && !r.tx.stale { // without a row, the expectation was not checked
 		r.tx.expected = r.expected
 	}
 	r.rows.Close()

@@ -10,10 +10,9 @@ import (
 	"kartei/kit/clock"
 )
 
-// scanPlain scans a row of common types without nulls into variables of exactly
-// these types. Otherwise it returns false, and pgx scans the row. pgx looks up
-// the conversions again for each row. That is 2 of the 45 µs that a read takes
-// this process.
+// scanPlain scans a row without nulls into variables of common types. It returns false if the types
+// do not match exactly, and pgx must scan the row. pgx looks up the conversions for each row. That
+// is 2 of the 45 µs that a read takes this process.
 func scanPlain(fields []pgconn.FieldDescription, values [][]byte, dest []any) bool {
 	if len(fields) != len(dest) || len(values) != len(dest) {
 		return false
@@ -48,7 +47,7 @@ func scanPlain(fields []pgconn.FieldDescription, values [][]byte, dest []any) bo
 	return true
 }
 
-// whole decodes an integer.
+// whole decodes an integer in binary format.
 func whole(f *pgconn.FieldDescription, v []byte) (n int64, is bool) {
 	switch {
 	case f.Format != pgx.BinaryFormatCode:

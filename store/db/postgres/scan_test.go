@@ -10,7 +10,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// TestScanPlain scans values encoded by pgx, and leaves unknown types to pgx.
+// TestScanPlain checks that scanPlain decodes the encoding of pgx, and refuses unknown types.
 func TestScanPlain(t *testing.T) {
 	types := pgtype.NewMap()
 	field := func(oid uint32, format int16, value any) (pgconn.FieldDescription, []byte) {

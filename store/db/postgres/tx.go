@@ -15,9 +15,9 @@ import (
 	"kartei/store/db/internal/engine"
 )
 
-// transaction runs statements on one PostgreSQL connection. Statements wait in
-// pending. They travel, after begin, with the first statement whose result is
-// needed, or with the commit.
+// transaction runs statements on one PostgreSQL connection. Statements without a needed result wait
+// in pending. They are sent after begin, with the next statement whose result is needed or with the
+// commit.
 type transaction struct {
 	conn     *pgx.Conn
 	fresh    bool // for a write: the connection is used for the first time
@@ -28,34 +28,33 @@ type transaction struct {
 	spread   bool // see DB
 	begun    bool // begin was sent
 	pending  []db.Statement
-	// err is the first failure of a Write; no statement runs after it.
+	// err is the first failure of a Write. After it, no further statement runs.
 	err   error
 	open  *queryRows
 	ended bool
-	// speculative transactions assume results instead of querying. assumed is
-	// true after the first assumption.
+	// speculative says that the transaction assumes results instead of querying. assumed is true
+	// after the first assumption.
 	speculative, assumed bool
-	// expecting is true while an expectation of a change is pending.
+	// expecting says that the transaction relies on an expectation which is checked with the
+	// commit.
 	expecting bool
-	// assumption is the condition of the last pending statement, if that only
-	// checks assumptions.
+	// assumption is the condition of the last pending statement, if that statement only checks
+	// assumptions. Otherwise it is empty.
 	assumption string
-	// organization is the organization of WriteIn, tick its last known tick.
+	// organization is the organization of WriteIn, or 0. tick is its last known tick.
 	organization int64
 	tick         clock.Micros
-	// holds is the organization whose clock was last assumed to exist.
+	// holds is the organization for which the existence of a clock is already checked.
 	holds int64
-	// expected travels with the first statement of a Read. It is nil
-	// afterwards.
+	// expected is the expectation of a Read that was not sent yet, or nil.
 	expected *expectation
-	// stale is true if the expectation was wrong.
+	// stale says that the expectation was wrong.
 	stale bool
-	// answered is true once a statement has returned a result.
+	// answered says that a statement has returned a result.
 	answered bool
 	stated   func(string) // Options.Stated
-	span     *trace.Span  // of the transaction, or of the running member of a group; usually nil
-	// changed is true after a statement has changed something. A commit then
-	// calls took.
+	span     *trace.Span  // of the transaction, or of the running operation of a group; usually nil
+	// changed says that a statement has changed a row. A commit then calls took.
 	changed bool
 	took    func()
 	// messages of NotifyLocal are sent after the commit.
@@ -63,9 +62,8 @@ type transaction struct {
 	bus      *engine.Bus
 }
 
-// lost reports whether err stems from a connection that broke while no commit was
-// in progress. One that was given up does not count: its server is silent, and
-// another attempt would wait as long again.
+// lost reports whether the connection broke before a commit was sent. A connection that timed out
+// does not count, because another attempt would wait as long again.
 func (t *transaction) lost(err error) bool {
 	return errors.Is(err, db.ErrUnavailable) && t.conn.IsClosed() && !errors.Is(err, db.ErrUnknownOutcome) &&
 		!(t.fresh && readOnly(err)) && !pgconn.Timeout(err)
@@ -101,11 +99,10 @@ func (t *transaction) fail(err error) error {
 	return err
 }
 
-// readOnly reports whether a change was refused because its session is
-// read-only. A session can stay so for its whole life, even after the cause is
-// gone. Hosts set default_transaction_read_only on a database whose disk is
-// nearly full. So the connection is closed, and the change is tried on others
-// until a new one fails in the same way.
+// readOnly reports whether a change was refused because the session is read-only. A session can
+// stay read-only after the cause is gone. Some hosts set default_transaction_read_only if the disk
+// of a database is nearly full. So the connection is closed, and the change is tried on other
+// connections until a new one fails in the same way.
 func readOnly(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && server.Code == "25006" // read_only_sql_transaction
@@ -131,8 +128,8 @@ func (t *transaction) Queue(query string, args ...any) {
 	t.pending = append(t.pending, db.Statement{Query: query, Args: plain})
 }
 
-// batch returns all pending statements and their number. If a transaction is
-// needed and not yet begun, they follow a begin.
+// batch returns a batch with all pending statements, and the number of statements in it. The batch
+// begins a transaction if one is needed and has not begun.
 func (t *transaction) batch() (*pgx.Batch, int) {
 	b := &pgx.Batch{}
 	if !t.begun && (t.write || t.snapshot) {
@@ -194,7 +191,7 @@ func (t *transaction) Query(ctx context.Context, query string, args ...any) (db.
 		return nil, t.fail(err)
 	}
 	r := &queryRows{tx: t, span: t.span.Statement(query, 1+len(t.pending))}
-	// A cluster would have to move both tables to one server.
+	// On a cluster, a combined query would have to join tables of several servers.
 	if e := t.expected; e != nil && !t.write && !t.snapshot && !t.spread {
 		if together, can := e.within(query); can {
 			t.expected, r.expected, query = nil, e, together
@@ -213,7 +210,7 @@ func (t *transaction) Query(ctx context.Context, query string, args ...any) (db.
 	return r, nil
 }
 
-// send sends the pending statements together with a query.
+// send sends the pending statements, the expectation and a query in one round trip.
 func (t *transaction) send(query string, args []any) (pgx.Rows, pgx.BatchResults, error) {
 	b, waiting := t.batch()
 	expected := t.expected
@@ -240,7 +237,7 @@ func (t *transaction) send(query string, args []any) (pgx.Rows, pgx.BatchResults
 	return rows, results, nil
 }
 
-// CopyRows sends rows with COPY, unless a pooler is in between.
+// CopyRows stores rows with COPY, unless a pooler is in use.
 func (t *transaction) CopyRows(ctx context.Context, table string, columns []string, rows [][]any) (can bool, err error) {
 	if t.pooled {
 		return false, nil
@@ -267,7 +264,7 @@ func (t *transaction) copyFrom(ctx context.Context, table string, columns []stri
 	return t.fail(err)
 }
 
-// skip reads the results of n statements and returns the first failure.
+// skip reads the results of n statements and returns the first error.
 func (t *transaction) skip(results pgx.BatchResults, n int) error {
 	for range n {
 		tag, err := results.Exec()
@@ -279,7 +276,7 @@ func (t *transaction) skip(results pgx.BatchResults, n int) error {
 	return nil
 }
 
-// did records the effect of a statement.
+// did records whether a statement changed rows.
 func (t *transaction) did(tag pgconn.CommandTag) {
 	t.changed = t.changed || tag.RowsAffected() > 0 && !tag.Select()
 }
@@ -288,11 +285,10 @@ func (t *transaction) QueryRow(ctx context.Context, query string, args ...any) d
 	return &queryRow{t, ctx, query, args}
 }
 
-// Notify is a statement of the transaction; the server notifies the listeners
-// after the commit.
+// Notify queues a statement. The server notifies the listeners after the commit.
 func (t *transaction) Notify(topic, word string) { t.Queue("select pg_notify($1, $2)", topic, word) }
 
-// NotifyLocal keeps the message until the commit.
+// NotifyLocal stores the message until the commit.
 func (t *transaction) NotifyLocal(topic, word string) (subscribed bool) {
 	t.messages = append(t.messages, engine.Message{Topic: topic, Word: word})
 	return t.bus.Subscribed(topic)
@@ -317,7 +313,7 @@ func (t *transaction) flush() error {
 	return t.fail(err)
 }
 
-// undo rolls back to the savepoint. It fails if the server never reached that.
+// undo rolls back to the savepoint. It fails if the rollback fails.
 func (t *transaction) undo() error {
 	if t.open != nil {
 		t.open.Close()
@@ -370,21 +366,20 @@ func (t *transaction) commit() error {
 		t.begun = false
 		return t.fail(fmt.Errorf("db: commit ended with %s", tag))
 	case t.conn.IsClosed():
-		// The commit was sent and its result never arrived.
+		// The commit was sent, but the result was not received.
 		return t.fail(fmt.Errorf("%w: %w", db.ErrUnknownOutcome, err))
 	}
 	return t.fail(err)
 }
 
-// doubtful reports whether a commit that failed with err may have succeeded all
-// the same. The coordinator of a Citus cluster reports an internal error if it
-// lost the worker that committed.
+// doubtful reports whether a commit that failed with err may nevertheless have succeeded. The
+// coordinator of a Citus cluster reports an internal error if it lost the worker that committed.
 func doubtful(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && (server.Code == "XX000" || strings.HasPrefix(server.Code, "08"))
 }
 
-// end rolls back an uncommitted transaction, also after a panic.
+// end rolls back the transaction if it was not committed.
 func (t *transaction) end() {
 	if t.open != nil {
 		t.open.Close()

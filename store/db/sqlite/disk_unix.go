@@ -4,7 +4,7 @@ package sqlite
 
 import "golang.org/x/sys/unix"
 
-// freeBytes returns the free space on the disk of a folder.
+// freeBytes returns the free space on the disk of a folder, in bytes.
 func freeBytes(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -2,7 +2,7 @@ package sqlite
 
 import "golang.org/x/sys/windows"
 
-// freeBytes returns the free space on the disk of a folder.
+// freeBytes returns the free space on the disk of a folder, in bytes.
 func freeBytes(dir string) (free uint64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

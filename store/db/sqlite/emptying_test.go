@@ -12,12 +12,12 @@ import (
 	"kartei/store/db"
 )
 
-// TestEmptyingTellsItsCause lets the emptying of the log fail for over a minute: the
-// log of the server names the cause, once.
+// TestEmptyingTellsItsCause checks that the server logs the cause once if the write-ahead log
+// cannot be truncated for over a minute.
 func TestEmptyingTellsItsCause(t *testing.T) {
 	for _, c := range []struct {
 		err    error
-		full   bool // a write found no room on the disk
+		full   bool // whether a write failed because the disk is full
 		reader bool
 	}{
 		{errLogInUse, false, true},

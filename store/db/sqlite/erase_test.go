@@ -20,13 +20,12 @@ import (
 	"kartei/test/seed"
 )
 
-// promised is the time after a deletion in which the record vanishes from all
-// files (SECURITY.md).
+// promised is the time after a deletion within which the record is erased from all files
+// (SECURITY.md).
 const promised = time.Minute
 
-// TestErasedIsInNoFile: some time after a deletion, without further writes, no
-// file holds the record. This holds for the database, even the unused middle of
-// a page, and for the log.
+// TestErasedIsInNoFile checks that a deleted record is in no file after some time, without further
+// writes. This includes the unused middle of pages and the write-ahead log.
 func TestErasedIsInNoFile(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
@@ -46,7 +45,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	for _, i := range random.Perm(people) {
 		change("insert into people values (1, $1, $2, $3)", fmt.Sprint(i), mark(50), mark(400))
 	}
-	for range 2 * people { // rows grow, and pages are split
+	for range 2 * people { // rows grow, so pages are split
 		change("update people set email = $2, note = $3 where id = $1", fmt.Sprint(random.IntN(people)), mark(50), mark(5000))
 	}
 	for _, i := range random.Perm(people) {
@@ -66,7 +65,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	if got := dbtest.Texts(t, d, "pragma integrity_check"); strings.Join(got, "") != "ok" {
 		t.Error(got)
 	}
-	// The next change, and nothing else, schedules another emptying of the log.
+	// The next change schedules the next truncation of the log.
 	change("update people set note = 'Geheimwort' where id = '1'")
 	change("delete from people")
 	now.Await(1)
@@ -77,8 +76,8 @@ func TestErasedIsInNoFile(t *testing.T) {
 	}
 }
 
-// TestErasedBeforeALongReadEnds: an endless read delays the erasure by no more
-// than was promised. A quick read is not interrupted.
+// TestErasedBeforeALongReadEnds checks that an endless read delays the erasure at most until the
+// promised time. A short read is not interrupted.
 func TestErasedBeforeALongReadEnds(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	log := new(dbtest.LogCollector)
@@ -97,7 +96,7 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 			}
 			defer rows.Close()
 			rows.Next()
-			close(begun) // the statement runs, and is interrupted
+			close(begun) // the statement runs and will be interrupted
 			for rows.Next() {
 			}
 			return rows.Err()
@@ -122,7 +121,7 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 		if err == nil && strings.Contains(log.String(), "a long read was interrupted") {
 			err = <-ended
 		}
-		if n := people(); n != 0 { // takes and returns a reader
+		if n := people(); n != 0 { // uses another reader
 			t.Fatalf("%d people", n)
 		}
 		now.Advance(5 * time.Second)
@@ -144,8 +143,8 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 	}
 }
 
-// TestErasedAfterABackup: a backup is not interrupted, and the log is emptied
-// after it.
+// TestErasedAfterABackup checks that a backup is not interrupted, and that the log is truncated
+// after the backup.
 func TestErasedAfterABackup(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
@@ -166,7 +165,7 @@ func TestErasedAfterABackup(t *testing.T) {
 	}
 }
 
-// untilEmpty returns once the log was emptied n times.
+// untilEmpty waits until the log was truncated n times.
 func untilEmpty(t *testing.T, d db.DB, n int64) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); sqlite.Empties(d) < n; runtime.Gosched() {
@@ -176,7 +175,7 @@ func untilEmpty(t *testing.T, d db.DB, n int64) {
 	}
 }
 
-// marked counts the marks in a file of the database.
+// marked returns the number of marks in a file of the database.
 func marked(t *testing.T, url, suffix string) int {
 	t.Helper()
 	b, err := os.ReadFile(strings.TrimPrefix(url, "sqlite:") + suffix)

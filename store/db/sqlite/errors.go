@@ -8,9 +8,9 @@ import (
 	"kartei/store/db/sqlite/driver"
 )
 
-// MapError maps an error of the driver to the errors of package db, and wraps it.
-// It returns nil for nil, and an unknown error unchanged. Errors of DB and its
-// transactions are already mapped; the function is for connections of Inspect.
+// MapError maps an error of the driver to an error of package db, and wraps it. It returns nil for
+// nil, and an unknown error unchanged. Errors of DB and its transactions are already mapped.
+// Callers with connections of Inspect need MapError.
 func MapError(err error) error {
 	var lite *driver.Error
 	switch {
@@ -26,7 +26,7 @@ func MapError(err error) error {
 	switch lite.Primary() {
 	case driver.Busy, driver.Locked, driver.Interrupt:
 		return engine.Wrap(db.ErrBusy, err)
-	case driver.Full, driver.ReadOnly: // the disk, not the statement
+	case driver.Full, driver.ReadOnly: // a problem of the disk, not of the statement
 		return engine.Wrap(db.ErrRefused, err)
 	case driver.IOError, driver.CannotOpen:
 		if lite.Writing() {

@@ -13,9 +13,8 @@ func Waiting(d db.DB) int {
 // Commits returns the number of commits of the writer.
 func Commits(d db.DB) int64 { return d.(*DB).write.commits.Load() }
 
-// Restarts returns how often the write-ahead log has started over under constant
-// writes.
+// Restarts returns how often the writer paused to restart the write-ahead log.
 func Restarts(d db.DB) int64 { return d.(*DB).write.restarts.Load() }
 
-// Empties returns how often the write-ahead log was emptied while it was open.
+// Empties returns how often the write-ahead log was truncated while the database was open.
 func Empties(d db.DB) int64 { return d.(*DB).write.empties.Load() }

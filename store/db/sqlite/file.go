@@ -16,9 +16,9 @@ import (
 // Path returns the path of the database file, without symbolic links.
 func (d *DB) Path() string { return d.path }
 
-// Alone runs f while no Write runs, between two groups of writes, and returns its
-// error. f changes the file through connections of its own. It must not call Write,
-// which would wait for f. Alone returns ErrClosed after Close.
+// Alone runs f while no Write is running, between two group commits, and returns the error of f. f
+// can change the file through its own connections. It must not call Write, which would wait for f.
+// Alone returns ErrClosed after Close.
 func (d *DB) Alone(ctx context.Context, f func() error) error {
 	if !d.gate.Enter() {
 		return db.ErrClosed
@@ -30,10 +30,10 @@ func (d *DB) Alone(ctx context.Context, f func() error) error {
 	})
 }
 
-// CopyTo writes the present state to an empty or new file at path, while reads and
-// writes go on. SQLite writes the copy row by row, so it is compact, and has no log
-// beside it. It is neither checked nor synced yet. Without room the error is an
-// ErrRefused, and a part of the copy may remain.
+// CopyTo writes a consistent copy to an empty or new file at path. Reads and writes continue
+// meanwhile. SQLite writes the copy row by row, so it is compact and has no write-ahead log. CopyTo
+// neither checks nor syncs the copy. If the disk is full, the error is an ErrRefused, and a part of
+// the copy may remain.
 func (d *DB) CopyTo(path string) error {
 	if !d.gate.Enter() {
 		return db.ErrClosed
@@ -50,10 +50,9 @@ func (d *DB) CopyTo(path string) error {
 	return MapError(conn.Script("vacuum into '" + strings.ReplaceAll(path, "'", "''") + "'"))
 }
 
-// Inspect opens a SQLite file to read it, such as a copy. It fails unless the
-// file is a database of Kartei, of any version. It takes no lock. It must not
-// be called for a database that this process has open, because closing the file
-// would drop the locks of its connections.
+// Inspect opens an SQLite file to read it, for example a backup. It fails unless the file is a
+// Kartei database, of any version. It takes no lock. It must not be called for a database that this
+// process has open, because closing the file would drop the locks of its connections.
 func Inspect(path string) (*driver.Conn, error) {
 	if ok, err := isSQLite(path); err != nil || !ok {
 		return nil, errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
@@ -68,8 +67,8 @@ func Inspect(path string) (*driver.Conn, error) {
 	return conn, nil
 }
 
-// realPath resolves the names of a database, so that all of them lead to the
-// same lock.
+// realPath returns the absolute path of a database without symbolic links. So each database has one
+// lock file.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -92,8 +91,7 @@ func realPath(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// openConn opens a connection. A new database file is readable by its owner
-// only.
+// openConn opens a connection. Only the owner can read a new database file.
 func openConn(path string, opts db.Options) (*driver.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		// No connection is open yet, so closing this descriptor drops no lock.
@@ -118,11 +116,10 @@ func openConn(path string, opts db.Options) (*driver.Conn, error) {
 	return conn, nil
 }
 
-// checkWritable fails if a file of the database exists and this process may not
-// write it. SQLite would open it for reading alone, stay so when it has become
-// writable, and give the files beside it the same rights. The function must be
-// called before the first connection, because closing the file would drop the
-// locks of connections.
+// checkWritable returns an error if this process may not write a file of the database. SQLite would
+// open such a file read-only, even after it becomes writable, and create its other files with the
+// same permissions. checkWritable must be called before the first connection, because closing the
+// file would drop the locks of connections.
 func checkWritable(path string) error {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		file, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -137,11 +134,11 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// application is the application id in the header of Kartei's SQLite files:
-// "KART".
+// application is the application id in the header of Kartei's SQLite files: "KART".
 const application = "1262572116"
 
-// claimApplication marks a new database, and refuses one of another program.
+// claimApplication writes the application id into a new database. It returns an error if the
+// database belongs to another program.
 func claimApplication(conn *driver.Conn, path string) error {
 	tables, err := conn.Value("select name from sqlite_schema limit 1")
 	if err != nil {
@@ -172,8 +169,8 @@ func describeOpen(path string, err error) error {
 	return fmt.Errorf("db: open %s: %w", path, MapError(err))
 }
 
-// isSQLite reports whether a file begins like a SQLite database. It must not be
-// called for a database that this process has open.
+// isSQLite reports whether a file begins with the header of SQLite. It must not be called for a
+// database that this process has open.
 func isSQLite(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {

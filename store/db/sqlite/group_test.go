@@ -11,9 +11,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// An operation that fails because of another one in its group returns after
-// that one is stored. Otherwise a client could learn that a record is deleted
-// and then read it.
+// TestGroupMembersLearnNothingBeforeTheCommit checks that a failed operation of a group returns
+// only after the commit of the others. It may fail because of them. Otherwise a client could learn
+// that a record is deleted, and then read it.
 func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 	d := dbtest.SQLite(t)
 	dbtest.Things(t, d)
@@ -46,11 +46,11 @@ func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 	waitFor(d, 2)
 	go func() {
 		results <- d.Write(ctx, func(db.Tx) error {
-			for range 10_000 { // time enough for a caller that got an answer
+			for range 10_000 { // enough time for a caller that has its result
 				runtime.Gosched()
 			}
 			select {
-			case <-told: // correct if the group took too long and was split before this one
+			case <-told: // correct if the group was split before this operation
 				var n int
 				if err := d.Read(ctx, func(tx db.Tx) error {
 					return tx.QueryRow(ctx, "select n from things").Scan(&n)
@@ -71,8 +71,8 @@ func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 	}
 }
 
-// Organizations take turns: many changes of one do not hold up the others, and
-// its own run in order.
+// TestOrganizationsTakeTurns checks that many changes of one organization do not delay the others.
+// The changes of one organization run in order.
 func TestOrganizationsTakeTurns(t *testing.T) {
 	d := dbtest.SQLite(t)
 	release := occupy(t, d)
@@ -98,8 +98,8 @@ func TestOrganizationsTakeTurns(t *testing.T) {
 	}
 }
 
-// An operation that fails leaves nothing, whether it has changed something or not. The
-// others of its group are stored once.
+// TestFailureInGroupUndoesItselfAlone checks that a failed operation has no effect, whether it
+// failed after a change or before. The other operations of its group are stored once.
 func TestFailureInGroupUndoesItselfAlone(t *testing.T) {
 	failed := errors.New("it fails")
 	insert := func(n int, then error) func(db.Tx) error {
@@ -171,7 +171,7 @@ func TestFailureInGroupUndoesItselfAlone(t *testing.T) {
 	}
 }
 
-// second returns an operation that is one function at first and another one afterwards.
+// second returns an operation that calls first, and in further runs afterwards.
 func second(first, afterwards func(db.Tx) error) func(db.Tx) error {
 	ran := false // only the writer's goroutine uses it
 	return func(tx db.Tx) error {

@@ -6,7 +6,7 @@ import "fmt"
 type InUse struct {
 	// Path is the database file.
 	Path string
-	// Holder describes that process: id, command, start. It is empty while the
+	// Holder describes the other process: its id, its command and its start. It is empty while that
 	// process is starting.
 	Holder string
 }

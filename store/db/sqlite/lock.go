@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// fileLock locks a SQLite database for this process. It is an operating system
-// lock on a file beside the database, so it ends with the process in any case.
-// The file remains; its content describes the holder.
+// fileLock is the lock of an SQLite database for this process. It is a lock of the operating system
+// on a file next to the database. So it ends with the process in any case. The file stays, and its
+// content describes the holder.
 type fileLock struct{ file *os.File }
 
-// LockFile locks the SQLite database at path for this process, as Open does. A
-// file need not exist yet. It returns the path without symbolic links, and the
-// function that ends the lock. If another process has the lock, the error is an
-// *InUse.
+// LockFile locks the SQLite database at path for this process, as Open does. The database need not
+// exist. LockFile returns the path without symbolic links, and the function that releases the lock.
+// If another process has the lock, the error is an *InUse.
 func LockFile(path string) (real string, unlock func() error, err error) {
 	if real, err = realPath(path); err != nil {
 		return "", nil, err
@@ -29,9 +28,8 @@ func LockFile(path string) (real string, unlock func() error, err error) {
 	return real, lock.release, nil
 }
 
-// lockFile locks the database at path. It does not touch the database file,
-// because closing any other descriptor of that file would drop SQLite's own
-// locks.
+// lockFile locks the database at path. It does not open the database file, because closing another
+// descriptor of that file would drop SQLite's own locks.
 func lockFile(path string) (*fileLock, error) {
 	file, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -48,16 +46,16 @@ func lockFile(path string) (*fileLock, error) {
 		file.Close()
 		return nil, &InUse{Path: path, Holder: strings.TrimSpace(string(content[:n]))}
 	}
-	// The lock is held, whatever becomes of the note. On a full disk a note of the
-	// same size is written over the former one; a new file has none.
+	// An error of the note does not matter for the lock. On a full disk the note replaces an old
+	// one of the same size, but a new file stays empty.
 	_, _ = file.WriteAt(note(), 0)
 	return &fileLock{file: file}, nil
 }
 
-// noteSize is the size of the content, in bytes.
+// noteSize is the size of the note in a lock file, in bytes.
 const noteSize = 200
 
-// note describes this process for others, padded with spaces.
+// note returns the description of this process, padded with spaces to noteSize.
 func note() []byte {
 	text := []byte(describeSelf())
 	note := bytes.Repeat([]byte(" "), noteSize)
@@ -66,8 +64,8 @@ func note() []byte {
 	return note
 }
 
-// describeSelf returns the id, the command and the start of this process. Other arguments are left
-// out, because they may hold secrets.
+// describeSelf returns the id, the command and the start of this process. It omits other arguments,
+// because they may contain secrets.
 func describeSelf() string {
 	command := filepath.Base(os.Args[0])
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {

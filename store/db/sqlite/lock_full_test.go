@@ -13,8 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A full disk refuses no lock: what is missing is at most the note about its
-// holder. A note that is there already is written anew in its place.
+// TestLockOnFullDisk checks that a full disk does not prevent a lock. Only the note about the
+// holder may be missing. An existing note is overwritten in place.
 func TestLockOnFullDisk(t *testing.T) {
 	dir, _ := dbtest.SmallDisk(t, "64k")
 	path := filepath.Join(dir, "kartei.db")

@@ -10,40 +10,38 @@ import (
 )
 
 const (
-	// checkpointPages is the growth of the write-ahead log, in pages of 4 KiB,
-	// that triggers a checkpoint. A page that was written many times is copied
-	// once. The index of the log finds 4,000 pages in one step.
+	// checkpointPages is the growth of the write-ahead log, in pages of 4 KiB, that triggers a
+	// checkpoint. A page that was written several times is copied once. The index of the log finds
+	// 4,000 pages in one step.
 	checkpointPages = 4000
-	// restartPages is the size at which the writer pauses until the log can
-	// start over. Otherwise a log under constant writes would grow without
-	// limit.
+	// restartPages is the size of the log at which the writer pauses until the log can be written
+	// from its beginning. Otherwise the log would grow without limit under constant writes.
 	restartPages = 4 * checkpointPages
 
-	// Erased data remains in the log, and in the file until the log is copied
-	// back. So the log is emptied emptyAfter the first change that it holds. If
-	// readers block that, it is tried again, with a backoff of at most
-	// emptyRetry. A read that blocks for longestRead is interrupted, as
-	// PostgreSQL ends a long statement. New readers need no log once all of it
-	// is copied back. So the log is empty 50 seconds after a change:
-	// emptyAfter, twice longestRead, and two retries in between. A backup is
-	// not interrupted, because it contains what the log contains.
+	// emptyAfter is the time from the first change in the log to its truncation. Erased data
+	// remains in the log, and in the file until the log is copied. If readers block the truncation,
+	// it is tried again after at most emptyRetry. A read that blocks for longestRead is
+	// interrupted, as PostgreSQL ends a long statement.
+	//
+	// New readers do not use the log once all of it is copied. So the log is empty 50 seconds after
+	// a change: emptyAfter, twice longestRead, and two retries in between. A backup is not
+	// interrupted, because it contains the same data as the log.
 	emptyAfter  = 15 * time.Second
 	emptyRetry  = 5 * time.Second
 	longestRead = 10 * time.Second
-	// emptyWait is the time that the writer waits for the last readers. Each
-	// attempt delays writes by at most that.
+	// emptyWait is the maximum time that the writer waits for the last readers of the log. Each
+	// attempt delays writes by at most this time.
 	emptyWait = 50 * time.Millisecond
-	// emptyLate is the time after which a log that could not be emptied is
-	// reported to the operator.
+	// emptyLate is the time after which a failing truncation is reported to the operator.
 	emptyLate = time.Minute
 )
 
-// emptyLog copies the log to the file and truncates it, if that is due. On a
-// full disk the log may occupy all the space. This checkpoint comes before the
-// write, which would add the first freed megabyte to the log. It uses that
-// megabyte and frees up to 64. If there is not even that, the reserve is given up
-// for it. If a long read blocks the truncation, most of
-// the log is in the file now, and the log starts over after the read.
+// emptyLog copies the log to the file and truncates it, if w.reclaim is set.
+//
+// On a full disk the log may occupy all free space. This checkpoint comes before the write, because
+// the write would use the first free megabyte for the log. The checkpoint uses that megabyte and
+// frees up to 64. If not even that is free, emptyLog removes the reserve for it. If a long read
+// blocks the truncation, most of the log is still copied, and the log starts over after the read.
 func (w *writer) emptyLog() {
 	if !w.reclaim.Load() {
 		return
@@ -59,8 +57,8 @@ func (w *writer) emptyLog() {
 	}
 }
 
-// countLog reports the pages that a commit has added to the log. After a checkpoint
-// the log starts over, and then all of its pages are new.
+// countLog passes the number of pages that a commit added to the log to w.logged. After a
+// checkpoint the log starts over. Then all of its pages are new.
 func (w *writer) countLog() {
 	pages := w.conn.LogPages()
 	added := pages - w.counted
@@ -71,12 +69,12 @@ func (w *writer) countLog() {
 	w.logged(added)
 }
 
-// watchLog requests a checkpoint if the log has grown enough.
+// watchLog requests a checkpoint if the log has grown by checkpointPages.
 func (w *writer) watchLog() {
 	pages := int64(w.conn.LogPages())
 	done := w.checkpointed.Load()
 	if pages < done {
-		// The log has started over.
+		// The log was started over.
 		w.checkpointed.Store(0)
 		done = 0
 	}
@@ -89,17 +87,17 @@ func (w *writer) watchLog() {
 	}
 }
 
-// noteChange schedules the emptying of the log within the promised time.
+// noteChange schedules the truncation of the log after a change.
 func (w *writer) noteChange() {
 	if !w.full.Load() && w.full.CompareAndSwap(false, true) {
 		w.changed <- struct{}{} // never blocks: full is cleared after the element was received
 	}
 }
 
-// checkpointLoop copies the write-ahead log to the file concurrently with the
-// writer. SQLite's automatic checkpoint would make one commit in some hundred
-// wait for two more fsyncs and the copying. The loop also empties the log some
-// time after a change, so that no erased data stays in it.
+// checkpointLoop copies the write-ahead log to the file concurrently with the writer. SQLite's
+// automatic checkpoint would make one commit in some hundred wait for two more fsyncs and the
+// copying. The loop also truncates the log some time after a change, so that it contains no erased
+// data.
 func (w *writer) checkpointLoop() {
 	defer w.checkpointDone.Done()
 	var due <-chan time.Time
@@ -124,14 +122,15 @@ func (w *writer) checkpointLoop() {
 	}
 }
 
-// truncation is the state of an overdue truncation of the log.
+// truncation is the state of a scheduled truncation of the log.
 type truncation struct {
 	since time.Time // time of the first change
 	wait  time.Duration
 	told  bool
 }
 
-// again returns the backoff before the next attempt to empty the log.
+// again returns the pause before the next attempt to truncate the log. It logs the cause once after
+// emptyLate.
 func (e *truncation) again(w *writer, err error) time.Duration {
 	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told && !errors.Is(err, db.ErrClosed) {
 		e.told = true
@@ -149,12 +148,12 @@ func (e *truncation) again(w *writer, err error) time.Duration {
 	return e.wait
 }
 
-// errLogInUse is the error of an attempt to empty a log that somebody reads.
+// errLogInUse is the error of an attempt to truncate a log that a connection reads.
 var errLogInUse = errors.New("db: the write-ahead log is in use")
 
-// copyLog copies as much of the log as is possible without waiting, and returns its
-// number of pages. An error is not logged: the log is copied again later, and Writes
-// reports a disk that is full or broken.
+// copyLog copies as much of the log as possible without waiting, and returns the number of pages in
+// the log. It does not log an error, because the log is copied again later. Writes reports a full
+// or broken disk.
 func (w *writer) copyLog() (log int, err error) {
 	log, done, err := w.checkpoints.Checkpoint(driver.Passive)
 	if err != nil {
@@ -164,9 +163,9 @@ func (w *writer) copyLog() (log int, err error) {
 	return log, nil
 }
 
-// tryEmpty copies the log to the file and truncates it. Most is copied concurrently
-// with the writer, which then waits for the rest and, for a moment, for readers of the
-// log. If somebody reads the log, the error is errLogInUse.
+// tryEmpty copies the log to the file and truncates it. Most of it is copied concurrently with the
+// writer. Then the writer waits for the rest and shortly for readers of the log. If a connection
+// still reads the log, the error is errLogInUse.
 func (w *writer) tryEmpty() error {
 	log, err := w.copyLog()
 	switch {
@@ -198,19 +197,19 @@ func (w *writer) tryEmpty() error {
 	return err
 }
 
-// isBusy reports whether SQLite had to wait for another connection for too long.
+// isBusy reports whether SQLite waited too long for another connection.
 func isBusy(err error) bool {
 	var lite *driver.Error
 	return errors.As(err, &lite) && lite.Primary() == driver.Busy
 }
 
-// restartLog pauses the writer while the rest of the log is copied and its last
-// readers finish.
+// restartLog pauses the writer until the rest of the log is copied and its last readers have
+// finished.
 func (w *writer) restartLog() {
 	err := w.doAlone(context.Background(), func() error {
 		_, _, err := w.conn.Checkpoint(driver.Restart)
 		select {
-		case <-w.checkpointNow: // an earlier request, fulfilled by this checkpoint
+		case <-w.checkpointNow: // this checkpoint fulfils an earlier request
 		default:
 		}
 		return err

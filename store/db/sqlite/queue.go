@@ -8,20 +8,19 @@ import (
 	"kartei/store/db/internal/engine"
 )
 
-// queue holds the operations that wait for SQLite's writer. Organizations
-// take turns, one operation each, so an organization with many changes does not
-// hold up the others. Within one organization the order is first come, first
-// served. Operations of no organization, or of several, count as organization
-// 0.
+// queue contains the operations that wait for SQLite's writer. Organizations take turns, with one
+// operation each. So an organization with many changes does not delay the others. Within one
+// organization the order is first come, first served. Operations of no organization, or of several,
+// count as organization 0.
 type queue struct {
 	limit int
-	// ready has an element while operations wait.
+	// ready has an element while operations are waiting.
 	ready chan struct{}
 
 	mu      sync.Mutex
 	waiting int
-	turns   []int64                       // organizations with waiting operations, the next one first
-	by      map[int64][]*engine.Operation // no list is empty
+	turns   []int64                       // organizations with waiting operations, in the order of turns
+	by      map[int64][]*engine.Operation // waiting operations by organization, without empty lists
 }
 
 func newQueue(limit int) *queue {

@@ -12,8 +12,8 @@ import (
 	"kartei/store/db/open"
 )
 
-// A file that the server may not write is refused when it is opened. SQLite would
-// open it for reading alone, and go on refusing writes when it has become writable.
+// TestFileIsReadOnly checks that a file which the server may not write is refused when it is
+// opened. SQLite would open the file read-only, and refuse writes even after it becomes writable.
 func TestFileIsReadOnly(t *testing.T) {
 	const nobody = 65534
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestFileIsReadOnly(t *testing.T) {
 	if err := open(); err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() == 0 { // whom permissions do not bind
+	if os.Geteuid() == 0 { // permissions do not restrict root
 		for _, name := range []string{dir, path, path + ".lock"} {
 			if err := os.Chown(name, nobody, nobody); err != nil {
 				t.Fatal(err)
@@ -42,7 +42,7 @@ func TestFileIsReadOnly(t *testing.T) {
 	go func() {
 		defer close(done)
 		if os.Geteuid() == 0 {
-			runtime.LockOSThread() // for good, so the thread ends with the goroutine
+			runtime.LockOSThread() // without unlock, so that the thread ends with the goroutine
 			if err := syscall.Setfsuid(nobody); err != nil {
 				t.Error(err)
 				return
@@ -53,7 +53,8 @@ func TestFileIsReadOnly(t *testing.T) {
 	<-done
 }
 
-// refusedWhile opens the database without and with the right to write.
+// refusedWhile checks that the database cannot be opened without the permission to write, and can
+// be opened with it.
 func refusedWhile(t *testing.T, path string, open func() error) {
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Error(err)

@@ -11,29 +11,31 @@ import (
 	"kartei/kit/clock"
 )
 
-// ReserveSize is a size for Options.Reserve, in bytes. On a disk of 182 MB that held
-// nothing but a database, 1.2 MB were missing before the log could return its 74.
+// ReserveSize is a good size for Options.Reserve, in bytes. In a test, a disk of 182 MB contained
+// only a database. The log could free 74 MB, but 1.2 MB were missing for that.
 const ReserveSize = 16 << 20
 
-// giveEvery is the shortest time between two times that a reserve is given up. On a
-// full disk every refused write tries to empty the log.
+// giveEvery is the minimum time between two removals of a reserve. On a full disk every refused
+// write tries to truncate the log.
 const giveEvery = 10 * time.Second
 
-// reserve is a file beside a SQLite database that keeps room for a full disk. The
-// log can be emptied only if the file may grow by the pages that are new in it, and
-// a log that has filled the disk leaves no room for them. Then the reserve is given
-// up, the log returns more than the file took, and the reserve is made again.
+// reserve is a file next to an SQLite database that reserves space for a full disk.
+//
+// The log can be truncated only if the database file can grow by the new pages in the log. A log
+// that has filled the disk leaves no space for them. Then the reserve is removed, the log frees
+// more space than the file took, and the reserve is created again.
 type reserve struct {
 	path  string
-	size  int64 // 0 for a database without one
+	size  int64 // in bytes, 0 for no reserve
 	clock clock.Clock
 
 	mu    sync.Mutex
-	given bool      // the reserve was given up for the log
-	at    time.Time // when
+	given bool      // the reserve was removed for the log
+	at    time.Time // time of the last attempt to remove the reserve
 }
 
-// give removes the reserve, and reports whether there was one.
+// give removes the reserve, and reports whether it did. It does nothing within giveEvery of the
+// last attempt.
 func (r *reserve) give() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,9 +51,9 @@ func (r *reserve) give() bool {
 	return true
 }
 
-// keep makes the reserve unless it is there, or the disk has too little room. A
-// reserve that was given up takes its room back. One that somebody removed, to
-// delete records with its room, is made again when as much is free besides.
+// keep creates the reserve if it is missing and the disk has enough free space. After give, the
+// size of the reserve is enough. If somebody else removed the reserve, to delete records with that
+// space, twice its size must be free.
 func (r *reserve) keep() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +72,7 @@ func (r *reserve) keep() {
 	if err != nil || free < uint64(need) {
 		return
 	}
-	// Without a reserve the database works as well: an error only leaves none.
+	// The database also works without a reserve, so an error is ignored.
 	if r.write() != nil {
 		_ = os.Remove(r.path)
 		return
@@ -78,8 +80,7 @@ func (r *reserve) keep() {
 	r.given = false
 }
 
-// write writes the file. Its content cannot be compressed, which some file systems
-// would do.
+// write writes the file with random content. Some file systems would compress other content.
 func (r *reserve) write() error {
 	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -15,17 +15,16 @@ import (
 	"kartei/store/db/sqlite/driver"
 )
 
-// settings apply to every connection.
+// settings is the script of pragmas for each connection:
 //
-//   - synchronous=full: a commit is on the disk when it returns. The library's
-//     default differs from build to build.
-//   - mmap_size: the maximum of the library's build, 2 GiB. On Linux the whole
-//     file is mapped (driver.Conn). Without a mapping all connections share one
-//     page cache and its mutex (half the reads a second at 8 readers, seven
-//     times the memory).
-//   - busy_timeout: only a checkpoint or a migration blocks, and briefly.
-//   - secure_delete: space freed by a delete or an update is overwritten, so
-//     that no erased record remains in the file.
+//   - synchronous=full: a commit is on the disk when it returns. The library's default differs
+//     from build to build.
+//   - mmap_size: the maximum of the library's build, 2 GiB. On Linux the whole file is mapped
+//     (driver.Conn). Without a mapping all connections would share one page cache and its mutex.
+//     With 8 readers that means half the reads a second and seven times the memory.
+//   - busy_timeout: only checkpoints and migrations block other connections, for a short time.
+//   - secure_delete: SQLite overwrites the space that a delete or an update frees, so that no
+//     erased record remains in the file.
 //   - cache_size: 8 MiB, for pages that are not read through the mapping.
 const settings = `
 	pragma busy_timeout = 5000; -- busyTimeout
@@ -39,10 +38,10 @@ const settings = `
 	pragma secure_delete = on;
 `
 
-// busyTimeout equals busy_timeout in settings.
+// busyTimeout is the value of busy_timeout in settings.
 const busyTimeout = 5 * time.Second
 
-// DB is the SQLite engine: several reading connections and one writer.
+// DB is the SQLite engine. It has several reading connections and one writer.
 type DB struct {
 	path  string
 	opts  db.Options
@@ -50,28 +49,27 @@ type DB struct {
 	write *writer
 	watch *fileWatch
 	bus   engine.Bus
-	// writes observes the result of each write.
+	// writes records the result of each write.
 	writes *engine.Writes
 
-	slots chan struct{} // one for each reader in use
+	slots chan struct{} // one element for each reader in use
 	mu    sync.Mutex
-	idle  []*reader // the last one used is reused first, because its caches are warm
+	idle  []*reader // a stack, because the caches of the last used reader are warm
 	all   []*reader
 }
 
-// reader is a reading connection. All fields but the connection are guarded
-// by DB.mu.
+// reader is a reading connection. DB.mu protects all fields but the connection.
 type reader struct {
 	*driver.Conn
 	busy bool
-	// uses counts the reads. since is when the read with the number noted was
-	// first seen to block the log.
+	// uses is the number of reads so far. since is the time at which read number noted was first
+	// seen to block the log.
 	uses, noted int64
 	since       time.Time
 }
 
-// Open opens the database at path, or makes one. It applies no migrations. If
-// another process has the database, the error is an *InUse.
+// Open opens or creates the database at path. It does not migrate the schema. If another process
+// has the database open, the error is an *InUse.
 func Open(ctx context.Context, path string, opts db.Options) (_ *DB, err error) {
 	opts = engine.WithDefaults(opts)
 	if opts.Readers == 0 {
@@ -159,7 +157,7 @@ func (d *DB) Read(ctx context.Context, f func(db.Tx) error) (err error) {
 	return tx.err
 }
 
-// reader takes a reading connection, and waits for one if necessary.
+// reader returns a free reading connection. If none is free, it waits.
 func (d *DB) reader(ctx context.Context) (*reader, error) {
 	select {
 	case d.slots <- struct{}{}:
@@ -190,9 +188,8 @@ func (d *DB) waitForReader(ctx context.Context) error {
 	}
 }
 
-// interruptLong interrupts reads that have blocked the log for longer than
-// longestRead. PostgreSQL does the same by a timeout. Their callers get
-// ErrBusy.
+// interruptLong interrupts reads that have blocked the log for longestRead. Their callers get
+// ErrBusy. PostgreSQL does the same by a timeout.
 func (d *DB) interruptLong() {
 	now := d.opts.Clock.Now()
 	d.mu.Lock()
@@ -223,7 +220,7 @@ func (d *DB) release(conn *reader, tx *transaction) {
 
 func (d *DB) Write(ctx context.Context, f func(db.Tx) error) error { return d.WriteIn(ctx, 0, f) }
 
-// WriteIn lets organizations take turns: see queue.
+// WriteIn implements db.DB. Organizations take turns: see queue.
 func (d *DB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
 	if !d.gate.Enter() {
 		return db.ErrClosed
@@ -254,15 +251,14 @@ func (d *DB) tries(ctx context.Context, span *trace.Span, organization int64, f 
 // Writes reports whether the database accepts writes.
 func (d *DB) Writes() db.Writes { return d.writes }
 
-// Listen receives messages of this process only, since no other one changes the
-// data.
+// Listen receives only messages of this process, because no other process changes the data.
 func (d *DB) Listen(ctx context.Context, topic string, f func(string)) {
 	defer d.bus.Subscribe(topic, f)()
 	f("")
 	<-ctx.Done()
 }
 
-// SubscribeLocal receives messages of this process only, as Listen does.
+// SubscribeLocal implements db.DB.
 func (d *DB) SubscribeLocal(topic string, f func(string)) func() {
 	return d.bus.Subscribe(topic, f)
 }
@@ -281,8 +277,8 @@ func (d *DB) Close() error {
 	return d.closeAll()
 }
 
-// closeAll closes all connections. The last one to close copies the write-ahead
-// log to the file.
+// closeAll closes all connections. When the last one closes, SQLite copies the write-ahead log to
+// the file.
 func (d *DB) closeAll() error {
 	var errs []error
 	for _, conn := range d.idle {

@@ -19,8 +19,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// occupy makes the writer run a function until the returned function is called,
-// which also waits for its commit.
+// occupy makes the writer run a function until release is called. release also waits for the
+// commit.
 func occupy(t *testing.T, d db.DB) (release func()) {
 	t.Helper()
 	running, proceed, done := make(chan struct{}), make(chan struct{}), make(chan error)
@@ -41,15 +41,15 @@ func occupy(t *testing.T, d db.DB) (release func()) {
 	}
 }
 
-// waitFor returns once n writes wait in the queue.
+// waitFor waits until n writes are in the queue.
 func waitFor(d db.DB, n int) {
 	for sqlite.Waiting(d) < n {
 		runtime.Gosched()
 	}
 }
 
-// An operation that fails, panics or ends its goroutine does not affect the
-// others of its group.
+// TestGroupMembersFailAlone checks that an operation that fails, panics or ends its goroutine does
+// not affect the other operations of its group.
 func TestGroupMembersFailAlone(t *testing.T) {
 	d := dbtest.SQLite(t)
 	dbtest.Things(t, d)
@@ -101,8 +101,8 @@ func TestGroupMembersFailAlone(t *testing.T) {
 	if want := "0 1 2 4 6 8 10 11"; got != want {
 		t.Errorf("stored %s, want %s", got, want)
 	}
-	// The goroutine that ended splits the group in two. Otherwise all share one
-	// commit, unless the group takes too long.
+	// The goroutine that ended splits the group in two. Otherwise all operations share one commit,
+	// unless the group takes too long.
 	if n := sqlite.Commits(d) - commits; n > 3 && time.Since(began) < 100*time.Millisecond {
 		t.Errorf("%d commits for 8 operations that waited together", n)
 	}
@@ -139,7 +139,7 @@ func TestCancelledWhileWaitingIsSkipped(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	release()
-	// A running operation completes, because others wait for the same commit.
+	// A running operation completes, because other operations share its commit.
 	running, cancel := context.WithCancel(ctx)
 	err := d.Write(running, func(tx db.Tx) error {
 		cancel()
@@ -168,7 +168,7 @@ func TestReadersNeverWaitForTheWriter(t *testing.T) {
 	}
 }
 
-// The writer holds every lock, so Lock always succeeds.
+// TestWriterHoldsEveryLock checks that Lock always succeeds, because only one writer can run.
 func TestWriterHoldsEveryLock(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Write(ctx, func(tx db.Tx) error {
@@ -239,8 +239,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A write-ahead log under constant writes and reads must not grow without
-// limit, as it does if it is never unused.
+// TestLogStaysBounded checks that the write-ahead log does not grow without limit under constant
+// reads and writes. It would grow if it were always in use.
 func TestLogStaysBounded(t *testing.T) {
 	d := dbtest.SQLite(t)
 	dbtest.Things(t, d)
@@ -281,8 +281,8 @@ func TestLogStaysBounded(t *testing.T) {
 	}
 }
 
-// On a full disk the group that met it is not stored and fails. No acknowledged
-// write is lost.
+// TestDiskFull checks that on a full disk a group of writes fails and is not stored. No
+// acknowledged write is lost.
 func TestDiskFull(t *testing.T) {
 	dir, resize := dbtest.SmallDisk(t, "3m")
 	d := dbtest.Open(t, "sqlite:"+filepath.Join(dir, "kartei.db"), db.Options{Readers: 2})
@@ -324,8 +324,8 @@ func TestDiskFull(t *testing.T) {
 	dbtest.Run(t, d, "insert into things (n, note) values (-1, $1)", text)
 }
 
-// A log that has filled the disk is copied to the file as soon as space is
-// freed, and then frees its own. This holds on a running server and at a start.
+// TestLogFreesRoomOnAFullDisk checks a log that has filled the disk. As soon as some space is free,
+// the log is copied to the file and truncated. This holds on a running server and at a start.
 func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restarts), func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 			// The 20 rows take 240 KB. The log has a new copy of a row for each
 			// write.
 			write := func(n int) error {
-				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // an unchanged text would not be written
+				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // SQLite would not write an unchanged text
 				return dbtest.Exec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
 			}
 			n := 0
@@ -350,7 +350,7 @@ func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 				t.Errorf("the full disk gave %v", err)
 			}
 			if restarts {
-				d.Close() // there is no room to empty the log
+				d.Close() // no space to truncate the log
 			}
 			if size := logSize(t, path); size < 2<<20 {
 				t.Fatalf("full with a log of %d bytes", size)
@@ -362,7 +362,7 @@ func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 					t.Errorf("started with a log of %d bytes", size)
 				}
 			}
-			for n := range 100 { // more than a megabyte, and half of it was freed
+			for n := range 100 { // writes more than a megabyte
 				if err := write(n); err != nil {
 					t.Fatalf("write %d after room was freed: %v", n, err)
 				}
@@ -371,8 +371,8 @@ func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A log that has filled the disk together with the file is emptied with the room of
-// the reserve, which is there again afterwards. Nobody must make room.
+// TestReserveEmptiesTheLog checks that a log that has filled the disk is truncated with the space
+// of the reserve. Afterwards the reserve exists again. The operator need not free space.
 func TestReserveEmptiesTheLog(t *testing.T) {
 	dir, _ := dbtest.SmallDisk(t, "3m")
 	path := filepath.Join(dir, "kartei.db")
@@ -390,7 +390,7 @@ func TestReserveEmptiesTheLog(t *testing.T) {
 		t.Errorf("the reserve has %d bytes", reserved())
 	}
 	write := func(n int) error {
-		text := strings.Repeat(string(rune('a'+n%26)), 10_000) // an unchanged text would not be written
+		text := strings.Repeat(string(rune('a'+n%26)), 10_000) // SQLite would not write an unchanged text
 		return dbtest.Exec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
 	}
 	n := 0

@@ -12,15 +12,15 @@ import (
 	"kartei/store/db/sqlite/driver"
 )
 
-// transaction runs statements on one SQLite connection. Its rules are PostgreSQL's, so
-// that code that works here also works there. A failed statement ends the
-// transaction, and only one result is open at a time.
+// transaction runs statements on one SQLite connection. It has PostgreSQL's rules, so that code
+// that works on SQLite also works on PostgreSQL. A failed statement ends the transaction, and only
+// one result can be open at a time.
 type transaction struct {
 	conn  *driver.Conn
 	write bool
-	// wrote says that the transaction has sent a statement that changes something.
+	// wrote says that the transaction has run a statement that can change rows.
 	wrote bool
-	// err is the first failure of a Write; no statement runs after it.
+	// err is the first failure of a Write. After it, no further statement runs.
 	err      error
 	open     *queryRows
 	pending  []db.Statement
@@ -33,10 +33,9 @@ type transaction struct {
 
 func (t *transaction) Dialect() *db.Dialect { return db.SQLite }
 
-// ready returns an error if no statement can run now. It checks the context of
-// a read before each statement and not during one, because statements are
-// bounded and watching a context costs a third of a point read. A write that
-// has begun is completed, because other operations share its commit.
+// ready returns an error if no statement can run now. It checks the context of a read before each
+// statement, but not during one. Statements are short, and watching a context costs a third of a
+// read of one row. It ignores the context of a write, because other operations share its commit.
 func (t *transaction) ready(ctx context.Context) error {
 	switch {
 	case t.ended:
@@ -154,7 +153,7 @@ func (t *transaction) Queue(query string, args ...any) {
 	case !t.write:
 		t.err = engine.ErrReadOnly
 	case t.open != nil:
-		// It runs after the open rows are closed.
+		// The statement runs after the open rows are closed.
 		plain, err := engine.PlainArgs(args)
 		if err != nil {
 			t.fail(err)
@@ -190,42 +189,42 @@ func (t *transaction) finish() error {
 	return t.err
 }
 
-// Notify does nothing, because there are no replicas.
+// Notify does nothing, because SQLite has no replicas.
 func (t *transaction) Notify(_, _ string) {}
 
-// NotifyLocal keeps the message until the commit.
+// NotifyLocal stores the message until the commit.
 func (t *transaction) NotifyLocal(topic, word string) (subscribed bool) {
 	t.messages = append(t.messages, engine.Message{Topic: topic, Word: word})
 	return t.bus.Subscribed(topic)
 }
 
-// Expect queries at once.
+// Expect runs the query at once.
 func (t *transaction) Expect(ctx context.Context, query string, want int64) error {
 	return engine.Expect(ctx, t, query, want)
 }
 
-// Tick moves the clock at once.
+// Tick advances the clock at once.
 func (t *transaction) Tick(ctx context.Context, organization int64, now clock.Micros) (clock.Micros, error) {
 	return engine.Tick(ctx, t, organization, now)
 }
 
-// CopyRows copies nothing: SQLite has no COPY.
+// CopyRows does nothing and returns false, because SQLite has no COPY.
 func (*transaction) CopyRows(context.Context, string, []string, [][]any) (can bool, err error) {
 	return false, nil
 }
 
-// AssumeNone queries, since that costs little here.
+// AssumeNone runs the query, because a query on SQLite takes little time.
 func (t *transaction) AssumeNone(ctx context.Context, query string, args ...any) db.Row {
 	return t.QueryRow(ctx, query, args...)
 }
 
-// ExecOne counts the changed rows.
+// ExecOne runs the statement and counts the changed rows.
 func (t *transaction) ExecOne(ctx context.Context, change, _ db.Statement) error {
 	return engine.ExecOne(ctx, t, change)
 }
 
-// Lock always succeeds: a SQLite database has one writer, and the running
-// transaction holds every lock until its end.
+// Lock always succeeds. An SQLite database has one writer, so the running transaction has every
+// lock until its end.
 func (t *transaction) Lock(ctx context.Context, _ string) (bool, error) {
 	if !t.write {
 		return false, engine.ErrReadOnly

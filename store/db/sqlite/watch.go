@@ -17,13 +17,12 @@ import (
 	"kartei/store/db/sqlite/driver"
 )
 
-// lookEvery is the interval between checks of the files. If they are deleted,
-// at most this much of acknowledged data is lost.
+// lookEvery is the interval between checks of the files. If they are deleted, at most the writes of
+// this time are lost.
 const lookEvery = time.Second
 
-// fileWatch notices if the files of an open database are deleted or replaced.
-// Later writes would go to files without a name, and be lost when the last
-// descriptor is closed.
+// fileWatch detects that the files of an open database were deleted or replaced. Later writes would
+// go to files without a name. They would be lost when the last descriptor is closed.
 type fileWatch struct {
 	clock clock.Clock
 	gate  *engine.Gate
@@ -36,7 +35,7 @@ type fileWatch struct {
 	err  error
 }
 
-// begin records the files, which are open now.
+// begin records the files of the open database.
 func (w *fileWatch) begin() error {
 	w.at = w.clock.Now()
 	w.files = map[string]fs.FileInfo{}
@@ -50,8 +49,7 @@ func (w *fileWatch) begin() error {
 	return nil
 }
 
-// look checks the files, at most once in lookEvery, and returns an error if
-// writes must stop.
+// look checks the files, at most once in lookEvery. It returns an error if writes must stop.
 func (w *fileWatch) look() error {
 	if !w.gate.Enter() {
 		return nil // the database is being closed
@@ -70,7 +68,7 @@ func (w *fileWatch) look() error {
 	return w.err
 }
 
-// check fails if a name leads to another file than the open one.
+// check returns an error if a file is deleted or is no longer the open file.
 func (w *fileWatch) check() error {
 	for name, opened := range w.files {
 		switch changed(name, opened) {
@@ -83,16 +81,16 @@ func (w *fileWatch) check() error {
 	return nil
 }
 
-// A change is the result of changed.
+// change is the result of changed.
 type change int
 
 const (
-	unchanged change = iota // as far as can be determined
+	unchanged change = iota // or unknown
 	deleted
 	replaced
 )
 
-// changed compares the file under a name with the one that was opened.
+// changed compares the file with this name to the opened file.
 func changed(name string, opened fs.FileInfo) change {
 	there, err := os.Stat(name)
 	switch {
@@ -104,9 +102,9 @@ func changed(name string, opened fs.FileInfo) change {
 	return unchanged
 }
 
-// checkLock takes the lock anew if its file was deleted, because a second
-// process could open the database then. If one already has, this process stops
-// writing.
+// checkLock takes the lock again if the lock file was deleted, because a second process could open
+// the database. If another process already has the lock, checkLock returns an error and this
+// process stops writing.
 func (w *fileWatch) checkLock() error {
 	held, err := w.lock.file.Stat()
 	if err != nil {
@@ -132,8 +130,7 @@ func (w *fileWatch) release() error {
 	return w.lock.release()
 }
 
-// whyRefused describes a write failure to the operator, with the path and the
-// remedy.
+// whyRefused returns the reason of a refused write for the operator, with the path and the remedy.
 func (d *DB) whyRefused(err error) string {
 	var lite *driver.Error
 	switch {
@@ -150,12 +147,12 @@ func (d *DB) whyRefused(err error) string {
 	return engine.PlainText(err)
 }
 
-// littleRoom is the room that a database needs besides what it lacks, in bytes: a
-// write takes some pages of the log.
+// littleRoom is the space that a database needs besides lacks, in bytes. A write needs some pages
+// of the log.
 const littleRoom = 1 << 20
 
-// lacks returns about how many bytes must be free before a full disk takes writes
-// again. The file must grow by the pages that only the log has.
+// lacks returns about how many bytes must be free before a database on a full disk accepts writes.
+// The file must grow by the pages that are only in the log.
 func (d *DB) lacks() int64 {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

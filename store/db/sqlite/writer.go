@@ -18,23 +18,22 @@ import (
 )
 
 const (
-	// maxGroup and maxGroupTime bound the time that the first operation of a
-	// group waits for the others, and so the latency under load. In a larger
-	// group more writes share a page, which is written once.
+	// maxGroup and maxGroupTime are the limits of a group commit, in operations and in time. They
+	// limit the time that the first operation waits for the others. In a large group more writes
+	// share a page, which is written once.
 	maxGroup     = 128
 	maxGroupTime = 100 * time.Millisecond
 )
 
-// writer is SQLite's only writer. It runs waiting operations one after the
-// other, undoes a failed one alone, and commits the group with one fsync. No
-// caller gets an answer before that commit. The writer never waits for more
-// operations to join, so a single operation is not delayed.
+// writer is SQLite's only writer. It runs waiting operations one after the other and commits them
+// as a group with one fsync. If an operation fails, only that operation is rolled back. Callers get
+// their results after the commit. The writer does not wait for more operations to join, so a single
+// operation is not delayed.
 //
-// Most operations that fail have changed nothing, and there is nothing to undo. A
-// savepoint for each operation would copy every page that it changes, at 7 % of the
-// writer's time. So the first operation of a group that fails after a change undoes the
-// whole group. The others run again, as a Write does after a conflict, with savepoints
-// from then on.
+// Most failing operations have changed nothing. A savepoint for each operation would copy every
+// page that it changes, which took 7 % of the writer's time. So groups begin without savepoints. If
+// an operation fails after a change, the whole group is rolled back. The other operations then run
+// again, as a Write does after a conflict, with savepoints.
 type writer struct {
 	conn    *driver.Conn
 	log     *slog.Logger
@@ -49,16 +48,16 @@ type writer struct {
 	stop   chan struct{}
 	ended  chan struct{}
 
-	// The running group. Only the writer's goroutine uses these fields.
+	// These fields describe the running group. Only the writer's goroutine uses them.
 	group   []*engine.Operation
-	refused []*engine.Operation // failed after others of the group had changed something
+	refused []*engine.Operation // operations that failed, perhaps because of changes of the group
 	careful bool                // each operation has a savepoint
 	started time.Time
-	changes int64 // of the connection, before the group
+	changes int64 // total changes of the connection before the group
 	commits atomic.Int64
-	// reclaim is true if the log must be emptied before the next write. It is
-	// true at the start, because a killed process or a full disk may have left
-	// a long log. It becomes true again whenever the disk is full.
+	// reclaim says that the log must be truncated before the next write. It is true at the start,
+	// because a killed process or a full disk may have left a long log. It becomes true again
+	// whenever the disk is full.
 	reclaim atomic.Bool
 	reserve *reserve
 
@@ -69,12 +68,12 @@ type writer struct {
 	restarts       atomic.Int64
 	empties        atomic.Int64
 	checkpointDone sync.WaitGroup
-	// changed receives an element at the first change after the log was
-	// emptied. full is true from then on.
+	// changed receives an element at the first change after a truncation of the log. full is true
+	// from then on.
 	changed chan struct{}
 	full    atomic.Bool
 	clock   clock.Clock
-	// interruptLong interrupts reads that take too long.
+	// interruptLong interrupts reads that block the log for too long.
 	interruptLong func()
 }
 
@@ -110,8 +109,7 @@ func newWriter(
 	return w
 }
 
-// do runs f in a group, at the organization's turn, and returns after the
-// commit.
+// do runs f in a group, when it is the organization's turn. It returns after the commit.
 func (w *writer) do(ctx context.Context, span *trace.Span, organization int64, f func(db.Tx) error) error {
 	op := engine.NewOperation(f, span)
 	if err := w.queue.join(organization, op); err != nil {
@@ -120,7 +118,7 @@ func (w *writer) do(ctx context.Context, span *trace.Span, organization int64, f
 	return op.Wait(ctx)
 }
 
-// doAlone runs f between two groups, outside any transaction.
+// doAlone runs f between two groups, outside of any transaction.
 func (w *writer) doAlone(ctx context.Context, f func() error) error {
 	op := engine.NewOperation(func(db.Tx) error { return f() }, nil)
 	select {
@@ -133,7 +131,7 @@ func (w *writer) doAlone(ctx context.Context, f func() error) error {
 	}
 }
 
-// close stops the writer. No call may be in progress.
+// close stops the writer. No call may be running.
 func (w *writer) close() error {
 	close(w.stop)
 	<-w.ended
@@ -143,8 +141,8 @@ func (w *writer) close() error {
 
 // loop runs groups until close.
 func (w *writer) loop() {
-	// A function that ended its goroutine (runtime.Goexit, as testing.T.FailNow
-	// does) ended this one. Another one takes over.
+	// If a function called runtime.Goexit, as testing.T.FailNow does, it ended this goroutine. Then
+	// a new goroutine takes over.
 	finished := false
 	defer func() {
 		if !finished {
@@ -169,7 +167,7 @@ func (w *writer) loop() {
 	}
 }
 
-// runWaiting runs a group of waiting operations.
+// runWaiting runs waiting operations until the group is full or no operation is waiting.
 func (w *writer) runWaiting() {
 	for len(w.group) == 0 || len(w.group) < maxGroup && time.Since(w.started) < maxGroupTime {
 		op := w.queue.next()
@@ -225,7 +223,7 @@ func (w *writer) join(op *engine.Operation) {
 	w.group = append(w.group, op)
 }
 
-// begin opens the group's transaction, unless the group has members already.
+// begin begins the group's transaction, if the group is empty.
 func (w *writer) begin() error {
 	if len(w.group) > 0 {
 		return nil
@@ -236,22 +234,22 @@ func (w *writer) begin() error {
 	return w.statement("begin immediate")
 }
 
-// isFull reports whether SQLite found no room on the disk.
+// isFull reports whether an error of SQLite means a full disk.
 func isFull(err error) bool {
 	var lite *driver.Error
 	return errors.As(err, &lite) && (lite.Primary() == driver.Full || lite.Code == driver.NoRoomForIndex)
 }
 
-// noteFull remembers a full disk.
+// noteFull sets reclaim if the cause is a full disk.
 func (w *writer) noteFull(cause error) {
 	if isFull(cause) {
 		w.reclaim.Store(true)
 	}
 }
 
-// undo undoes a failed operation alone. If others of the group have changed
-// something, the failure may result from that: one of them may have deleted its
-// record. So its caller gets the error after their commit.
+// undo rolls back a failed operation. The failure may result from changes of other operations in
+// the group. For example, one of them may have deleted a record. So the caller gets the error after
+// the commit of the group.
 func (w *writer) undo(op *engine.Operation, wrote bool, cause error) {
 	op.Err = cause
 	w.noteFull(cause)
@@ -266,7 +264,7 @@ func (w *writer) undo(op *engine.Operation, wrote bool, cause error) {
 	var err error
 	switch {
 	case !w.conn.InTransaction():
-		// SQLite rolled back the whole transaction: the disk is full or broken.
+		// SQLite has rolled back the whole transaction, because the disk is full or broken.
 		err = cause
 	case w.careful:
 		if err = w.statement("rollback to operation"); err == nil {
@@ -280,7 +278,7 @@ func (w *writer) undo(op *engine.Operation, wrote bool, cause error) {
 	}
 }
 
-// repeatGroup undoes the group and runs its operations again, each with a savepoint.
+// repeatGroup rolls back the group and runs its operations again, each with a savepoint.
 func (w *writer) repeatGroup() error {
 	again := slices.Clone(w.group)
 	if err := w.statement("rollback"); err != nil {
@@ -297,7 +295,7 @@ func (w *writer) repeatGroup() error {
 	return nil
 }
 
-// commit ends the group and answers its callers.
+// commit commits the group and returns the results to its callers.
 func (w *writer) commit() {
 	if len(w.group) == 0 {
 		if w.conn.InTransaction() {
@@ -335,15 +333,15 @@ func (w *writer) answer(result func(*engine.Operation) error) {
 	w.group, w.refused, w.careful = w.group[:0], w.refused[:0], false
 }
 
-// failGroup rolls back the whole group. No caller in it has an answer yet, not
-// even those whose operations failed.
+// failGroup rolls back the whole group, and returns the error to all of its callers. None of them
+// has a result yet.
 func (w *writer) failGroup(cause error) {
 	if w.conn.InTransaction() {
 		w.statement("rollback")
 	}
 	w.noteFull(cause)
 	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
-	if !errors.Is(cause, db.ErrUnavailable) { // Writes reports that
+	if !errors.Is(cause, db.ErrUnavailable) { // db.Writes reports ErrUnavailable
 		w.log.Error("commit failed", "writes", len(w.group), "error", cause)
 	}
 	w.answer(func(*engine.Operation) error { return cause })

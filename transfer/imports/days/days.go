@@ -9,26 +9,28 @@ import (
 	"time"
 )
 
-// Order is what the values of a column say of the order of day and month.
+// Order is the order of day and month in the values of a column.
 type Order string
 
-// The orders. A column without a word of it has none.
+// The orders. The Order of a column is empty if no value proves one. It is bothOrders if values
+// prove different ones.
 const (
 	DayFirst   Order = "dayFirst"
 	MonthFirst Order = "monthFirst"
 	bothOrders Order = "both"
 )
 
-// slashed matches a date whose order is not plain.
+// slashed matches a date with slashes or hyphens, in which the order of day and month is open.
 var slashed = regexp.MustCompile(`^\s*(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}\b`)
 
-// Learn notes what a value proves: 5/17/1984 has the month first.
+// Learn returns the order of a column after one more value. For example, 5/17/1984 proves that the
+// month comes first.
 func (o Order) Learn(text string) Order {
 	m := slashed.FindStringSubmatch(text)
 	if m == nil {
 		return o
 	}
-	a, _ := strconv.Atoi(m[1]) // they are digits
+	a, _ := strconv.Atoi(m[1]) // Atoi cannot fail for digits
 	b, _ := strconv.Atoi(m[2])
 	says := o
 	switch {
@@ -43,8 +45,8 @@ func (o Order) Learn(text string) Order {
 	return says
 }
 
-// months are the beginnings of the names of months in German, English, French, Italian,
-// Spanish and Dutch.
+// months maps the beginnings of the names of months in German, English, French, Italian, Spanish
+// and Dutch to their numbers.
 var months = map[string]int{
 	"jan": 1, "jän": 1, "gen": 1, "ene": 1, "feb": 2, "fév": 2, "fev": 2, "mär": 3, "mar": 3, "mrz": 3, "mae": 3,
 	"maa": 3, "apr": 4, "avr": 4, "abr": 4,
@@ -53,31 +55,33 @@ var months = map[string]int{
 }
 
 var (
-	// worded matches 17. Mai 1984 and 17-May-1984, wordedFirst May 17, 1984.
+	// worded matches 17. Mai 1984 and 17-May-1984. wordedFirst matches May 17, 1984.
 	worded      = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th|er|º)?[. -]+(?:de )?(\p{L}{3,})[. ,-]+(?:de )?(\d{2,4})$`)
 	wordedFirst = regexp.MustCompile(`^(\p{L}{3,})[. ]+(\d{1,2})(?:st|nd|rd|th)?[, ]+(\d{4})$`)
 	weekday     = regexp.MustCompile(`^(?i)(mo|di|mi|do|fr|sa|so|mon|tue|wed|thu|fri|sat|sun)\p{L}*\.?,? +`)
-	// clockTime is what may follow a day.
+	// clockTime matches a time after a day.
 	clockTime = regexp.MustCompile(`(T\d{2}|[ ,]+\d{1,2}:)\d{2}.*$|T\d{2}:\d{2}.*$|[ ,]+\d{1,2}\.\d{2} *(Uhr|h)$`)
-	// midnight matches one that says nothing.
+	// midnight matches a time of zero, which programs add to days.
 	midnight = regexp.MustCompile(`^[T ,]*(0?0|12(:00)+ ?AM$)?[:.0]*( *(Z|Uhr|h|AM|[+-]\d\d:?\d\d))?$`)
 	parted   = regexp.MustCompile(`^(\d{1,4}) ?[./-] ?(\d{1,2}) ?[./-] ?(\d{1,4})\.?$`)
-	// serial is the number of a day as spreadsheets count.
+	// serial matches the number of a day in a spreadsheet.
 	serial = regexp.MustCompile(`^\d{5}(\.0+)?$`)
-	// noDay is what programs write in the place of no day.
+	// noDay matches values that programs write if the day is missing.
 	noDay = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0+|0?1[./-]0?1[./-](0001|1601)|0001-01-01|1601-01-01|4501-01-01|0?1[./-]0?1[./-]4501|[./-]+)$`)
 )
 
-// Read returns a day as the API writes it. It is empty for what programs write in
-// place of no day. order is what its column proves, and first says that the month comes first where
-// the column proves nothing. year is the present one: nobody is born after it. guessed says that the
-// text leaves the day open, or has more than a day.
+// Read parses a day, and returns it in the format of the API, 1984-05-17. day is empty if the text
+// means a missing day. known is false if the text is not a day. guessed is true if the text has
+// another possible meaning, or contains a time too.
+//
+// order is the order that the column proves. If it proves none, first says that the month comes
+// first. year is the present year, because a year of two digits cannot be in the future.
 func Read(text string, order Order, first bool, year int) (day string, known, guessed bool) {
 	text = strings.TrimSpace(text)
 	guessed = !midnight.MatchString(clockTime.FindString(text))
 	text = strings.TrimSpace(clockTime.ReplaceAllString(text, ""))
 	text = weekday.ReplaceAllString(text, "")
-	if len(text) == 8 && strings.Trim(text, "0123456789") == "" { // 19840517, as cards have it
+	if len(text) == 8 && strings.Trim(text, "0123456789") == "" { // 19840517, from cards
 		text = text[:4] + "-" + text[4:6] + "-" + text[6:]
 	}
 	if noDay.MatchString(text) {
@@ -86,7 +90,7 @@ func Read(text string, order Order, first bool, year int) (day string, known, gu
 	var d, m, y int
 	var short bool
 	number := func(s string) int {
-		n, _ := strconv.Atoi(s) // it is digits
+		n, _ := strconv.Atoi(s) // Atoi cannot fail for digits
 		return n
 	}
 	if p := parted.FindStringSubmatch(text); p != nil {
@@ -101,7 +105,7 @@ func Read(text string, order Order, first bool, year int) (day string, known, gu
 			if (swap || m > 12) && d <= 12 && !strings.Contains(text, ".") {
 				d, m = m, d
 			}
-			if m > 12 && d <= 12 && strings.Contains(text, "/") { // it can only be the other way
+			if m > 12 && d <= 12 && strings.Contains(text, "/") { // only possible with day and month swapped
 				d, m = m, d
 			}
 		default:
@@ -115,14 +119,14 @@ func Read(text string, order Order, first bool, year int) (day string, known, gu
 	} else if serial.MatchString(text) {
 		n := number(text[:5])
 		at := time.Date(1899, 12, 30+n, 0, 0, 0, 0, time.UTC)
-		if n < 10000 || at.Year() > year { // 1927: smaller numbers are codes of something
+		if n < 10000 || at.Year() > year { // from 1927 on: smaller numbers are probably codes
 			return "", false, false
 		}
 		y, m, d, guessed = at.Year(), int(at.Month()), at.Day(), true
 	} else {
 		return "", false, false
 	}
-	if short { // 84 is 1984: nobody is born after this year
+	if short { // 84 means 1984, because a birthday is not in the future
 		if y += 2000; y > year {
 			y -= 100
 		}
@@ -133,7 +137,7 @@ func Read(text string, order Order, first bool, year int) (day string, known, gu
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, d), true, guessed
 }
 
-// monthOf returns the number of a month, 0 for a name that is none.
+// monthOf returns the number of a month, or 0 for an unknown name.
 func monthOf(name string) int {
 	runes := []rune(strings.ToLower(name))
 	if s := string(runes); strings.HasPrefix(s, "juil") {
@@ -147,7 +151,7 @@ func monthOf(name string) int {
 // yearless matches a day without a year: --0412, --04-12, 1604-04-12.
 var yearless = regexp.MustCompile(`^(?:--|1604-?)(\d\d)-?(\d\d)$`)
 
-// Words returns a day without a year as people read it: 12.4. for --0412. It returns other texts
+// Words returns a day without a year in the form 12.4. for --0412. It returns other texts
 // unchanged.
 func Words(text string) string {
 	if m := yearless.FindStringSubmatch(strings.TrimSpace(text)); m != nil {

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestRead reads days.
+// TestRead checks which days Read parses.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"17. Mai 1984": "1984-05-17", "May 17, 1984": "1984-05-17", "Thursday, May 17, 1984": "1984-05-17",

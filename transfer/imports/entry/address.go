@@ -13,9 +13,9 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// How an address becomes a member.
+// This file turns the addresses of an entry into members.
 
-// addresses sets the preferred address. The others go into the note.
+// addresses sets the member address to the preferred address. Other addresses go into the note.
 func (e *Entry) addresses() {
 	type group struct {
 		places.Address
@@ -76,7 +76,7 @@ func (e *Entry) addresses() {
 			}
 		}
 	}
-	for _, i := range e.has("address.formatted") { // the parts say it again
+	for _, i := range e.has("address.formatted") { // the parts contain the same text
 		if g := at(i); g.Address.IsEmpty() {
 			g.SetWhole(i.text)
 		}
@@ -96,7 +96,7 @@ func (e *Entry) addresses() {
 	}
 }
 
-// setAddress sets the address.
+// setAddress sets the member address.
 func (e *Entry) setAddress(a *places.Address, i item) {
 	into := map[string]any{}
 	set := func(name, text string) {
@@ -158,7 +158,7 @@ func (e *Entry) setAddress(a *places.Address, i item) {
 	}
 }
 
-// withoutName returns an address without the lines above it that name the entry.
+// withoutName removes lines with the entry's own name from the beginning of an address.
 func (e *Entry) withoutName(text string) string {
 	if e.Exact || !strings.Contains(text, "\n") {
 		return text
@@ -188,8 +188,8 @@ func (e *Entry) withoutName(text string) string {
 	return strings.Join(lines[n:], "\n")
 }
 
-// boxed puts Postfach or PO Box before a bare number if the heading has that word. It returns other
-// texts unchanged.
+// boxed adds Postfach or PO Box before a bare number, if the heading contains that word. It returns
+// other texts unchanged.
 func boxed(i item, text string) string {
 	heading := source.Fold(i.heading)
 	if strings.Trim(text, "0123456789 ") != "" {

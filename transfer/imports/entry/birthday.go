@@ -10,9 +10,9 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// born reads the birthday.
+// born sets the birthday of the entry. today is in the format 1984-05-17.
 func (e *Entry) born(p *mapping.Plan, today string) {
-	year, _ := strconv.Atoi(today[:4]) // it is a day
+	year, _ := strconv.Atoi(today[:4]) // Atoi cannot fail for a day
 	if y, m, d := e.first("birthday.year"), e.first("birthday.month"), e.first("birthday.day"); y+m+d != "" {
 		i := item{
 			member: "birthday", text: strings.Join([]string{y, m, d}, "-"),
@@ -36,7 +36,7 @@ func (e *Entry) born(p *mapping.Plan, today string) {
 			day, known = i.text[:4]+"-"+i.text[4:6]+"-"+i.text[6:], true
 		} else if e.Exact {
 			day, known = i.text, true
-		} else if len(day) > 4 && day[:4] == "1604" { // Apple's for no year
+		} else if len(day) > 4 && day[:4] == "1604" { // Apple writes 1604 for a missing year
 			known = false
 		}
 		switch {

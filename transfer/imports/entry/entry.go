@@ -15,55 +15,55 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// Entry is what an entry of the file says about a contact or a company.
+// Entry is the content of one entry of a file, as a contact or a company.
 type Entry struct {
-	// Body has the members as contacts.create or companies.create takes them.
+	// Body contains the members for contacts.create or companies.create.
 	Body map[string]any
-	// Company is the name of the company of a contact.
+	// Company is the name of the contact's company.
 	Company string
-	// FirmID is the id of its company, as exports of Kartei have it.
+	// FirmID is the id of the contact's company, from an export of Kartei.
 	FirmID string
-	// Firm says that the entry is a company itself, Group that it is a group of a card.
+	// Firm says that the entry is a company. Group says that it is a group of cards.
 	Firm, Group bool
-	// Itself is the id of the record, as exports of Kartei have it.
+	// Itself is the id of the record, from an export of Kartei.
 	Itself string
-	// Exact says that Kartei wrote the entry: nothing of it is divided, guessed or repaired.
+	// Exact says that Kartei exported the entry. So its values are not divided, guessed or
+	// repaired.
 	Exact bool
-	// lines are the lines of the note for values that no member takes, and noteSize is
-	// how long the note is with them.
+	// lines are lines for the note, with values that fit no member. noteSize is the length of the
+	// note with these lines, in characters.
 	lines    []string
 	noteSize int
-	// Told are the problems that the check and the report list for the entry. Refused says that
-	// the entry has no name, and nothing that can serve as one.
+	// Told are the problems that the dry run and the report list for the entry. Refused says that
+	// the entry has no name, and no other value that can be its name.
 	Told    []Problem
 	Refused bool
-	// late says that the entry turned out to be a company.
+	// late says that the entry proved to be a company while it was read.
 	late     bool
 	language i18n.Language
 	items    map[string][]item
 }
 
-// item is a value with its meaning.
+// item is a value of an entry with its meaning.
 type item struct {
 	member, text, heading string
-	// kind is what kind of value it is: work, home. slot is the same for the parts of one
-	// address.
+	// kind is the kind of value: work or home. slot is equal for all parts of one address.
 	kind, slot string
 	rank       int
-	// card says that the value is one of a card, in which nothing is to be divided.
+	// card says that the value comes from a card. Such values are not divided.
 	card bool
-	// named says that the kind is what the file itself calls a value: Aktenzeichen.
+	// named says that the kind is a label from the file itself, for example Aktenzeichen.
 	named bool
 }
 
-// Text returns a member that is a text.
+// Text returns the text of a member, or an empty string.
 func (e *Entry) Text(name string) string {
 	text, _ := e.Body[name].(string)
 	return text
 }
 
-// put adds an item. Cells with several values are divided: Google writes ::: between
-// them, people commas between emails.
+// put adds an item. It divides cells with several values: Google separates them by :::, and people
+// separate emails by commas.
 func (e *Entry) put(i item) {
 	i.text = strings.TrimSpace(i.text)
 	if !i.card && !e.Exact {
@@ -99,11 +99,11 @@ func (e *Entry) put(i item) {
 	}
 }
 
-// betweenEmails matches what people write between two addresses.
+// betweenEmails matches the text between two email addresses in a cell.
 var betweenEmails = regexp.MustCompile(`^[\s;,|/&+]*((?i:oder|or|und|and|u\.|bzw\.?)[\s;,|/&+]*)?$`)
 
-// putEmails adds the addresses of a cell. Words beside several addresses stay with them as
-// a line of the note.
+// putEmails adds the email addresses of a cell. If the cell contains other words, the whole cell
+// also becomes a line of the note.
 func (e *Entry) putEmails(i item) {
 	text := invisible.Remove(i.text)
 	list := strings.FieldsFunc(text, func(r rune) bool {
@@ -128,7 +128,7 @@ func (e *Entry) putEmails(i item) {
 	e.addEmails(i, list)
 }
 
-// addEmails adds addresses in their order.
+// addEmails adds email addresses in their order.
 func (e *Entry) addEmails(i item, list []string) {
 	for n, part := range list {
 		i := i
@@ -148,7 +148,7 @@ func (e *Entry) first(member string) string {
 	return ""
 }
 
-// compose makes the members of the items.
+// compose sets the members of Body from the items. today is in the format 1984-05-17.
 func (e *Entry) compose(p *mapping.Plan, today string) {
 	e.notes()
 	for _, i := range e.has(source.Dropped) {
@@ -194,7 +194,7 @@ func (e *Entry) compose(p *mapping.Plan, today string) {
 		e.move("department", e.say("department"), i, noPlace, noField)
 	}
 	for _, i := range e.meaning(source.Other) {
-		if noDate.MatchString(i.text) { // Outlook writes 0.0.00
+		if noDate.MatchString(i.text) { // Outlook writes 0.0.00 for a missing date
 			continue
 		}
 		label := e.say(i.kind)
@@ -209,7 +209,7 @@ func (e *Entry) compose(p *mapping.Plan, today string) {
 	e.tag(p.Options.Tags)
 }
 
-// notes sets the note. What is too long for it is told.
+// notes sets the note. It reports the text that exceeds the maximum length.
 func (e *Entry) notes() {
 	var texts []string
 	for _, i := range e.has("note") {
@@ -219,7 +219,7 @@ func (e *Entry) notes() {
 	if note == "" {
 		return
 	}
-	room := maxNote - e.noteSize // the cells of emails may have written lines
+	room := maxNote - e.noteSize // cells with emails may have added lines before
 	if runes := []rune(note); len(runes) > room {
 		note = strings.TrimSpace(string(runes[:room]))
 		i := e.has("note")[0]
@@ -230,14 +230,14 @@ func (e *Entry) notes() {
 	e.noteSize += len([]rune(note))
 }
 
-// identify sets the ids.
+// identify sets the id and the external id.
 func (e *Entry) identify() {
 	for _, member := range []string{mapping.ID, "externalId"} {
 		for n, i := range e.has(member) {
 			text := invisible.Remove(i.text)
 			switch {
 			case e.isLost(i):
-			case id.Valid(id.Contact, text) || id.Valid(id.Company, text): // cards of Kartei name it so
+			case id.Valid(id.Contact, text) || id.Valid(id.Company, text): // Kartei's cards have the id in this property
 				e.Itself = text
 			case member == mapping.ID:
 				e.move(member, "ID", i, noPlace, noField)
@@ -250,7 +250,7 @@ func (e *Entry) identify() {
 	}
 }
 
-// set sets a member, and remembers the item for the repair.
+// set sets a member to a text, and stores the item for later repairs.
 func (e *Entry) set(member string, i item, text string) {
 	if !e.Exact {
 		text = invisible.Tidy(source.JoinLines(text))
@@ -263,7 +263,7 @@ func (e *Entry) set(member string, i item, text string) {
 	e.items["="+member] = []item{i}
 }
 
-// plain sets members that take a text as it is.
+// plain sets members from texts that need no conversion.
 func (e *Entry) plain(members ...string) {
 	for _, member := range members {
 		for n, i := range e.has(member) {
@@ -272,7 +272,7 @@ func (e *Entry) plain(members ...string) {
 			case contacts && e.Firm && member == "language", !contacts && !e.Firm:
 				e.move(member, e.say(member), i, noPlace, noField)
 			case e.isLost(i):
-			case member == "visibility": // Outlook has two columns for it
+			case member == "visibility": // Outlook has two columns for visibility
 				e.show(i)
 			case n > 0:
 				e.move(member, e.say(member), i, noPlace, onlyOne)
@@ -286,8 +286,8 @@ func (e *Entry) plain(members ...string) {
 }
 
 var (
-	// hidden are the words by which other programs keep a contact from others, open those
-	// that keep it from nobody.
+	// hidden are values with which other programs mark a contact as private. open are values of
+	// contacts that all people can see.
 	hidden = []string{
 		"ein", "true", "wahr", "ja", "yes", "1", "-1", "persönlich", "personal", "privat", "vertraulich",
 		"confidential",
@@ -297,7 +297,7 @@ var (
 	becamePrivate = i18n.Text("The entry was confidential. Only its owner sees it.")
 )
 
-// show reads who sees a record, as exports of Kartei and other programs have it.
+// show sets the visibility from a value of Kartei or of another program.
 func (e *Entry) show(i item) {
 	was := e.Body["visibility"] != nil
 	switch text := strings.ToLower(i.text); {
@@ -316,7 +316,7 @@ func (e *Entry) show(i item) {
 	}
 }
 
-// tag sets the tags of the file and of the whole import.
+// tag sets the tags of the entry. more are the tags that the import adds to all records.
 func (e *Entry) tag(more []string) {
 	var list []string
 	add := func(i item) {
@@ -330,7 +330,7 @@ func (e *Entry) tag(more []string) {
 			return
 		}
 		if !e.Exact {
-			// Google: * myContacts
+			// Google writes * myContacts.
 			tag = record.Clean(strings.ReplaceAll(invisible.Tidy(strings.TrimPrefix(tag, "* ")), "\n", " "))
 		}
 		switch {
@@ -358,8 +358,8 @@ func (e *Entry) tag(more []string) {
 	}
 }
 
-// googleGroup returns which of the groups that Google puts contacts into by itself a tag is.
-// All contacts are in the first one, so that it says nothing.
+// googleGroup returns the group of Google that a tag stands for, or an empty string. Google adds
+// all contacts to myContacts, so that group has no information.
 func googleGroup(tag string) string {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(tag, "* ")), " ", "")
 	switch name {
@@ -371,7 +371,7 @@ func googleGroup(tag string) string {
 	return ""
 }
 
-// divideTags divides the tags of a cell. One in quotes may have what divides the others.
+// divideTags returns the tags in a cell. A tag in quotes can contain separators.
 func divideTags(cell string) (list []string) {
 	var b strings.Builder
 	quoted := false

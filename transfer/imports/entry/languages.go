@@ -8,7 +8,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// tongues are the names of languages, in small letters.
+// tongues maps the names of languages, in lower case, to language tags.
 var tongues = map[string]string{
 	"deutsch": "de", "german": "de", "englisch": "en", "english": "en", "französisch": "fr", "french": "fr",
 	"italienisch": "it", "italian": "it",
@@ -24,7 +24,7 @@ var tongues = map[string]string{
 	"albanisch": "sq", "albanian": "sq",
 }
 
-// speak reads a language: its name or its tag.
+// speak sets the language from a name or a language tag.
 func (e *Entry) speak(i item) {
 	if !e.means(i) {
 		return

@@ -11,31 +11,32 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// Fate is what became of a value that no member took as it is.
+// Fate says what happened to a value that no member accepted unchanged.
 type Fate string
 
 // The fates.
 const (
-	// InNote is a value that stands in the note, as a line with a label.
+	// InNote is a value in a line of the note, with a label.
 	InNote Fate = "note"
-	// LeftOut is a value that the record has nowhere.
+	// LeftOut is a value that the record does not contain.
 	LeftOut Fate = "leftOut"
-	// Altered is a value that a member took in another form.
+	// Altered is a value that a member accepted in another form.
 	Altered Fate = "altered"
 )
 
-// noPlace is the code of values that are right, and for which a record has no place.
+// noPlace is the code for a valid value without a suitable member in the record.
 const noPlace fault.FieldCode = "NO_PLACE"
 
 const (
-	// maxProblems bounds what is told of an entry, maxShown the characters of a value.
+	// maxProblems is the maximum number of problems of an entry. maxShown is the maximum length of
+	// a value in a problem, in characters.
 	maxProblems = 100
 	maxShown    = 2000
-	// maxNote is how many characters a note has.
+	// maxNote is the maximum length of a note, in characters.
 	maxNote = 10_000
 )
 
-// Problem is what is told of an entry, as it is stored: sealed, because it has values.
+// Problem is a problem of an entry. It is stored encrypted, because it contains values.
 type Problem struct {
 	Field   string          `json:"f,omitempty"`
 	Code    fault.FieldCode `json:"c"`
@@ -44,16 +45,16 @@ type Problem struct {
 	Heading string          `json:"h,omitempty"`
 	Value   string          `json:"v,omitempty"`
 	Fate    Fate            `json:"w,omitempty"`
-	// Record is the record that is meant.
+	// Record is the id of another record that the message is about, or empty.
 	Record string `json:"r,omitempty"`
 }
 
-// NewProblem returns a problem with its words in all languages.
+// NewProblem returns a problem with its message in all languages.
 func NewProblem(code fault.FieldCode, why i18n.Text) Problem {
 	return Problem{Code: code, DE: why.In(i18n.German), EN: why.In(i18n.English)}
 }
 
-// In returns the words of a problem in a language.
+// In returns the message of a problem in a language.
 func (p *Problem) In(l i18n.Language) string {
 	if l == i18n.German || l == "" {
 		return p.DE
@@ -61,14 +62,14 @@ func (p *Problem) In(l i18n.Language) string {
 	return p.EN
 }
 
-// problemOf returns a violation as it is told.
+// problemOf returns the problem for a violated rule.
 func problemOf(f fault.Field) Problem {
 	p := NewProblem(f.Code, i18n.InEach(f.Message))
 	p.Field = strings.TrimPrefix(f.Name, "body.")
 	return p
 }
 
-// ProblemsOf returns violations as they are told.
+// ProblemsOf returns the problems for violated rules.
 func ProblemsOf(fields []fault.Field) (list []Problem) {
 	for _, f := range fields {
 		list = append(list, problemOf(f))
@@ -76,7 +77,7 @@ func ProblemsOf(fields []fault.Field) (list []Problem) {
 	return list
 }
 
-// tell notes what became of a value.
+// tell adds a problem about a value. After maxProblems it adds none.
 func (e *Entry) tell(fate Fate, member string, i item, code fault.FieldCode, why i18n.Text) {
 	if len(e.Told) == maxProblems {
 		return
@@ -90,12 +91,13 @@ func (e *Entry) tell(fate Fate, member string, i item, code fault.FieldCode, why
 	e.Told = append(e.Told, p)
 }
 
-// remark notes something of the entry as a whole, which no value and so no fate belongs to.
+// remark adds a problem about the whole entry.
 func (e *Entry) remark(code fault.FieldCode, why i18n.Text) {
 	e.Told = append(e.Told, NewProblem(code, why))
 }
 
-// RuleProblems returns the problems of values that break a rule. None of these values is kept.
+// RuleProblems returns the problems of values that violate a rule, for a refused entry. The values
+// count as left out.
 func (e *Entry) RuleProblems() (list []Problem) {
 	for _, p := range e.Told {
 		if p.Code == noPlace {
@@ -109,7 +111,8 @@ func (e *Entry) RuleProblems() (list []Problem) {
 	return list
 }
 
-// move puts a value into the note.
+// move adds a value to the note, and reports the problem. If the note is full, the value is left
+// out.
 func (e *Entry) move(member, label string, i item, code fault.FieldCode, why i18n.Text) {
 	line := strings.ReplaceAll(i.text, "\n", ", ")
 	if label != "" {
@@ -122,7 +125,7 @@ func (e *Entry) move(member, label string, i item, code fault.FieldCode, why i18
 	e.tell(fate, member, i, code, why)
 }
 
-// addLine adds a line to the note, if it has room.
+// addLine adds a line to the note. It reports whether the note had room for the line.
 func (e *Entry) addLine(line string) bool {
 	if n := utf8.RuneCountInString(line) + 1; e.noteSize+n <= maxNote {
 		e.lines, e.noteSize = append(e.lines, line), e.noteSize+n
@@ -131,14 +134,14 @@ func (e *Entry) addLine(line string) bool {
 	return false
 }
 
-// The reasons that are no rules of a member.
+// Messages about values that violate no rule.
 var (
 	onlyOne = i18n.Text("There is only one field for this, and it has another value already.")
 	noField = i18n.Text("There is no field for this.")
 	useless = i18n.Text("This says nothing.")
 )
 
-// labelWords are the words for kinds of values, in the note and in the report.
+// labelWords maps kinds of values and members to their labels in the note and in the report.
 var labelWords = map[string]i18n.Text{
 	"work": "work", "home": "home",
 	"other": "other", "main": "main",
@@ -194,7 +197,8 @@ var labelWords = map[string]i18n.Text{
 	"city": "City", "region": "Region",
 }
 
-// kindOf returns what kind of value a label of some program means.
+// kindOf returns the kind of value for a label from another program. It returns an unknown label
+// unchanged.
 func kindOf(label string) string {
 	label = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(label), "*"))
 	if strings.Contains(strings.ToLower(label), "fax") {
@@ -214,13 +218,14 @@ func kindOf(label string) string {
 		return "main"
 	case "other", "andere", "sonstige", "weitere":
 		return "other"
-	case "homepage", "home page": // every website is one
+	case "homepage", "home page": // a homepage is an ordinary website
 		return ""
 	}
 	return label
 }
 
-// say returns a word in the language of the import: a known one, or as the file has it.
+// say returns the label of a kind of value in the language of the import. It returns an unknown
+// word unchanged.
 func (e *Entry) say(word string) string {
 	t, known := labelWords[word]
 	if !known {
@@ -232,7 +237,7 @@ func (e *Entry) say(word string) string {
 	return word
 }
 
-// foldedWords are the words by their labels in small letters: Google writes Spouse, and
+// foldedWords has the labels of labelWords by kinds in lower case. Google writes both Spouse and
 // SPOUSE.
 var foldedWords = func() map[string]i18n.Text {
 	all := map[string]i18n.Text{}
@@ -242,7 +247,7 @@ var foldedWords = func() map[string]i18n.Text {
 	return all
 }()
 
-// labelled returns the label of a line of the note: E-Mail privat.
+// labelled returns the label of a line in the note: E-Mail privat.
 func (e *Entry) labelled(word, kind string) string {
 	label := e.say(word)
 	if kind != "" && kind != word && strings.Trim(kind, "0123456789") != "" {
@@ -256,7 +261,8 @@ var (
 	aGroupOf = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
 )
 
-// tellGroup tells only that an entry is a group. groups are the groups by their members.
+// tellGroup reports that the entry is a group, and nothing else. groups maps the ids of members to
+// the names of their groups.
 func (e *Entry) tellGroup(groups map[string][]string) {
 	name := item{heading: "FN", text: e.first(mapping.Name)}
 	if name.text == "" {

@@ -14,10 +14,10 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// What an entry changes of a record that is there.
+// This file has the changes of existing records by an entry.
 
-// Patch returns what an entry changes of a record, by the way that was chosen for
-// duplicates. before are the members of the record.
+// Patch returns the members that an entry changes in an existing record. before are the present
+// members of the record. how is the option for duplicates.
 func (e *Entry) Patch(before any, how mapping.Duplicates, companyID string) (map[string]any, error) {
 	has, err := Members(before)
 	if err != nil {
@@ -30,14 +30,14 @@ func (e *Entry) Patch(before any, how mapping.Duplicates, companyID string) (map
 	if companyID != "" && !e.Firm {
 		body["companyId"] = companyID
 	}
-	delete(body, "visibility") // who sees a record that is there is no matter of a file
+	delete(body, "visibility") // a file does not change who can see an existing record
 	patch := changed(body, has, how)
 	e.patchNote(patch, has)
 	return patch, nil
 }
 
-// patchNote keeps the lines of the note for values that no member takes: those that a
-// record lacks are added to its note, as far as it has room.
+// patchNote adds the lines of the entry to the note of an existing record, unless the note contains
+// them. Lines that do not fit are omitted.
 func (e *Entry) patchNote(patch, has map[string]any) {
 	note, kept := has["note"].(string)
 	if _, changes := patch["note"]; changes || !kept {
@@ -54,7 +54,7 @@ func (e *Entry) patchNote(patch, has map[string]any) {
 	}
 }
 
-// changed returns the members of a body that change what a record has.
+// changed returns the members of body that differ from has and may be changed.
 func changed(body, has map[string]any, how mapping.Duplicates) map[string]any {
 	patch := map[string]any{}
 	for name, value := range body {
@@ -65,7 +65,7 @@ func changed(body, has map[string]any, how mapping.Duplicates) map[string]any {
 			if p := changed(value, inner, how); len(p) > 0 {
 				patch[name] = p
 			}
-		case []string: // tags are added
+		case []string: // tags are added to the present ones
 			var tags []string
 			list, _ := is.([]any)
 			for _, tag := range list {
@@ -83,7 +83,7 @@ func changed(body, has map[string]any, how mapping.Duplicates) map[string]any {
 	return patch
 }
 
-// Members returns members as a body has them.
+// Members returns the members of a record in the form of a JSON body.
 func Members(fields any) (has map[string]any, err error) {
 	raw, err := json.Marshal(fields)
 	if err != nil {
@@ -93,22 +93,22 @@ func Members(fields any) (has map[string]any, err error) {
 	return has, err
 }
 
-// joinedEntry is an entry on its way to a contact that an earlier entry of the file
-// made.
+// joinedEntry is an entry that changes a contact which an earlier entry of the same file created.
 type joinedEntry struct {
 	Entry
 	note string
 }
 
-// line adds a value as a line of the note, unless the note has it.
+// line adds a value as a line of the note, unless the note contains the line.
 func (j *joinedEntry) line(member string, i item) {
 	if line := j.say(member) + ": " + strings.ReplaceAll(i.text, "\n", ", "); !hasLine(j.note, line) {
 		j.move(member, j.say(member), i, noPlace, onlyOne)
 	}
 }
 
-// Join returns what an entry changes of a contact that an earlier one made, and what is told
-// of what it says otherwise. otherFirm says that it has another company.
+// Join returns the members that an entry changes in a contact which an earlier entry created. It
+// also returns the problems of values that differ from the contact's. otherFirm says that the entry
+// has another company.
 func (e *Entry) Join(has map[string]any, otherFirm bool) (map[string]any, []Problem) {
 	j := joinedEntry{Entry: *e}
 	j.note, _ = has["note"].(string)
@@ -149,7 +149,8 @@ func (e *Entry) Join(has map[string]any, otherFirm bool) (map[string]any, []Prob
 
 var noteFull = i18n.Text("A note has at most 10,000 characters.")
 
-// tagsFor returns the tags for which a contact has room. The others become lines.
+// tagsFor returns the new tags, as many as the contact can have. Other tags become lines of the
+// note.
 func (j *joinedEntry) tagsFor(has map[string]any, tags []string) (list []string) {
 	known, _ := has["tags"].([]any)
 	room := record.MaxTags - len(known)
@@ -166,7 +167,7 @@ func (j *joinedEntry) tagsFor(has map[string]any, tags []string) (list []string)
 	return list
 }
 
-// contradicts reports whether an address has a part that another one has otherwise.
+// contradicts reports whether two addresses differ in a part that both have.
 func contradicts(a, b map[string]any) bool {
 	for part, value := range a {
 		x, _ := value.(string)
@@ -177,7 +178,7 @@ func contradicts(a, b map[string]any) bool {
 	return false
 }
 
-// addressLine returns an address as one line.
+// addressLine returns an address in one line.
 func addressLine(a map[string]any) string {
 	text := func(part string) string { s, _ := a[part].(string); return s }
 	parts := []string{

@@ -15,10 +15,11 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// What names an entry: the parts of a name, what stands before and behind them, salutations and
-// titles, and whether it is a person or a company.
+// This file sets the names of an entry: the parts of a name, prefixes and suffixes, salutations and
+// titles. It also decides whether the entry is a person or a company.
 
-// namePerson sets the members of a person's name, and what belongs to it.
+// namePerson sets the members of a person's name, with title and salutation. It also sets the
+// company and the job title.
 func (e *Entry) namePerson() {
 	parts, prefix := map[string]string{}, ""
 	for _, member := range []string{"lastName", "firstName", "middleName"} {
@@ -71,8 +72,8 @@ func (e *Entry) namePerson() {
 	e.jobs()
 }
 
-// titles sets the title, and returns the titles that are salutations: English Outlook means
-// Mr by it.
+// titles sets the title. It returns the values that are salutations, because English Outlook has Mr
+// in the column of the title.
 func (e *Entry) titles() (spoken []item) {
 	taken := false
 	for _, i := range e.meaning("title") {
@@ -89,7 +90,7 @@ func (e *Entry) titles() (spoken []item) {
 	return spoken
 }
 
-// jobs sets the job.
+// jobs sets the job title.
 func (e *Entry) jobs() {
 	for n, i := range e.meaning("jobTitle") {
 		switch {
@@ -101,7 +102,7 @@ func (e *Entry) jobs() {
 	}
 }
 
-// name sets a part of the name, if there is one.
+// name sets a part of the name, unless text is empty.
 func (e *Entry) name(member, text string) {
 	if text != "" {
 		i := item{member: member, text: text}
@@ -112,8 +113,8 @@ func (e *Entry) name(member, text string) {
 	}
 }
 
-// wholeName divides a whole name, unless its parts are there. Of a name that says more
-// than its parts nothing is lost.
+// wholeName divides a whole name into its parts, unless the entry already has them. Words of the
+// whole name that the parts lack are added to the note.
 func (e *Entry) wholeName() {
 	for _, i := range e.meaning(mapping.Name) {
 		if e.Exact {
@@ -137,7 +138,7 @@ func (e *Entry) wholeName() {
 	}
 }
 
-// takeName sets the parts of a whole name. What is not sure of them is told.
+// takeName sets the parts of a whole name. It reports uncertain parts.
 func (e *Entry) takeName(i item, text string) {
 	p := names.Divide(text, i.slot == source.LastFirst)
 	e.name("lastName", p.Last)
@@ -168,9 +169,9 @@ func (e *Entry) takeName(i item, text string) {
 	}
 }
 
-// secondNames decides what Name 2 is: the first name behind a last name, or the rest of the
-// name of a company. Else it stays what stands behind a name. A Name 1 of several words is
-// a whole name.
+// secondNames decides the meaning of the column Name 2. After a last name it is a first name, and
+// after the name of a company it is the rest of that name. Otherwise it stays a suffix. If Name 1
+// has several words, it is a whole name.
 func (e *Entry) secondNames() {
 	list := e.has("lastName")
 	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.Name1 })
@@ -204,8 +205,8 @@ func (e *Entry) secondNames() {
 	}
 }
 
-// isCompany reports whether an entry is a company: its salutation says so, its name does, or
-// it has the name of a company alone.
+// isCompany reports whether an entry is a company. That is so if its salutation or its name says
+// so, or if its only name is the name of a company.
 func (e *Entry) isCompany() bool {
 	if e.Exact {
 		return false
@@ -243,8 +244,8 @@ func (e *Entry) isCompany() bool {
 	return false
 }
 
-// saysAddress reports whether a name is the email, the number or the company of the
-// entry: programs write it in place of a name.
+// saysAddress reports whether a name is the email address, the number or the company of the entry.
+// Programs use these if the name is missing.
 func (e *Entry) saysAddress(text string) bool {
 	for _, member := range []string{"email", "phone", "mobile", mapping.Company} {
 		if slices.ContainsFunc(e.has(member), func(i item) bool {
@@ -256,8 +257,8 @@ func (e *Entry) saysAddress(text string) bool {
 	return false
 }
 
-// suffixes sets what stands behind a name: what tells a parent from a child belongs to the
-// last name, a degree to the title. Anything else goes into the note.
+// suffixes sets suffixes of a name. A generation becomes part of the last name, and a degree part
+// of the title. Other suffixes go into the note.
 func (e *Entry) suffixes() {
 	for _, i := range e.meaning("suffix") {
 		text := record.Clean(source.JoinLines(i.text))
@@ -276,11 +277,10 @@ func (e *Entry) suffixes() {
 	}
 }
 
-// unsaluted are salutations of more or less than one person, which say nothing more of a
-// contact.
+// unsaluted matches salutations for nobody or for several people.
 var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|keine?|herrn?\s*/\s*frau|frau\s*/\s*herrn?|herrn? (oder|bzw\.?) frau|(sehr geehrte )?damen und herren,?|unbekannt|unknown|leer)$`)
 
-// salute reads the salutation. A title beside it is the title.
+// salute sets the salutation. If the text also contains a title, salute sets the title.
 func (e *Entry) salute(i item) {
 	text := strings.Trim(invisible.Remove(source.JoinLines(i.text)), " ,!")
 	if known := names.Salutation(text); known != "" {
@@ -298,7 +298,7 @@ func (e *Entry) salute(i item) {
 	all := strings.Join([]string{e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Name)}, " ")
 	switch {
 	case known != "" && title != "" && name == "", known != "" && name != "" && names.Covers(all, name):
-		// Frau Dr., Herr Dr. Müller
+		// Frau Dr., or Herr Dr. Müller
 		e.saluteAs(i, known)
 		e.titleOf(i, title)
 	case names.IsTitle(text) && e.Text("title") == "":
@@ -311,7 +311,7 @@ func (e *Entry) salute(i item) {
 	}
 }
 
-// saluteAs sets the salutation, unless another one is there.
+// saluteAs sets the salutation, unless the entry has another one already.
 func (e *Entry) saluteAs(i item, known string) {
 	switch e.Body["salutation"] {
 	case nil:
@@ -322,7 +322,7 @@ func (e *Entry) saluteAs(i item, known string) {
 	}
 }
 
-// titleOf sets a title that stands in another member, unless it is there.
+// titleOf sets a title from the value of another member, unless the title contains it.
 func (e *Entry) titleOf(i item, title string) {
 	switch {
 	case title == "" || names.Covers(e.Text("title"), title):
@@ -336,7 +336,7 @@ func (e *Entry) titleOf(i item, title string) {
 
 var noSalutation = i18n.Text("There is no such salutation. Possible are Ms, Mr and Mx.")
 
-// nameFirm sets the name of an entry that is a company itself.
+// nameFirm sets the name of an entry that is a company.
 func (e *Entry) nameFirm() {
 	name, from := "", ""
 	for _, member := range []string{mapping.Company, mapping.Name, "lastName"} {
@@ -367,7 +367,7 @@ func (e *Entry) nameFirm() {
 			}
 		}
 	}
-	if from != "lastName" { // who answers there
+	if from != "lastName" { // the name of a contact person
 		for _, member := range []string{"firstName", "lastName"} {
 			for _, i := range e.meaning(member) {
 				if !names.Covers(name, names.WithoutFirm(i.text)) {
@@ -386,8 +386,9 @@ func (e *Entry) nameFirm() {
 	e.jobs()
 }
 
-// nameless gives an entry without a name one that it has in another place: its company
-// becomes a company, and a number is a name. It reports whether there is none.
+// nameless handles an entry without a name. It uses another value as the name: the entry becomes a
+// company if it has one, or a number becomes its name. It reports whether no such value exists.
+// mayMake says that the person may create companies.
 func (e *Entry) nameless(mayMake bool) bool {
 	if e.Firm {
 		if e.Text("name") == "" {
@@ -432,7 +433,8 @@ func (e *Entry) nameless(mayMake bool) bool {
 
 var noFirms = i18n.Text("You lack the right to create companies. The entry is a contact, and the name of the company is its last name.")
 
-// becomePerson makes a contact of a company, for whom may create no companies.
+// becomePerson turns a company into a contact, because the person of the import may not create
+// companies.
 func (e *Entry) becomePerson() {
 	name := e.Text("name")
 	e.Firm = false

@@ -12,12 +12,13 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// What spreadsheets do to values, and which numbers are none.
+// This file repairs values that spreadsheets changed, and detects values that are no telephone
+// numbers.
 
-// formulas match a text that a spreadsheet was made to keep: ="01067".
+// formulas matches a formula with which a spreadsheet keeps a number as text: ="01067".
 var formulas = regexp.MustCompile(`^=\s*"(.*)"$`)
 
-// unwrap returns a text without what keeps a spreadsheet from reading it as a number.
+// unwrap removes the characters that prevent a spreadsheet from reading a text as a number.
 func unwrap(text string) string {
 	if m := formulas.FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(strings.ReplaceAll(m[1], `""`, `"`))
@@ -29,19 +30,19 @@ func unwrap(text string) string {
 }
 
 var (
-	// lostDigits match a number whose last digits a spreadsheet threw away: 1,71235E+11.
+	// lostDigits matches a number whose last digits a spreadsheet has removed: 1,71235E+11.
 	lostDigits = regexp.MustCompile(`^[+-]?\d([.,]\d+)?[eE]\+?\d{1,3}$`)
-	// noPhone matches what people write where there is no number.
+	// noPhone matches texts such as "kein Telefon".
 	noPhone = regexp.MustCompile(`(?i)^(kein|keine|keinen|ohne|no|nicht|hat kein|hat keine|liegt nicht|entfällt)\b`)
-	// aDay matches a day, which has the signs of a number.
+	// aDay matches a day, which consists of the same characters as a number.
 	aDay = regexp.MustCompile(`^(\d{1,2}\.\s?\d{1,2}\.\s?(19|20)\d\d|(19|20)\d\d-\d\d-\d\d)$`)
-	// noDate matches what programs write in place of no day.
+	// noDate matches values that programs write if a date is missing.
 	noDate = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0?1[./-]0?1[./-](4501|1601)|(4501|1601)-01-01)$`)
 )
 
 var lost = i18n.Text("A spreadsheet has thrown away the last digits of this number.")
 
-// isLost reports whether a spreadsheet threw away the digits of an item. Then it is told.
+// isLost reports whether a spreadsheet has removed digits of an item. It then adds a problem.
 func (e *Entry) isLost(i item) bool {
 	if e.Exact || i.card || !lostDigits.MatchString(i.text) {
 		return false
@@ -50,7 +51,7 @@ func (e *Entry) isLost(i item) bool {
 	return true
 }
 
-// callable returns the items of members that may be telephone numbers. Others go into the
+// callable returns the items of members that may be telephone numbers. Other items go into the
 // note.
 func (e *Entry) callable(members ...string) (list []item) {
 	for _, member := range members {
@@ -72,12 +73,12 @@ func (e *Entry) callable(members ...string) (list []item) {
 	return list
 }
 
-// leastLost is how many digits a number without its zero or its plus sign has at least.
-// Shorter ones may be numbers without an area code.
+// leastLost is the minimum number of digits of a number whose zero or plus sign is lost. Shorter
+// numbers may lack the area code.
 const leastLost = 10
 
-// withZero repairs a number whose zero or plus sign a spreadsheet took, if only one of them
-// makes it the number of a mobile telephone.
+// withZero restores a zero or a plus sign that a spreadsheet removed. It does so only if exactly
+// one of them makes the text a mobile number.
 func (e *Entry) withZero(i item, text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -111,7 +112,8 @@ func (e *Entry) withZero(i item, text string) string {
 	return repaired
 }
 
-// where returns the country of a number, and whether it is the number of a mobile telephone.
+// where returns the country of a telephone number, and whether it is a mobile number. country is
+// empty if the number is not clear.
 func where(number, home string) (country string, mobile bool) {
 	list := phone.Read(number, home)
 	if len(list) != 1 {
@@ -120,7 +122,7 @@ func where(number, home string) (country string, mobile bool) {
 	return list[0].Where()
 }
 
-// joinVatID joins the country and the number of a VAT id of two columns.
+// joinVatID joins the country code and the number of a VAT id from two columns.
 func (e *Entry) joinVatID() {
 	list := e.has("vatId")
 	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.CountryCode })

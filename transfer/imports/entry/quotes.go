@@ -10,11 +10,10 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// A cell that begins with a quote which nothing closes is one that somebody damaged by hand,
-// and so is one that ends with a quote which nothing opened. Neither quote says anything.
+// Cells with an unpaired quote were damaged by hand. The quote has no meaning.
 
-// withoutOpenQuote returns the text of a cell without a quote that lacks its other half, and
-// tells what it left out.
+// withoutOpenQuote removes an unpaired quote from the beginning or the end of a cell. It reports
+// what it removed.
 func (e *Entry) withoutOpenQuote(i item, text string) string {
 	rest := text
 	if opensOnly(text) {
@@ -36,10 +35,10 @@ func (e *Entry) withoutOpenQuote(i item, text string) string {
 
 var openQuote = i18n.Text("A quote without its other half is left out. Something of this value may be missing.")
 
-// halves are quotes that people pair with a plain one.
+// halves are typographic quotes that people pair with a plain quote.
 const halves = "„“”«»‟"
 
-// opensOnly reports whether a text begins with a quote that nothing closes.
+// opensOnly reports whether a text begins with a quote that is not closed.
 func opensOnly(text string) bool {
 	rest, begins := strings.CutPrefix(text, `"`)
 	if !begins || strings.ContainsAny(rest, halves) {
@@ -49,8 +48,8 @@ func opensOnly(text string) bool {
 	return !more || opensAt(before, after)
 }
 
-// closesOnly reports whether a value ends with a quote that nothing opened. A text may end with
-// the sign of inches.
+// closesOnly reports whether a value ends with a quote that was not opened. Notes and other texts
+// may end with the inch sign, so they do not count.
 func closesOnly(member, text string) bool {
 	rest, ends := strings.CutSuffix(text, `"`)
 	if !ends || strings.ContainsAny(rest, halves) || member == "note" || member == source.Other || member == "tags" {
@@ -60,7 +59,7 @@ func closesOnly(member, text string) bool {
 	return at < 0 || at > 0 && !opensAt(rest[:at], rest[at+1:])
 }
 
-// opensAt reports whether a quote between two texts opens something.
+// opensAt reports whether a quote between two texts is an opening quote.
 func opensAt(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)

@@ -10,20 +10,22 @@ import (
 	"kartei/transfer/imports/names"
 )
 
-// How somebody is reached: emails, telephone numbers, addresses of the web.
+// This file sets emails, telephone numbers and websites.
 
 var (
 	// angled matches Anna Berg <anna@example.com>.
 	angled = regexp.MustCompile(`^(.*?)<\s*(?:mailto:)?([^<>\s]+@[^<>\s]+)\s*>.*$`)
-	// email is what may be an address. The rules of the API say more.
+	// email matches a possible email address. The rules of the API are stricter.
 	email = regexp.MustCompile(`^[^\s@<>,;"']+@[^\s@<>,;"']+$`)
-	// written matches how people hide an address: anna (at) example.com.
+	// written matches the part of an email address that people write to hide it: anna (at)
+	// example.com.
 	written = regexp.MustCompile(`(?i)\s*[\[({]\s*(at|ät)\s*[\])}]\s*`)
-	// inText finds an address in a text.
+	// inText matches an email address within a text.
 	inText = regexp.MustCompile(`[\p{L}\d._%+-]+@[\p{L}\d-]+(\.[\p{L}\d-]+)+`)
 )
 
-// emailOf returns the address of a text, and the name beside it.
+// emailOf returns the email address in a text, and the name next to it. Both are empty if there is
+// no address.
 func emailOf(text string) (address, name string) {
 	text = strings.Trim(strings.TrimSpace(invisible.Remove(text)), `"'`)
 	if m := angled.FindStringSubmatch(text); m != nil {
@@ -44,13 +46,13 @@ func emailOf(text string) (address, name string) {
 	return "", ""
 }
 
-// takenAs says what was taken of a value.
+// takenAs returns the message that a value was replaced by text.
 func takenAs(text string) i18n.Text {
 	return i18n.Format("Taken was %s.", text)
 }
 
-// repaired reports whether an address is something else than what stands in its cell, beside
-// the names of the entry and the brackets between both.
+// repaired reports whether an email address differs from the text of its cell. Names of the entry
+// and brackets around the address do not count.
 func (e *Entry) repaired(cell, address string) bool {
 	cell = invisible.Remove(cell)
 	before, after, found := strings.Cut(cell, address)
@@ -64,7 +66,7 @@ func (e *Entry) repaired(cell, address string) bool {
 	return strings.Trim(before+after, " <>\n\t") != ""
 }
 
-// reach sets emails, numbers and addresses of the web.
+// reach sets emails, telephone numbers and websites.
 func (e *Entry) reach() {
 	for _, i := range e.meaning("email") {
 		address, name := emailOf(i.text)
@@ -99,7 +101,7 @@ func (e *Entry) reach() {
 			e.move("website", e.labelled("website", i.kind), i, noPlace, noField)
 		}
 	}
-	for _, i := range e.has("email.display") { // Outlook: Anna Berg (anna@example.com)
+	for _, i := range e.has("email.display") { // Outlook writes Anna Berg (anna@example.com)
 		if !names.Covers(strings.Join([]string{
 			e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.Text("name"), e.Text("email"), e.Company,
 			strings.Join(e.lines, " "),
@@ -109,7 +111,7 @@ func (e *Entry) reach() {
 	}
 }
 
-// link sets the website of a company.
+// link sets the website of a company. It reports whether the value is a website.
 func (e *Entry) link(i item) bool {
 	text := strings.TrimSpace(i.text)
 	schemed := strings.Contains(text, "://")
@@ -155,7 +157,7 @@ func (e *Entry) numbers() {
 	}
 }
 
-// remark parts a number from the remark behind it, if both are too long for a number.
+// remark separates a number from a remark after it, if the text is too long for a number.
 func remark(text string) (number, rest string) {
 	if len([]rune(text)) <= 50 {
 		return text, ""

@@ -13,7 +13,7 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// Torn is the column of a value that says that an entry could not be read as a whole.
+// Torn is the column of a marker value. It marks an entry that was read incompletely.
 const Torn = -1
 
 var (
@@ -21,26 +21,27 @@ var (
 	tornCard = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end. What can be read of it was read.")
 )
 
-// Reader reads the entries of a file.
+// Reader turns the values of a file's entries into Entry values.
 type Reader struct {
 	*mapping.Plan
-	// Violations returns the rules of the API that an entry breaks.
+	// Violations returns the rules of the API that an entry violates.
 	Violations func(*Entry) []fault.Field
 	// MayMake says that the person of the import may create companies.
 	MayMake bool
 }
 
-// Read returns what values say, and gives up those that break a rule of the API until none does.
+// Read returns the entry with the given values. It removes values that violate a rule of the API,
+// until none is left.
 func (r *Reader) Read(values []source.Value, now clock.Micros) *Entry {
 	e := r.readAs(values, now, false)
-	if e.late { // read again, so that it has the members of a company
+	if e.late { // read again as a company, with the members of a company
 		e = r.readAs(values, now, true)
 	}
 	e.finish()
 	return e
 }
 
-// readAs reads values as Read does, of a person or of a company.
+// readAs reads values as Read does. firm says that the entry is a company.
 func (r *Reader) readAs(values []source.Value, now clock.Micros, firm bool) *Entry {
 	torn := len(values) > 0 && values[len(values)-1].Column == Torn
 	if torn {
@@ -75,8 +76,7 @@ func (r *Reader) readAs(values []source.Value, now clock.Micros, firm bool) *Ent
 	return e
 }
 
-// collect returns what the values of an entry say, before any is given up. firm says that it is
-// a company.
+// collect returns the entry before values are removed. firm says that it is a company.
 func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *Entry {
 	e := &Entry{Body: map[string]any{}, Firm: firm, language: r.Language, items: map[string][]item{}}
 	columns := r.ByNumber()
@@ -145,10 +145,10 @@ func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *En
 	return e
 }
 
-// generalKinds are the kinds that say too little to be the label of a line.
+// generalKinds are kinds of values that are too general for a label in the note.
 var generalKinds = []string{"", "work", "home", "other", "main", "mobile", "fax"}
 
-// letters names a column as spreadsheets do: A, B, AA.
+// letters returns the name of a column in a spreadsheet: A, B, AA. at counts from 0.
 func letters(at int) (name string) {
 	for at++; at > 0; at = (at - 1) / 26 {
 		name = string(rune('A'+(at-1)%26)) + name

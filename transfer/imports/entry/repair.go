@@ -13,26 +13,27 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// A value never refuses a person. What it means is repaired where that is plain, else it
-// goes into the note, or is left out, and is told.
+// A bad value is no reason to refuse an entry. It is repaired if its meaning is clear. Otherwise it
+// goes into the note or is left out, and is reported.
 
-// emptyValue is what people and programs write in place of nothing in every member, and in
-// lines of the note.
+// emptyValue matches placeholders for a missing value, in all members and in lines of the note.
 const emptyValue = `-+|–+|—+|_+|\?+|\.+|/|n/a|n\.a\.|k\. ?A\.?|k\. ?a\.?|\(null\)|undefined|NaN|(?i:keine angaben?|not specified|unspecified|nicht angegeben)|#+|#(NV|N/A|REF!|WERT!|VALUE!|NAME\?|BEZUG!|NULL!|DIV/0!|ZAHL!|NUM!)`
 
 var (
-	// nothings are what people and programs write in place of nothing.
+	// nothings matches placeholders for a missing value in most members.
 	nothings = regexp.MustCompile(`^(` + emptyValue +
 		`|(?i:x+|n/?a|null|nil|none|nan|keine?|ohne|leer|unbekannt|unknown|nicht bekannt|nicht vorhanden|entfällt))$`)
-	// nowheres are the same for places: Leer, Ohne and Nil are towns.
+	// nowheres matches placeholders for a missing place. It excludes Leer, Ohne and Nil, which are
+	// towns.
 	nowheres = regexp.MustCompile(`^(` + emptyValue + `|(?i:xx+|n/?a|null|nan|keine?|unbekannt|unknown|nicht bekannt))$`)
-	// nobodies are the same for names: people are called Leer, Null, Na and Unbekannt.
+	// nobodies matches placeholders for a missing name. It excludes Leer, Null, Na and Unbekannt,
+	// which are names of people.
 	nobodies = regexp.MustCompile(`^(` + emptyValue + `|NULL)$`)
-	// unlisted are what programs write into lines of the note.
+	// unlisted matches placeholders in values for lines of the note.
 	unlisted = regexp.MustCompile(`^(` + emptyValue + `|NULL)$`)
 )
 
-// nothingOf returns what says nothing in a member.
+// nothingOf returns the pattern of placeholders for a missing value of a member.
 func nothingOf(member string) *regexp.Regexp {
 	switch member {
 	case "lastName", "firstName", "middleName", mapping.Name, "suffix", "jobTitle", "address.more":
@@ -45,7 +46,7 @@ func nothingOf(member string) *regexp.Regexp {
 	return nothings
 }
 
-// means reports whether an item says something. Otherwise it is told.
+// means reports whether an item is not a placeholder. It adds a problem if the item is one.
 func (e *Entry) means(i item) bool {
 	if e.Exact {
 		return true
@@ -57,7 +58,7 @@ func (e *Entry) means(i item) bool {
 	return true
 }
 
-// meaning returns the items of a member that say something.
+// meaning returns the items of a member without placeholders.
 func (e *Entry) meaning(member string) (list []item) {
 	for _, i := range e.has(member) {
 		if e.means(i) {
@@ -67,7 +68,7 @@ func (e *Entry) meaning(member string) (list []item) {
 	return list
 }
 
-// oneLine returns a text as a member has it that is one line.
+// oneLine returns a text for a member that cannot have several lines.
 func (e *Entry) oneLine(text string) string {
 	if !e.Exact {
 		text = invisible.Tidy(source.JoinLines(text))
@@ -75,8 +76,8 @@ func (e *Entry) oneLine(text string) string {
 	return record.Clean(text)
 }
 
-// giveUp removes a value that breaks a rule of the API from the body, and keeps it in the note if
-// it can. It reports whether it removed a value.
+// giveUp removes a value that violates a rule of the API from Body, and adds it to the note if
+// possible. It reports whether it removed a value.
 func (e *Entry) giveUp(f fault.Field) bool {
 	path := strings.TrimPrefix(f.Name, "body.")
 	name, _, _ := strings.Cut(path, "[")
@@ -100,7 +101,7 @@ func (e *Entry) giveUp(f fault.Field) bool {
 		i = list[0]
 	}
 	p := problemOf(f)
-	if member == "externalId" { // it says nothing to people
+	if member == "externalId" { // an external id in the note would not help people
 		e.tell(LeftOut, name, i, f.Code, i18n.InEach(p.In))
 		return true
 	}
@@ -111,7 +112,7 @@ func (e *Entry) giveUp(f fault.Field) bool {
 	return true
 }
 
-// itemOf returns a value as it is told.
+// itemOf returns an item for a problem about a member, with the heading of its column.
 func (e *Entry) itemOf(member, text string) item {
 	i := item{text: text}
 	for _, name := range []string{"=" + member, member} {
@@ -123,19 +124,19 @@ func (e *Entry) itemOf(member, text string) item {
 	return i
 }
 
-// finish sets the note with its lines.
+// finish adds the lines to the note.
 func (e *Entry) finish() {
 	if len(e.lines) > 0 {
 		e.Body["note"] = strings.TrimPrefix(e.Text("note")+"\n"+strings.Join(e.lines, "\n"), "\n")
 	}
 }
 
-// hasLine reports whether a note has a line already.
+// hasLine reports whether a note contains a line.
 func hasLine(note, line string) bool {
 	return slices.Contains(strings.Split(note, "\n"), line)
 }
 
-// MoveCompany puts the company of a contact into the note. It reports whether the note changed.
+// MoveCompany moves the company of a contact into the note. It reports whether the note changed.
 func (e *Entry) MoveCompany(code fault.FieldCode, why i18n.Text) (changed bool) {
 	i := item{text: e.Company}
 	if list := e.has(mapping.Company); len(list) > 0 {
@@ -145,7 +146,7 @@ func (e *Entry) MoveCompany(code fault.FieldCode, why i18n.Text) (changed bool) 
 	return e.moveLate(mapping.Company, "firm", i, code, why)
 }
 
-// MoveExternalID puts the external id into the note. It reports whether the note changed.
+// MoveExternalID moves the external id into the note. It reports whether the note changed.
 func (e *Entry) MoveExternalID(code fault.FieldCode, why i18n.Text) (changed bool) {
 	i := item{text: e.Text("externalId")}
 	if list := e.has("=externalId"); len(list) > 0 {
@@ -155,7 +156,7 @@ func (e *Entry) MoveExternalID(code fault.FieldCode, why i18n.Text) (changed boo
 	return e.moveLate("externalId", "externalId", i, code, why)
 }
 
-// moveLate puts a value of an entry that is read into the note, which has its other lines already.
+// moveLate moves a value into the note after finish. It reports whether the note changed.
 func (e *Entry) moveLate(member, word string, i item, code fault.FieldCode, why i18n.Text) (changed bool) {
 	before := len(e.lines)
 	e.move(member, e.say(word), i, code, why)

@@ -17,31 +17,33 @@ type Column struct {
 	Heading string `json:"heading"`
 	// Samples are the first values that are not empty.
 	Samples []string `json:"samples"`
-	// Target is the member that it becomes, empty for none.
+	// Target is the member that gets the values of the column. It is empty if the column is left
+	// out.
 	Target string `json:"target"`
-	// Slot says what kind of value it has, or which columns belong together: home, 2.
+	// Slot is the kind of value, or a common name of columns that belong together: home, 2.
 	Slot string `json:"slot,omitempty"`
-	// At is its number in the file, from 0.
+	// At is the number of the column in the file, from 0.
 	At int `json:"at"`
-	// Dates is the order of day and month that its values prove.
+	// Dates is the order of day and month that the column's values prove.
 	Dates days.Order `json:"dates,omitempty"`
 }
 
-// maxSamples is how many values show what a column is, sampleLength how many characters of each.
+// maxSamples is the number of samples of a column. sampleLength is the maximum length of a sample,
+// in characters.
 const (
 	maxSamples   = 3
 	sampleLength = 60
-	// headingLength is how many characters of a heading are kept.
+	// headingLength is the maximum length of a heading, in characters.
 	headingLength = 200
 )
 
-// ColumnOf returns a column of a file with the member that was guessed.
+// ColumnOf returns a column of a file with the guessed target.
 func ColumnOf(c source.Column) Column {
 	return Column{Heading: source.Cut(c.Heading, headingLength), Target: c.Member, Slot: c.Slot, At: c.At}
 }
 
-// Sample keeps the first values of a column. It also learns whether dates have the day or the month
-// first.
+// Sample adds a value to the samples, if there is room. It also learns the order of day and month
+// from the value.
 func (c *Column) Sample(text string) {
 	c.Dates = c.Dates.Learn(text)
 	if len(c.Samples) < maxSamples {
@@ -51,41 +53,41 @@ func (c *Column) Sample(text string) {
 	}
 }
 
-// Duplicates says what becomes of an entry whose contact is there already.
+// Duplicates says what to do with an entry about an existing contact.
 type Duplicates string
 
 // The ways.
 const (
-	// Skip leaves the contact as it is.
+	// Skip does not change the contact.
 	Skip Duplicates = "skip"
-	// Fill sets members that the contact has not.
+	// Fill sets the empty members of the contact.
 	Fill Duplicates = "fill"
-	// Replace sets every member that the file has.
+	// Replace sets all members that the entry has.
 	Replace Duplicates = "replace"
 )
 
-// Options are what somebody chooses besides the columns.
+// Options are the options of an import besides the columns.
 type Options struct {
 	Duplicates Duplicates `json:"duplicates"`
-	// MonthFirst reads 5/4/1984 as a day in May, unless the column proves the contrary.
+	// MonthFirst reads 5/4/1984 as a day in May, unless the column proves that the day comes first.
 	MonthFirst bool `json:"monthFirst"`
-	// Companies makes companies of the rows of a table. Cards say themselves what they are.
+	// Companies makes each row of a table a company. It has no effect for cards.
 	Companies bool `json:"companies,omitempty"`
-	// Tags are added to every contact.
+	// Tags are added to all contacts.
 	Tags []string `json:"tags"`
 }
 
-// Plan says how the values of a file are read.
+// Plan says how to read the values of a file.
 type Plan struct {
 	// Format is source.CSV, source.XLSX or source.VCard.
 	Format  string   `json:"format"`
 	Columns []Column `json:"columns"`
 	Options Options  `json:"options"`
-	// Groups are the names of groups of cards, by the members.
+	// Groups maps the ids of cards to the names of their groups.
 	Groups map[string][]string `json:"groups,omitempty"`
 	// Language is the language of labels in notes.
 	Language i18n.Language `json:"language"`
-	// columns are the columns by their numbers in the file.
+	// columns maps the numbers of columns in the file to Columns.
 	columns map[int]*Column
 }
 
@@ -100,14 +102,14 @@ func (p *Plan) ByNumber() map[int]*Column {
 	return p.columns
 }
 
-// OfCards reports whether the file has cards, whose values need no columns.
+// OfCards reports whether the file contains cards. Their values need no mapping of columns.
 func (p *Plan) OfCards() bool { return p.Format == source.VCard }
 
-// american are the programs that write the month first in English.
+// american are programs whose English version writes the month first.
 var american = []string{"Outlook", "Outlook.com", "Yahoo", "Salesforce", "HubSpot"}
 
-// HasMonthFirst reports whether the days of a table have the month first: its values prove
-// it, or its program writes them so and they do not prove the contrary.
+// HasMonthFirst reports whether the days of a table have the month first. That is so if a value
+// proves it, or if the program writes days in that order and no value proves the other order.
 func HasMonthFirst(program string, columns []Column) bool {
 	first := slices.Contains(american, program)
 	for _, c := range columns {
@@ -122,7 +124,7 @@ func HasMonthFirst(program string, columns []Column) bool {
 	return first
 }
 
-// The members that a column can become, and that no contact has.
+// Targets of columns that are no members of a contact.
 const (
 	Name      = "name"
 	Company   = "company"
@@ -130,7 +132,7 @@ const (
 	CompanyID = "companyId"
 )
 
-// Targets returns the names of all members that a column can become.
+// Targets returns the names of all possible targets of a column.
 func Targets() (names []string) {
 	for _, m := range source.Members {
 		if m.Name != source.Dropped && m.Name != source.Kind {
@@ -140,8 +142,8 @@ func Targets() (names []string) {
 	return names
 }
 
-// Check returns what is wrong with a mapping of columns to targets, for a person who may what may
-// says of a scope.
+// Check returns the errors of a mapping of columns to targets. may reports whether the person of
+// the import has a scope.
 func Check(columns []Column, targets []string, o Options, may func(scope string) bool) (wrong []fault.Field) {
 	add := func(name string, code fault.FieldCode, said i18n.Text) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: said})
@@ -193,7 +195,7 @@ func Check(columns []Column, targets []string, o Options, may func(scope string)
 	return wrong
 }
 
-// twice reports whether a column before has the same member in the same slot.
+// twice reports whether an earlier column has the same member and the same slot.
 func twice(before []string, name string, slot func(int) string, own string) bool {
 	for i, other := range before {
 		if other == name && slot(i) == own {

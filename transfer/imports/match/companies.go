@@ -12,8 +12,8 @@ import (
 
 const selectFirmsByExternal = `select id, external_id from companies where organization = $1 and external_id is not null and deleted = false and `
 
-// findFirms finds the companies that entries are about: by the id, the external id, or
-// the name.
+// findFirms finds the existing companies of entries that are companies: by id, external id, or
+// name.
 func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var external, ids []string
 	for _, n := range list {
@@ -65,8 +65,8 @@ func findFirms(ctx context.Context, c *op.Call, list []*Candidate) error {
 	return nil
 }
 
-// findByFirmID finds the companies of contacts by the ids that exports of Kartei have: of several
-// companies of one name it is the one.
+// findByFirmID finds the companies of contacts by their ids, which exports of Kartei contain. An id
+// decides between several companies with the same name.
 func findByFirmID(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var ids []string
 	for _, n := range list {
@@ -92,7 +92,7 @@ func findByFirmID(ctx context.Context, c *op.Call, list []*Candidate) error {
 	return nil
 }
 
-// firmIDs returns the companies that an entry may be about, the likeliest first.
+// firmIDs returns the ids of companies that may be the entry's, the most probable first.
 func (x *Candidate) firmIDs(by contactIndex) (ids []string) {
 	if id.Valid(id.Company, x.Itself) {
 		ids = append(ids, x.Itself)
@@ -112,7 +112,7 @@ func firmIdentity(f *company.Fields) *Identity {
 	return i
 }
 
-// namesakes finds the companies with the names of entries that are companies.
+// namesakes adds the companies that have the names of entries which are companies.
 func (f contactIndex) namesakes(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var keys []string
 	for _, n := range list {
@@ -123,8 +123,9 @@ func (f contactIndex) namesakes(ctx context.Context, c *op.Call, list []*Candida
 	return allNamed(ctx, c, "companies", visibleTo(c), keys, func(key, id string) { f.add("f"+key, id) })
 }
 
-// findNamed finds the companies of entries by the keys of their names: those that everyone sees,
-// and for a private contact also those that its person sees. known gets them, by CacheKey.
+// findNamed finds the companies of entries by name, and adds their ids to known, by CacheKey. A
+// contact gets a company that all people can see. A private contact can also get a private company
+// that its person can see.
 func findNamed(ctx context.Context, c *op.Call, list []*Candidate, known map[string]string) error {
 	var public, private []string
 	for _, n := range list {

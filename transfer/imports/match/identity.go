@@ -13,24 +13,25 @@ import (
 	"kartei/transfer/imports/names"
 )
 
-// Two entries are about the same contact if they have the same external id, unless their
-// names contradict: offices give all people of a client its number. They also are if they
-// have the same email address or number and nothing tells them apart: the people of an
-// office, or of a family, share numbers and addresses.
+// Two entries are about the same contact if they have the same external id, unless their names
+// differ. In some offices all people of one client have the client's number. They are also about
+// the same contact if they have the same email address or number and no other value differs.
+// Colleagues and families share numbers and addresses.
 
-// Identity is what tells an entry from others.
+// Identity has the values of an entry that distinguish it from others.
 type Identity struct {
 	first, last     string
 	External, email string
-	// salutation and birthday tell people of one name apart.
+	// salutation and birthday distinguish people with the same name.
 	salutation, birthday string
 	numbers              []string
-	// exact says that Kartei wrote the entry: its external id counts whatever its names are.
+	// exact says that Kartei exported the entry. Then its external id decides, even if the names
+	// differ.
 	exact bool
-	// own is the id that an export of Kartei gives the entry, FirmKey the key of the name of
-	// a company.
+	// own is the record's id, from an export of Kartei. FirmKey is the key of a company's name.
 	own, FirmKey string
-	// city and domain, which is the domain of the email, tell companies of one name apart.
+	// city and domain distinguish companies with the same name. domain is the domain of the email
+	// address.
 	city, domain string
 }
 
@@ -59,7 +60,7 @@ func IdentityOf(e *entry.Entry) Identity {
 
 func nameKey(name string) string { return record.NameKey(&name) }
 
-// foldEmail returns an address as the column email has it.
+// foldEmail returns an email address in the form of the index on the column email.
 func foldEmail(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
@@ -69,24 +70,24 @@ func foldEmail(text string) string {
 	}, text)
 }
 
-// other reports whether two texts are there and differ.
+// other reports whether two texts differ and neither is empty.
 func other(a, b string) bool { return a != "" && b != "" && a != b }
 
-// domainOf returns the domain of an address.
+// domainOf returns the domain of an email address.
 func domainOf(email string) string {
 	_, domain, _ := strings.Cut(strings.ToLower(email), "@")
 	return domain
 }
 
-// fits reports whether nothing tells two identities apart.
+// fits reports whether no value distinguishes the two identities.
 func (i *Identity) fits(was *Identity) bool {
 	return !other(i.first, was.first) && !other(i.last, was.last) && !other(i.External, was.External) &&
 		!other(i.salutation, was.salutation) && !other(i.birthday, was.birthday) &&
 		!other(i.city, was.city) && !other(i.domain, was.domain)
 }
 
-// sharesID reports whether two identities with the same external id can be the same one.
-// Whoever has no first name is told from others by the salutation and the birthday too.
+// sharesID reports whether two identities with the same external id can be the same contact or
+// company. Without first names, the salutation and the birthday must fit too.
 func (i *Identity) sharesID(was *Identity) bool {
 	switch {
 	case i.exact || i.FirmKey != "" || was.FirmKey != "":
@@ -99,8 +100,8 @@ func (i *Identity) sharesID(was *Identity) bool {
 	return !other(i.salutation, was.salutation) && !other(i.birthday, was.birthday)
 }
 
-// namesFit reports whether a name is a part of another: Haas and Haas-Neu, Anna and Anna
-// Maria, A. and Anna.
+// namesFit reports whether the words of one name are part of the other: Haas and Haas-Neu, Anna and
+// Anna Maria, A. and Anna. An empty name fits all.
 func namesFit(a, b string) bool {
 	within := func(part, whole []string) bool {
 		return !slices.ContainsFunc(part, func(w string) bool {
@@ -112,8 +113,8 @@ func namesFit(a, b string) bool {
 	return a == "" || b == "" || within(names.Words(a), names.Words(b)) || within(names.Words(b), names.Words(a))
 }
 
-// keys returns the keys under which an identity is found. The same contact has at least
-// one of them in common.
+// keys returns the index keys of an identity. Entries about the same contact have at least one key
+// in common.
 func (i *Identity) keys() (list []string) {
 	if i.External != "" {
 		list = append(list, "x"+i.External)
@@ -127,13 +128,13 @@ func (i *Identity) keys() (list []string) {
 	if i.FirmKey == "" {
 		return list
 	}
-	if list = append(list, "f"+i.FirmKey); i.External != "" { // companies and contacts have external ids of their own
+	if list = append(list, "f"+i.FirmKey); i.External != "" { // companies and contacts have separate external ids
 		list[0] = "X" + i.External
 	}
 	return list
 }
 
-// sum is a short form of a text, so that 100,000 entries fit into memory.
+// sum is a short hash of a text, so that 100,000 entries fit into memory.
 type sum [12]byte
 
 func sumOf(text string) (s sum) {
@@ -144,36 +145,35 @@ func sumOf(text string) (s sum) {
 	return s
 }
 
-// Index has the entries that came before, by what they have in common with
-// others.
+// Index has the earlier entries by their hashed keys.
 type Index map[sum][]Sighting
 
-// Sighting is an entry that came before. Its identity has no keys but the external id.
+// Sighting is an earlier entry. Its identity has no keys except the external id.
 type Sighting struct {
 	Identity
-	// Line is the line of the entry, File the name of its file, Number the number of the first
-	// entry about the contact.
+	// Line is the line of the entry, and File the name of its file. Number is the number of the
+	// first entry about the contact.
 	Line, Number int64
 	File         string
-	// Record is the contact of the entry, within one transaction.
+	// Record is the id of the entry's contact. It is set only within one transaction.
 	Record string
-	// Made says that an entry of the file made the contact. In a dry run, Number is the
-	// number of that entry.
+	// Made says that an entry of the file created the contact. In a dry run, Number is the number
+	// of that entry.
 	Made bool
 }
 
-// maxSightings bounds the entries with the same number that are compared.
+// maxSightings is the maximum number of entries with the same key that are compared.
 const maxSightings = 50
 
-// Find returns an earlier entry about the same contact. taken says that one of another
-// contact has the external id.
+// Find returns an earlier entry about the same contact if double is true. taken says that an entry
+// about another contact has the external id.
 func (s Index) Find(i *Identity) (was Sighting, double, taken bool) {
 	mine := *i
 	for _, key := range i.keys() {
 		for _, was := range s[sumOf(key)] {
 			byID := key[0] == 'x' || key[0] == 'X'
 			switch {
-			case other(i.own, was.own): // two records of an export
+			case other(i.own, was.own): // two different records of an export
 			case byID && i.sharesID(&was.Identity), !byID && mine.fits(&was.Identity):
 				return was, true, taken
 			case byID:
@@ -184,7 +184,7 @@ func (s Index) Find(i *Identity) (was Sighting, double, taken bool) {
 	return Sighting{}, false, taken
 }
 
-// Add notes an entry with an identity.
+// Add adds an entry to the index.
 func (s Index) Add(i *Identity, was Sighting) {
 	was.Identity = *i
 	was.email, was.numbers = "", nil
@@ -195,7 +195,7 @@ func (s Index) Add(i *Identity, was Sighting) {
 	}
 }
 
-// ToldSame says which entry was about the same record.
+// ToldSame returns the message that an earlier entry is about the same record.
 func (s *Sighting) ToldSame() entry.Problem {
 	here, there := i18n.Text("The same contact as on line %d of the file."),
 		i18n.Text("The same contact as on line %d of the file “%s”.")

@@ -15,29 +15,29 @@ import (
 	"kartei/transfer/imports/entry"
 )
 
-// Candidate is an entry with the record that it is about.
+// Candidate is an entry with its existing record, if there is one.
 type Candidate struct {
 	*entry.Entry
 	Identity
-	// Match is the contact that the entry is about, nil for a new one. FirmMatch is the company
-	// that an entry is about which is a company itself.
+	// Match is the existing contact of the entry, or nil. FirmMatch is the existing company of an
+	// entry that is a company, or nil.
 	Match     *record.Sight[*contact.Fields]
 	FirmMatch *record.Sight[*company.Fields]
-	// by is what the entry and Match or FirmMatch have in common, as a kind of key.
+	// by is the kind of key by which Match or FirmMatch was found.
 	by byte
-	// Namesake is another contact of the name, empty for none.
+	// Namesake is the id of another contact with the same name, or empty.
 	Namesake string
 	// IDTaken says that another contact has the external id of the entry.
 	IDTaken bool
-	// CompanyKey is the key of its company's name, and CompanyID the company, if there
-	// is one.
+	// CompanyKey is the key of the company's name. CompanyID is the id of the existing company, or
+	// empty.
 	CompanyKey, CompanyID string
-	// Private says that the record is private, or will be. Then so is a company that is
-	// created for it: its name tells others whom the contact works for.
+	// Private says that the record is private, or will be. A company that is created for it then is
+	// private too, because its name reveals for whom the contact works.
 	Private bool
 }
 
-// NewCandidate returns an entry without the record that it is about. Find finds it.
+// NewCandidate returns a candidate before Find, without a record.
 func NewCandidate(e *entry.Entry) Candidate {
 	x := Candidate{Entry: e, Identity: IdentityOf(e)}
 	if e.Firm {
@@ -48,9 +48,9 @@ func NewCandidate(e *entry.Entry) Candidate {
 	return x
 }
 
-// Find finds the records that entries are about, and the companies of contacts, as far as the
-// caller sees them. known are the companies that were found before, by CacheKey. It gets those that
-// are found.
+// Find finds the existing records of entries and the companies of contacts. It finds only records
+// that the caller can see. known are the ids of known companies by CacheKey, and Find adds the ones
+// that it finds.
 func Find(ctx context.Context, c *op.Call, list []*Candidate, known map[string]string) error {
 	var people []*Candidate
 	for _, x := range list {
@@ -77,7 +77,7 @@ func Find(ctx context.Context, c *op.Call, list []*Candidate, known map[string]s
 	return findFirms(ctx, c, list)
 }
 
-// There returns the record that an entry is about, or else a contact of its name.
+// There returns the id of the entry's existing record, or else of a contact with the same name.
 func (x *Candidate) There() string {
 	switch {
 	case x.Match != nil:
@@ -88,11 +88,12 @@ func (x *Candidate) There() string {
 	return x.Namesake
 }
 
-// privatePrefix begins the keys of companies for private contacts. No name has a line end.
+// privatePrefix is the prefix of cache keys of companies for private contacts. Names do not contain
+// newlines.
 const privatePrefix = "private\n"
 
-// CacheKey is the key of the company's name among the companies that the record may refer
-// to: a private one may refer to the private ones of its person.
+// CacheKey is the key for caches of companies. A private record has its own keys, because it may
+// refer to private companies of its person.
 func (x *Candidate) CacheKey() string {
 	if x.Private && x.CompanyKey != "" {
 		return privatePrefix + x.CompanyKey
@@ -106,8 +107,8 @@ const (
 	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
 )
 
-// Taken returns which external ids contacts have, also those that the caller does not
-// see.
+// Taken returns the external ids of entries that existing contacts have. It includes contacts that
+// the caller cannot see.
 func Taken(ctx context.Context, c *op.Call, list []*Candidate) (map[string]bool, error) {
 	var external []string
 	for _, x := range list {
@@ -127,8 +128,7 @@ func Taken(ctx context.Context, c *op.Call, list []*Candidate) (map[string]bool,
 	return all, err
 }
 
-// contactIndex has the contacts that entries may be about, by what they have in
-// common.
+// contactIndex maps keys to the ids of existing contacts or companies.
 type contactIndex map[string][]string
 
 func (f contactIndex) add(key, id string) {
@@ -137,7 +137,7 @@ func (f contactIndex) add(key, id string) {
 	}
 }
 
-// findContacts finds the contacts that entries are about, as far as the caller sees them.
+// findContacts finds the existing contacts of entries that the caller can see.
 func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 	by := contactIndex{}
 	var external, emails, names []string
@@ -179,7 +179,7 @@ func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 	return namesakes(ctx, c, list)
 }
 
-// read finds contacts by a column.
+// read adds the records whose column has one of the values.
 func (f contactIndex) read(
 	ctx context.Context, c *op.Call, family, kind, statement, column string, values []string,
 ) error {
@@ -203,10 +203,10 @@ func (f contactIndex) read(
 	return rows.Err()
 }
 
-// holders is how many contacts with the same number are compared.
+// holders is the maximum number of contacts with the same number that are compared.
 const holders = 20
 
-// numbers finds contacts by their numbers.
+// numbers adds contacts with the telephone numbers of the entries.
 func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*Candidate) error {
 	var keys []string
 	var queries []search.Query
@@ -238,7 +238,7 @@ func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*Candidate
 	return err
 }
 
-// choose returns the contact that an entry is about. taken says that another one has its
+// choose returns the existing contact of the entry, or nil. taken says that another contact has its
 // external id.
 func (x *Candidate) choose(
 	by contactIndex, contacts map[string]*record.Sight[*contact.Fields],
@@ -271,7 +271,7 @@ func (x *Candidate) choose(
 	return nil, taken
 }
 
-// identityIn returns the identity of a contact, as far as names and external ids go.
+// identityIn returns the identity of an existing contact, with its names and its external id.
 func identityIn(f *contact.Fields) *Identity {
 	return &Identity{
 		first: nameKey(text(f.FirstName)), last: nameKey(text(f.LastName)), External: text(f.ExternalID),
@@ -279,7 +279,7 @@ func identityIn(f *contact.Fields) *Identity {
 	}
 }
 
-// calls reports whether the entry and a contact have a number in common.
+// calls reports whether the entry and a contact have the same telephone number.
 func (x *Candidate) calls(f *contact.Fields) bool {
 	for _, mine := range []string{x.Text("mobile"), x.Text("phone")} {
 		readings := search.Numbers(mine)

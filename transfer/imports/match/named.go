@@ -11,23 +11,23 @@ import (
 	"kartei/store/db"
 )
 
-// Records are found by the key of their name: a name sorts behind its key and a tab. Those
-// that everyone sees and private ones have indexes of their own, so each question has a part
-// for each. A part for both would read all records of the organization.
+// Records are found by the column sort_name, which begins with the key of the name and a tab.
+// Public and private records have separate indexes. So each query has a part for each index. A
+// single condition for both would read all records of the organization.
 
-// visibility says which records a question is about.
+// visibility says which records a query includes.
 type visibility int
 
 const (
-	// forEveryone are the records that everyone sees.
+	// forEveryone includes only records that all people can see.
 	forEveryone visibility = iota
-	// ownToo are also the private ones of the caller.
+	// ownToo also includes private records of the caller.
 	ownToo
-	// privateToo are also the private ones of others, which admins see.
+	// privateToo also includes private records of others, which admins can see.
 	privateToo
 )
 
-// visibleTo returns the visibility of the caller's records.
+// visibleTo returns the visibility for the caller.
 func visibleTo(c *op.Call) visibility {
 	if c.Actor.SeesAll() {
 		return privateToo
@@ -35,7 +35,7 @@ func visibleTo(c *op.Call) visibility {
 	return ownToo
 }
 
-// parts returns the conditions of a visibility, one for each index. The parameter $3 is the
+// parts returns the conditions for a visibility, one for each index. The parameter $3 is the
 // caller.
 func (v visibility) parts() []string {
 	return []string{
@@ -45,12 +45,12 @@ func (v visibility) parts() []string {
 	}[:v+1]
 }
 
-// namesakesCompared is the maximum number of records of one name that are compared, for
-// each index.
+// namesakesCompared is the maximum number of records with the same name that are compared, for each
+// index.
 const namesakesCompared = 20
 
-// firstNamed calls found with a record of a family for each of the keys that has one. Records
-// that everyone sees go first, then the caller's, then the records of others.
+// firstNamed calls found with the first record of a family for each key that has records. Records
+// that all people can see come first, then the caller's, then the records of others.
 func firstNamed(
 	ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string),
 ) error {
@@ -61,8 +61,8 @@ func firstNamed(
 	return err
 }
 
-// allNamed calls found with the records of a family that have the name of a key, at most
-// namesakesCompared for each key and index.
+// allNamed calls found with the records of a family that have one of the names. It finds at most
+// namesakesCompared records for each key and index.
 func allNamed(
 	ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string),
 ) error {
@@ -82,7 +82,7 @@ func allNamed(
 	return nil
 }
 
-// beginnings returns for each key the text before the first sort_name with it.
+// beginnings maps each key to the text that sorts before all sort_names with the key.
 func beginnings(keys []string) map[string]string {
 	before := map[string]string{}
 	for _, key := range keys {
@@ -91,11 +91,11 @@ func beginnings(keys []string) map[string]string {
 	return before
 }
 
-// idOf returns the id in a sort_name, which ends with it.
+// idOf returns the id at the end of a sort_name.
 func idOf(name string) string { return name[strings.LastIndexByte(name, '\t')+1:] }
 
-// nextNamed returns for keys of names the sort_name of the first record that comes after a
-// text and has the name.
+// nextNamed maps keys of names to the sort_name of the next record with that name. after maps each
+// key to the text after which the search begins.
 func nextNamed(
 	ctx context.Context, c *op.Call, family string, parts []string, after map[string]string,
 ) (map[string]string, error) {
@@ -129,9 +129,9 @@ func nextNamed(
 	return next, rows.Err()
 }
 
-// selectNextNamed looks at one entry of the index for each part. The end of the range is no
-// condition of the search: SQLite would search by the beginning alone, and read on to the end
-// of the index where no record has the name.
+// selectNextNamed returns a query that reads one index entry for each part. The end of the range is
+// not in the where clause. SQLite would then search only by the beginning, and read on to the end
+// of the index if no record has the name.
 func selectNextNamed(family string, parts []string) string {
 	var names []string
 	for _, part := range parts {

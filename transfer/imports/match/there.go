@@ -9,9 +9,9 @@ import (
 	"kartei/transfer/imports/entry"
 )
 
-// What is told of entries whose contacts are there already, or may be.
+// This file has the messages about entries whose contacts exist already, or may exist.
 
-// commonWords say what an entry and its contact have in common, by the kind of key.
+// commonWords are the names of the values by which a record was found, by the kind of key.
 var commonWords = map[byte]i18n.Text{
 	'i': "id in Kartei",
 	'x': "external ID",
@@ -20,7 +20,8 @@ var commonWords = map[byte]i18n.Text{
 	'f': "name of the company",
 }
 
-// ToldThere says which record an entry is already, and by what that is known.
+// ToldThere returns the message that the record with the id target is the entry's, and by which
+// value it was found.
 func (x *Candidate) ToldThere(target string) entry.Problem {
 	is := i18n.Text("This contact is there already.")
 	if x.Firm {
@@ -36,7 +37,7 @@ func (x *Candidate) ToldThere(target string) entry.Problem {
 
 var aNamesake = i18n.Text("A contact of this name is there already, with other values or none in common. This is another one.")
 
-// ToldNamesake is the hint that a new contact has the name of another one.
+// ToldNamesake returns a hint that another contact has the same name, or nothing.
 func (x *Candidate) ToldNamesake() []entry.Problem {
 	if x.Namesake == "" {
 		return nil
@@ -46,8 +47,8 @@ func (x *Candidate) ToldNamesake() []entry.Problem {
 	return []entry.Problem{p}
 }
 
-// namesakes finds contacts that have the names of new ones. Of an entry without a first or a
-// last name nothing is found: half a name is no hint.
+// namesakes finds existing contacts with the same first and last name as new ones. It ignores
+// entries without one of the two names.
 func namesakes(ctx context.Context, c *op.Call, list []*Candidate) error {
 	of := map[string][]*Candidate{}
 	var keys []string

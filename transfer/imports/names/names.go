@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// salutations are the words for a salutation, in small letters.
+// salutations maps salutations, in lower case, to mr, ms and mx.
 var salutations = map[string]string{
 	"herr": "mr", "herrn": "mr", "hr": "mr", "hrn": "mr", "h": "mr", "mr": "mr", "mister": "mr", "m": "mr",
 	"männlich": "mr", "male": "mr", "mann": "mr", "monsieur": "mr", "signor": "mr", "sig": "mr", "señor": "mr",
@@ -19,16 +19,16 @@ var salutations = map[string]string{
 	"mx": "mx", "divers": "mx", "d": "mx", "ohne anrede": "mx", "x": "mx", "diverse": "mx",
 }
 
-// greeting matches what stands before a salutation in a letter.
+// greeting matches the words before a salutation in a letter.
 var greeting = regexp.MustCompile(`^(?i)(sehr geehrter?|liebere?|liebe|hallo|guten tag|werter?|an|dear|to)\s+`)
 
-// Salutation returns mr, ms or mx for a text that is a salutation, and an empty text for others.
+// Salutation returns mr, ms or mx for a salutation, and an empty string for other texts.
 func Salutation(text string) string {
 	text = strings.ToLower(strings.TrimRight(strings.TrimSpace(text), " ,.!"))
 	return salutations[WithoutGreeting(text)]
 }
 
-// WithoutGreeting returns a text without the words before a salutation: Sehr geehrte.
+// WithoutGreeting removes words such as Sehr geehrte before a salutation.
 func WithoutGreeting(text string) string { return greeting.ReplaceAllString(text, "") }
 
 // IsSalutation reports whether a word is a salutation, with or without a dot.
@@ -36,11 +36,12 @@ func IsSalutation(word string) bool {
 	return salutations[strings.ToLower(strings.TrimSuffix(word, "."))] != ""
 }
 
-// spoken matches the salutations that stand before a name. Single letters are first names
-// there.
+// spoken matches salutations before a name. It excludes single letters, which are first names in
+// that place.
 var spoken = regexp.MustCompile(`^(?i)(herrn?|hrn?|frau|fr|fräulein|mr|mrs|ms|mx|miss|mister|monsieur|madame|mme|signora?|señora?|mevrouw|mevr|dhr|pani)\.?$`)
 
-// SpokenSalutation returns the salutation with which a line begins, empty for none.
+// SpokenSalutation returns the salutation at the beginning of a line as mr, ms or mx. It returns an
+// empty string if there is none.
 func SpokenSalutation(line string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if !spoken.MatchString(first) {
@@ -50,20 +51,21 @@ func SpokenSalutation(line string) string {
 }
 
 var (
-	// titled matches a word with which a title begins, titledMore one that follows.
+	// titled matches the first word of a title. titledMore matches a further word.
 	titled = regexp.MustCompile(`^(?i)(d?dr|prof|professor|professorin|doktor|m?mag|dipl|ing|ra|rain|rechtsanwalt|rechtsanwältin|fachanwalt|fachanwältin|patentanwalt|patentanwältin|steuerberater|steuerberaterin|` +
 		`wirtschaftsprüfer|wirtschaftsprüferin|stb|wp|vbp|notar|notarin|univ|univ\.-prof|univ\.-doz|priv|priv\.-doz|privatdozent|privatdozentin|doz|pd|dott|dottssa|lic|dipl\.?(-\p{L}+\.?)+|diplom(-\p{L}+)+|maître)\.?,?$|^(Me|DI)$`)
 	titledMore = regexp.MustCompile(`^(?i)(med|jur|phil|rer|nat|pol|hc|dent|vet|theol|iur|sc|habil|oec|em|publ|mult|agr|techn|mont|troph|utr|disc|paed|päd|cult|soc|math|psych|\([\p{L}.]{2,6}\))\.?,?$`)
-	// titledLetters ends a word of a title: Dr. h.c., Notar a.D.
+	// titledLetters matches the end of a word in a title: Dr. h.c., Notar a.D.
 	titledLetters = regexp.MustCompile(`(^|\.)(h\.c\.|a\.D\.|i\.R\.|[eE]\.h\.),?$`)
-	// titledApart matches the same with a blank.
+	// titledApart matches the letters of titledLetters with a space between them.
 	titledApart = regexp.MustCompile(`\b(h|a|i|e|E)\. (c|D|R|h)\.`)
 )
 
-// joins are the words between two titles, and between two names.
+// joins matches the words between two titles or two names.
 var joins = regexp.MustCompile(`^(und|u\.|&|\+|and|et|sowie|oder|bzw\.?)$`)
 
-// isTitleWord reports whether a word belongs to a title: Dr., Dipl.-Ing., med.dent., a.D.
+// isTitleWord reports whether a word is part of a title: Dr., Dipl.-Ing., med.dent., a.D. first
+// says that it is the first word.
 func isTitleWord(word string, first bool) bool {
 	rest := titledLetters.ReplaceAllString(word, "$1")
 	if rest == "" {
@@ -77,10 +79,10 @@ func isTitleWord(word string, first bool) bool {
 	return true
 }
 
-// dotted matches where a word follows another without a blank: Dr.med.
+// dotted matches a dot with a letter directly after it: Dr.med.
 var dotted = regexp.MustCompile(`\.(\p{L})`)
 
-// titleLength counts the words of a title with which others begin.
+// titleLength returns the number of words at the beginning that form a title.
 func titleLength(words []string) (n int) {
 	for at := 0; at < len(words); at++ {
 		switch {
@@ -94,25 +96,25 @@ func titleLength(words []string) (n int) {
 	return n
 }
 
-// fields returns the words of a name, with the letters of a title in one word.
+// fields returns the words of a name. The letters of a title are one word.
 func fields(text string) []string {
 	return strings.Fields(titledApart.ReplaceAllString(text, "$1.$2."))
 }
 
-// CutTitle returns the title with which a text begins, and what follows.
+// CutTitle returns the title at the beginning of a text, and the rest of the text.
 func CutTitle(text string) (title, rest string) {
 	words := fields(text)
 	n := titleLength(words)
 	return strings.Join(words[:n], " "), strings.Join(words[n:], " ")
 }
 
-// IsTitle reports whether a text is made of titles alone.
+// IsTitle reports whether a text consists only of titles.
 func IsTitle(text string) bool {
 	words := fields(text)
 	return len(words) > 0 && titleLength(words) == len(words)
 }
 
-// IsDegree reports whether a text is made of degrees alone, as they stand behind a name.
+// IsDegree reports whether a text consists only of degrees as they follow a name.
 func IsDegree(text string) bool {
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); !degrees.MatchString(part) && !IsTitle(part) {
@@ -122,19 +124,21 @@ func IsDegree(text string) bool {
 	return true
 }
 
-// generation matches what tells a parent from a child.
+// generation matches a suffix that distinguishes parents and children.
 var generation = regexp.MustCompile(`^(?i)\(?(jun|sen|jr|sr|junior|senior|ii|iii|iv|d\. ?[jä])\.?\)?$`)
 
-// roman matches the number of a generation, behind a name alone.
+// roman matches a Roman numeral after a name.
 var roman = regexp.MustCompile(`^[IVX]{1,4}\.?$`)
 
-// IsGeneration reports whether a text tells a parent from a child: jun., III.
+// IsGeneration reports whether a text is a suffix that distinguishes parents and children: jun.,
+// III.
 func IsGeneration(text string) bool { return generation.MatchString(text) || roman.MatchString(text) }
 
 var (
-	// degrees match what stands behind a name and a comma, and is no first name.
+	// degrees matches a degree after a name and a comma, but no first name.
 	degrees = regexp.MustCompile(`^(Esq|LL\.? ?[MBD](\.? ?(oec|corp|eur|Eur|com|int|tax))?|E?MBA|M\.B\.A|MBL|MPA|MPH|Ph\.? ?D|D\.? ?Phil|M\.? ?Sc|B\.? ?Sc|M\.? ?A|B\.? ?A|M\.? ?Eng|B\.? ?Eng|M\.? ?Jur|J\.? ?D|S\.J\.D|M\.? ?D|CPA|CFA|MRICS|FRICS|[MB]\.? ?Ed|FH|Dipl\.?-?\p{L}*)\.?( \([^()]*\))?$`)
-	// degreeBehind matches one behind a name without a comma. Two capitals may be a name.
+	// degreeBehind matches a degree after a name without a comma. It excludes two capital letters,
+	// which may be a name.
 	degreeBehind = regexp.MustCompile(`\s+((?:LL\. ?[MBD]\.|E?MBA|LLM|M\.B\.A\.|Ph\.? ?D\.?|[MB]\.? ?Sc\.|[MB]Sc|[MB]\. ?A\.|[MB]\. ?Eng\.|Esq\.)(?: \([^()]*\))?)$`)
 )
 
@@ -142,66 +146,66 @@ var (
 	// formal matches the legal form of a company.
 	formal = regexp.MustCompile(`\S[\s,(-]+((?i:g?gmbh|mbh|ohg|gbr|kgaa|e\. ?v\.|e\. ?k\.|e\. ?kfr\.|e\. ?kfm\.|mbb|partg|partgmbb|partnerschaft|partnerschaftsgesellschaft|ltd\.?|limited|inc\.|llc|llp|corp\.?|corporation|s\.a\.r\.l\.|sarl|s\.à ?r\.l\.|s\.r\.l\.|s\.p\.a\.|b\.v\.|n\.v\.|s\.a\.|s\.r\.o\.|gesellschaft|genossenschaft|stiftung|verein)|` +
 		`AG|KG|SE|UG|eG|e\. ?G\.|eV|eK|Inc|PLC|plc|SAS|OÜ|A/S|ApS|SpA|Kft\.?|Lda\.?)([\s,.)&-]|$)`)
-	// partners match the others of a company.
+	// partners matches words for further owners in the name of a company.
 	partners = regexp.MustCompile(`(?i)\S\s+(&|\+|und|u\.)\s*(partner|kollegen|kollegin|kollege|co|cie|söhne|sohn|töchter|tochter|comp|compagnie)\b`)
-	// houses match the words with which the name of a company or an office begins.
+	// houses matches words with which the name of a company or an office begins.
 	houses = regexp.MustCompile(`^(?i)(fa\.|firma|kanzlei|anwaltskanzlei|rechtsanwaltskanzlei|rechtsanwälte|steuerkanzlei|notariat|praxis|arztpraxis|zahnarztpraxis|gemeinschaftspraxis|gebr\.|gebrüder|` +
 		`amtsgericht|landgericht|oberlandesgericht|arbeitsgericht|sozialgericht|verwaltungsgericht|finanzgericht|familiengericht|finanzamt|jugendamt|ordnungsamt|standesamt|arbeitsamt|jobcenter|stadt|gemeinde|landkreis|staatsanwaltschaft|polizei|polizeipräsidium|` +
 		`versicherung|restaurant|gasthaus|gasthof|hotel|autohaus|hausverwaltung|sparkasse|volksbank|universität|hochschule|klinik|klinikum|krankenhaus|apotheke|werkstatt|taxi|bäckerei|metzgerei|fleischerei|tischlerei|schreinerei|druckerei|gärtnerei|buchhandlung|ingenieurbüro|architekturbüro|planungsbüro)\s+\S`)
-	// calledFirm is the word before the name of a company that says no more than that.
+	// calledFirm matches the word Firma before the name of a company.
 	calledFirm = regexp.MustCompile(`^(?i)(fa\.|firma)\s+`)
-	// bodies match other names that are no first and last names.
+	// bodies matches other names that have no first and last names.
 	bodies = regexp.MustCompile(`(?i)^(familie|fam\.|eheleute|ehel\.|ehepaar|erben|erbengemeinschaft|nachlass|geschwister|weg|wohnungseigentümergemeinschaft|eigentümergemeinschaft|the)\s|\p{L}{3}(verwaltung|versicherung|kasse|bank|gericht|verband|werke|kammer|zentrale|hotline)(\s|$)|\./\.|\s(gegen|vs\.?)\s|\d|@`)
 )
 
-// WithoutFirm returns the name of a company without the word Firma before it.
+// WithoutFirm removes the word Firma before the name of a company.
 func WithoutFirm(name string) string { return calledFirm.ReplaceAllString(name, "") }
 
-// IsFirm reports whether a name says that it is a company's.
+// IsFirm reports whether a name is clearly the name of a company.
 func IsFirm(name string) bool {
 	first, _, _ := strings.Cut(name, " ")
 	return !spoken.MatchString(first) && (formal.MatchString(name) || partners.MatchString(name) ||
 		houses.MatchString(name))
 }
 
-// firmSalutation matches what stands in place of a salutation for a company.
+// firmSalutation matches texts that companies have in place of a salutation.
 var firmSalutation = regexp.MustCompile(`^(?i)(an )?(die |das |den )?(firma|fa\.?|firmen|unternehmen|company|gesellschaft|organisation|behörde|verein|institution|juristische person)$`)
 
-// IsFirmSalutation reports whether a text stands in place of a salutation for a company.
+// IsFirmSalutation reports whether a text is used in place of a salutation for a company.
 func IsFirmSalutation(text string) bool { return firmSalutation.MatchString(strings.TrimSpace(text)) }
 
 var (
-	// particles begin a last name, and so do titles of nobility.
+	// particles and nobility match words at the beginning of a last name.
 	particles = regexp.MustCompile(`^(von|vom|van|zu|zum|zur|de|del|della|der|den|di|da|dos|du|la|le|ter|ten|af|av|bin|ibn|al|el|'t|d'|dal|auf|v\.)$`)
 	nobility  = regexp.MustCompile(`^(Reichs|Burg|Land|Mark|Erb)?(Freiherr|Frhr\.|Freifrau|Freiin|Graf|Gräfin|graf|gräfin|Baron|Baronin|Baronesse|Prinz|Prinzessin|prinz|prinzessin|Fürst|Fürstin|Ritter|Edler|Edle|Herzog|Herzogin)$`)
 )
 
-// IsPrefix reports whether all words of a text begin a last name.
+// IsPrefix reports whether a text consists only of words that begin a last name.
 func IsPrefix(text string) bool {
 	words := strings.Fields(text)
 	return len(words) > 0 && !slices.ContainsFunc(words,
 		func(w string) bool { return w != "und" && !particles.MatchString(w) && !nobility.MatchString(w) })
 }
 
-// Parts are the parts of a whole name. Those that it has not are empty.
+// Parts are the parts of a whole name. Missing parts are empty.
 type Parts struct {
 	// Salutation is mr, ms or mx.
 	Salutation, Title, First, Last string
-	// Maiden is the former name, Remark what stands in brackets.
+	// Maiden is the former name. Remark is the text in brackets.
 	Maiden, Remark string
-	// Firm says that it is the name of a company, Whole that it is not the name of one
-	// person, Doubtful that the parts may be others.
+	// Firm says that the name is a company's. Whole says that it is not the name of one person.
+	// Doubtful says that the parts are uncertain.
 	Firm, Whole, Doubtful bool
 }
 
-// maiden matches a former name behind a name.
+// maiden matches a former name after a name.
 var maiden = regexp.MustCompile(`(?i)[,\s(]+(?:geb\.?\s+|geb\.|geborene[rs]?\s+|née\s+)([^,()]+?)\s*(?:\)|,|\(|$)`)
 
-// remarked matches a remark in brackets.
+// remarked matches a remark in brackets and the word before it.
 var remarked = regexp.MustCompile(`(\S*)\s*\(([^()]*)\)`)
 
-// Divide divides a whole name: Dr. Anna von Berg, or Berg, Anna. What names a company or
-// several people stays whole. lastFirst says that the last name comes first also without a
+// Divide divides a whole name into parts: Dr. Anna von Berg, or Berg, Anna. The name of a company
+// or of several people is not divided. lastFirst says that the last name comes first even without a
 // comma.
 func Divide(name string, lastFirst bool) (p Parts) {
 	whole := strings.Join(strings.Fields(name), " ")
@@ -240,7 +244,7 @@ func Divide(name string, lastFirst bool) (p Parts) {
 	return p
 }
 
-// cutRemark takes remarks in brackets out of a name. Those of a title stay.
+// cutRemark removes remarks in brackets from a name. Brackets in a title stay.
 func (p *Parts) cutRemark(name string) string {
 	var remarks []string
 	name = remarked.ReplaceAllStringFunc(name, func(text string) string {
@@ -255,7 +259,7 @@ func (p *Parts) cutRemark(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// cutDegrees returns the parts between the commas of a name, and the degrees behind them.
+// cutDegrees returns the parts of a name between commas, and the degrees after them.
 func (p *Parts) cutDegrees(name string) (parts []string, degree string) {
 	for part := range strings.SplitSeq(name, ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -292,7 +296,8 @@ func (p *Parts) cutDegrees(name string) (parts []string, degree string) {
 	return parts, degree
 }
 
-// cutFront takes salutation and title from the beginning of a name.
+// cutFront removes the salutation and the title from the beginning of a name, and returns the other
+// words.
 func (p *Parts) cutFront(words []string) []string {
 	if len(words) > 1 && spoken.MatchString(words[0]) {
 		p.Salutation, words = Salutation(words[0]), words[1:]
@@ -306,7 +311,7 @@ func (p *Parts) cutFront(words []string) []string {
 	return words
 }
 
-// divideList divides a name whose last name stands before a comma.
+// divideList divides a name with a comma after the last name.
 func (p *Parts) divideList(last, given string) {
 	lastWords := p.cutFront(fields(last))
 	words := fields(given)
@@ -367,11 +372,11 @@ func (p *Parts) divideWords(words []string, lastFirst bool) {
 	p.First, p.Last = strings.Join(words[:at], " "), strings.Join(words[at:], " ")
 }
 
-// Several reports whether a name is the one of several people: Peter und Petra.
+// Several reports whether a name is the name of several people: Peter und Petra.
 func Several(name string) bool { return severalWords(strings.Fields(name)) }
 
-// severalWords reports whether words name more than one person: Peter und Petra. The one of
-// von und zu joins no names.
+// severalWords reports whether words are the name of several people: Peter und Petra. The und in
+// von und zu does not count.
 func severalWords(words []string) bool {
 	for n, word := range words {
 		if joins.MatchString(word) && !(n > 0 && n < len(words)-1 && particles.MatchString(words[n-1]) &&
@@ -382,20 +387,20 @@ func severalWords(words []string) bool {
 	return false
 }
 
-// Words returns the words of a name in small letters, to compare two of them.
+// Words returns the words of a name in lower case, for comparisons.
 func Words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text),
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// Covers reports whether all words of a name are among others. Salutations do not count.
+// Covers reports whether others contains all words of a name. Salutations do not count.
 func Covers(others, name string) bool {
 	all := Words(others)
 	return !slices.ContainsFunc(Words(name),
 		func(w string) bool { return !slices.Contains(all, w) && salutations[w] == "" })
 }
 
-// WithPrefix returns a last name with what stands before it: von.
+// WithPrefix returns a last name with a prefix such as von, unless the name has the prefix already.
 func WithPrefix(prefix, last string) string {
 	if last == "" || prefix == "" || strings.HasPrefix(last, prefix+" ") {
 		return last
@@ -403,13 +408,13 @@ func WithPrefix(prefix, last string) string {
 	return prefix + " " + last
 }
 
-// IsLast reports whether a name is one word, with what may stand before it.
+// IsLast reports whether a name is one word, apart from prefixes such as von.
 func IsLast(name string) bool {
 	words := strings.Fields(name)
 	return len(words) == 1 || len(words) > 1 && IsPrefix(strings.Join(words[:len(words)-1], " "))
 }
 
-// firstNames matches what looks like first names.
+// firstNames matches texts that look like first names.
 var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)
 
 // AreFirst reports whether a text looks like first names.

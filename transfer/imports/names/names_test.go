@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDivide divides whole names.
+// TestDivide checks how Divide divides whole names.
 func TestDivide(t *testing.T) {
 	for name, want := range map[string]string{
 		"Anna von der Leyen":                     "||Anna|von der Leyen",

@@ -14,8 +14,8 @@ import (
 	"kartei/transfer/imports/source"
 )
 
-// countries returns the codes of all countries by their names in German and English, and by
-// other names that address books have, in folded form.
+// countries maps folded names of countries to ISO codes. It has the German and English names, and
+// otherNames.
 var countries = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for code, name := range i18n.CountryNames {
@@ -32,8 +32,8 @@ var countries = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// otherNames are former names, short forms, signs of cars and names in the languages of
-// neighbours.
+// otherNames are former names, abbreviations, codes of number plates and names in neighbouring
+// languages.
 const otherNames = `DE D,BRD,GER,Bundesrepublik Deutschland,Federal Republic of Germany,Allemagne,Germania,Alemania,Duitsland,Niemcy,Německo,Tyskland,Deutschl.,Almanya
 AT A,Ö,Oe,Österr.,Republik Österreich,Autriche,Oostenrijk,Rakousko,Avusturya,Oesterr.
 CH Suisse,Svizzera,Suiza,Zwitserland,Schweizerische Eidgenossenschaft,Confoederatio Helvetica,Szwajcaria,İsviçre
@@ -96,13 +96,13 @@ LK Sri Lanka,Ceylon
 TZ Tansania
 `
 
-// separated matches a country with something beside it: Germany (DE), Deutschland/Bayern.
+// separated matches a country with another text next to it: Germany (DE), Deutschland/Bayern.
 var separated = regexp.MustCompile(`^(.*?)\s*[(\[/,;–-]\s*([^()\[\]/,;]+?)\s*[)\]]?$`)
 
-// stateForm matches what belongs to the name of a state: Korea, Republic of.
+// stateForm matches words within the name of a state: Korea, Republic of.
 var stateForm = regexp.MustCompile(`(?i)republi|state|kingdom|staat|königreich|federa|islami|demokrat|democrat|\bof\b|ehemalig|former|province|sar\b`)
 
-// countryOf returns the code of a country.
+// countryOf returns the ISO code of a country. known is false if the text is not a country.
 func countryOf(text string) (code string, known bool) {
 	text = strings.TrimSpace(text)
 	name := source.Fold(text)
@@ -125,8 +125,7 @@ func countryOf(text string) (code string, known bool) {
 	return "", false
 }
 
-// Country returns the code of a country as ISO 3166-1 has it, and the region that is named beside
-// it: Deutschland/Bayern.
+// Country returns the code of a country (ISO 3166-1), and a region next to it: Deutschland/Bayern.
 func Country(text string) (code, region string, known bool) {
 	if code, known = countryOf(text); known {
 		return code, "", true
@@ -152,27 +151,27 @@ func Country(text string) (code, region string, known bool) {
 	return "", "", false
 }
 
-// isCountry reports whether a text is a country alone.
+// isCountry reports whether a text is only a country.
 func isCountry(text string) bool {
 	_, known := countryOf(text)
 	return known
 }
 
-// coded matches a postal code with the sign of its country: A-1010.
+// coded matches a postal code with a country code: A-1010.
 var coded = regexp.MustCompile(`^(D|DE|A|AT|CH|L|LU|FL|LI|B|BE|F|FR|I|IT|NL|DK|CZ|PL|E|ES|H|HU)[- ]?(\d[\d -]{3,6}(?: ?[A-Z]{2})?)$`)
 
-// Address is an address on its way into a record. Its members are texts of a file.
+// Address is an address with its parts as texts of a file. More are additional lines.
 type Address struct {
 	Street, Number, PostalCode, City, Region, Country string
 	More                                              []string
 }
 
-// IsEmpty reports whether an address says nothing.
+// IsEmpty reports whether all parts of an address are empty.
 func (a *Address) IsEmpty() bool {
 	return a.Street+a.Number+a.PostalCode+a.City+a.Region+a.Country == "" && len(a.More) == 0
 }
 
-// StreetLine returns the street with its number and what belongs to it.
+// StreetLine returns the street, the number and the additional lines in one line.
 func (a *Address) StreetLine() string {
 	street := source.JoinLines(a.Street)
 	if a.Number != "" && !strings.HasSuffix(street, " "+a.Number) {
@@ -202,10 +201,10 @@ func (a *Address) Line() string {
 	return strings.Join(parts, ", ")
 }
 
-// placed matches a postal code before a place.
+// placed matches a postal code before a city.
 var placed = regexp.MustCompile(`^((?:[A-Z]{1,3}[ -]?)?\d{4,5}|\d{3} \d{2}|\d{2}-\d{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\s+(\S.*)$`)
 
-// SetPlace sets postal code and city of what stands in one column.
+// SetPlace sets the postal code and the city from one text.
 func (a *Address) SetPlace(text string) {
 	text = source.JoinLines(text)
 	if m := placed.FindStringSubmatch(text); m != nil {
@@ -219,12 +218,13 @@ func (a *Address) SetPlace(text string) {
 	a.City = text
 }
 
-// placedBehind matches a postal code and a place behind a street, with nothing between them.
+// placedBehind matches a postal code and a city directly after a street.
 var placedBehind = regexp.MustCompile(`^(.*\pL.*?)[ ,;]+((?:[A-Z]{1,3}-)?\d{5}|(?:A|CH|L|FL|B|DK)-\d{4})\s+(\pL[^\d]*)$`)
 
-// SetWhole sets what an address in one column says. Without a postal code it is a street.
+// SetWhole sets the parts from an address in one text. Without a postal code, the text becomes the
+// street.
 func (a *Address) SetWhole(text string) {
-	if i := strings.LastIndexByte(text, '\n'); i > 0 { // the last line may be a country alone
+	if i := strings.LastIndexByte(text, '\n'); i > 0 { // the last line may be only a country
 		if isCountry(text[i+1:]) {
 			text, a.Country = text[:i], strings.TrimSpace(text[i+1:])
 		}
@@ -259,7 +259,7 @@ func (a *Address) SetWhole(text string) {
 	a.Street = source.JoinLines(text)
 }
 
-// set sets the parts of an address. What stands behind the place is the country.
+// set sets the parts of an address. The text after the city is the country.
 func (a *Address) set(street []string, postalCode, city string, behind []string) {
 	a.Street, a.PostalCode, a.City = strings.Join(street, ", "), postalCode, city
 	if rest := strings.Join(behind, ", "); rest != "" && a.Country == "" {
@@ -269,8 +269,8 @@ func (a *Address) set(street []string, postalCode, city string, behind []string)
 	}
 }
 
-// Tidy takes the country out of the postal code, and the place out of a street that has
-// it although other columns are for it.
+// Tidy moves a country code from the postal code to the country. It also moves a postal code and a
+// city out of the street, if they do not contradict the other parts.
 func (a *Address) Tidy() {
 	if m := placedBehind.FindStringSubmatch(source.JoinLines(a.Street)); m != nil && !isCountry(m[3]) &&
 		(a.PostalCode == "" || a.PostalCode == m[2]) && (a.City == "" || a.City == m[3]) {
@@ -286,7 +286,7 @@ func (a *Address) Tidy() {
 	}
 }
 
-// RestoreZero repairs a German postal code whose zero a spreadsheet took: 1067 Dresden. It
+// RestoreZero adds the zero that a spreadsheet removed from a German postal code: 1067 Dresden. It
 // reports whether it did.
 func (a *Address) RestoreZero() bool {
 	if len(a.PostalCode) != 4 || strings.Trim(a.PostalCode, "0123456789") != "" || a.PostalCode[0] == '0' {
@@ -307,8 +307,8 @@ func firstWord(name string) string {
 	return source.Fold(word)
 }
 
-// zeroPlaces are the towns of Germany whose postal codes begin with a zero and this
-// digit, in folded form.
+// zeroPlaces maps the second digit of a postal code to German towns whose postal codes begin with
+// zero and that digit. The towns are in folded form.
 var zeroPlaces = map[string]string{
 	"1": "dresden radebeul meissen pirna freital riesa grossenhain kamenz senftenberg heidenau coswig radeberg hoyerswerda lauchhammer",
 	"2": "goerlitz bautzen zittau hoyerswerda loebau weisswasser niesky bischofswerda ebersbach neugersdorf",

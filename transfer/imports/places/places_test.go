@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAddresses reads addresses in one cell, countries and postal codes.
+// TestAddresses checks addresses in one cell, countries and postal codes.
 func TestAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"Hauptstr. 5 50667 Köln":                     "Hauptstr. 5|50667|Köln|",

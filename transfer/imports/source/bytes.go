@@ -10,20 +10,20 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// The encodings of files.
+// Encodings of files.
 const (
 	UTF8    = "utf-8"
 	UTF16   = "utf-16"
 	Windows = "windows-1252"
-	// Mixed is a file whose values have several encodings.
+	// Mixed is the encoding of a file whose values have several encodings.
 	Mixed = "mixed"
 )
 
-// begins is how much of a file tells what it is.
+// begins is the number of bytes that are examined to detect the kind of a file.
 const begins = 64 << 10
 
-// plain returns the bytes of a text with one kind of line end and without NULs. What is
-// UTF-16 becomes UTF-8; other encodings are a matter of each value.
+// plain returns the bytes of a text with newlines as line ends and without NULs. It converts UTF-16
+// to UTF-8. Other encodings are decided for each value.
 func plain(from io.Reader) (_ *lineEnds, encoding string, err error) {
 	b := bufio.NewReaderSize(from, begins)
 	begin, err := b.Peek(begins)
@@ -40,8 +40,8 @@ func plain(from io.Reader) (_ *lineEnds, encoding string, err error) {
 	return newLineEnds(b), UTF8, nil
 }
 
-// sixteen reports whether a file is UTF-16, also without a mark: every other byte of
-// Latin letters is zero then.
+// sixteen reports whether a file is UTF-16, also without a byte order mark. Then every other byte
+// of Latin letters is zero.
 func sixteen(begin []byte) (unicode.Endianness, bool) {
 	switch {
 	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}):
@@ -66,14 +66,14 @@ func sixteen(begin []byte) (unicode.Endianness, bool) {
 	return unicode.LittleEndian, false
 }
 
-// magics begin files that are no text: archives and programs of offices among them.
+// magics are the first bytes of files that are no text, such as archives and office documents.
 var magics = []string{
 	"PK\x03\x04", "\xd0\xcf\x11\xe0", "%PDF-", "\x89PNG", "\xff\xd8\xff", "GIF8", "\x1f\x8b", "Rar!",
 	"7z\xbc\xaf", "{\\rtf",
 }
 
-// binary reports whether a file is no text. Single control characters are mistakes of
-// programs.
+// binary reports whether a file is not a text. A few control characters are allowed, because some
+// programs write them.
 func binary(begin []byte) bool {
 	for _, magic := range magics {
 		if bytes.HasPrefix(begin, []byte(magic)) {
@@ -89,11 +89,11 @@ func binary(begin []byte) bool {
 	return control*10 > len(begin)
 }
 
-// lineEnds makes each end of a line one newline, and leaves out NULs.
+// lineEnds is a reader that converts all line ends to newlines and removes NULs.
 type lineEnds struct {
 	from     io.Reader
-	returned bool // the last byte was a carriage return
-	// alone says that a carriage return stood alone: Mac OS before X wrote them so.
+	returned bool // whether the last byte was a carriage return
+	// alone says that a carriage return had no newline after it, as in files of Mac OS before X.
 	alone bool
 }
 
@@ -107,7 +107,7 @@ func (l *lineEnds) Read(b []byte) (int, error) {
 		for _, c := range b[:n] {
 			switch {
 			case c == '\n' && l.returned:
-				l.returned = false // its newline is written already
+				l.returned = false // the carriage return has already become a newline
 				continue
 			case c == 0:
 				continue

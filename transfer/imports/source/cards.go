@@ -12,10 +12,10 @@ import (
 	"kartei/kit/vcard"
 )
 
-// card matches the beginning of the first card. Other lines may come before it.
+// card matches the first line of a card. Other lines may come before it.
 var card = regexp.MustCompile(`(?im)^[ \t]*BEGIN:VCARD[ \t]*$`)
 
-// cardColumns are the columns of cards: all members that a property can be.
+// cardColumns are the columns of a file of cards: one for each member that a property can become.
 var cardColumns = func() (list []Column) {
 	for _, m := range Members {
 		if !strings.HasSuffix(m.Name, ".label") {
@@ -25,7 +25,7 @@ var cardColumns = func() (list []Column) {
 	return list
 }()
 
-// columnOf are the columns of cards by their members.
+// columnOf maps members to the numbers of columns of cards.
 var columnOf = func() map[string]int {
 	all := map[string]int{}
 	for _, c := range cardColumns {
@@ -63,18 +63,19 @@ func (f *File) openCards(from io.Reader) {
 	}
 }
 
-// cardReader reads a card into the values of an entry.
+// cardReader turns the properties of a card into values of an entry.
 type cardReader struct {
 	values []Value
-	// typed are the kinds of numbers of which the card has what somebody typed: all numbers
-	// of that text follow.
+	// typed are the types of telephone properties with a number as a person typed it. Further
+	// properties of such a type contain the same number, and are skipped.
 	typed []string
-	// labels are the labels of groups: Apple writes item1.X-ABLabel.
+	// labels maps groups of properties to their labels: Apple writes item1.X-ABLabel.
 	labels map[string]string
-	// countries are the codes of the countries of addresses by group: Apple writes item1.X-ABADR.
+	// countries maps groups of properties to country codes of addresses: Apple writes
+	// item1.X-ABADR.
 	countries map[string]string
 	addresses int
-	// addressed says that the card has addresses in parts.
+	// addressed says that the card has an address with parts.
 	addressed bool
 	// group says that the card is a group, with a name and members.
 	group     bool
@@ -83,10 +84,11 @@ type cardReader struct {
 	uid       string
 }
 
-// maxMembers bounds the members of groups. A file with more has its groups told as left out.
+// maxMembers is the maximum number of members in all groups. If a file has more, its groups are
+// reported as left out.
 const maxMembers = 10_000
 
-// addGroup notes a member of a group.
+// addGroup adds a member to a group.
 func (f *File) addGroup(name, member string) {
 	if name = strings.TrimSpace(name); name == "" || member == "" || len(member) > 200 {
 		return
@@ -101,17 +103,17 @@ func (f *File) addGroup(name, member string) {
 	f.groups[member] = append(f.groups[member], Cut(name, 200))
 }
 
-// Groups returns the names of the groups of cards by their members, once all entries are
-// read. A member without a card is left out.
+// Groups maps the ids of cards to the names of their groups. It is complete after the last entry
+// was read. Members without a card are omitted.
 func (f *File) Groups() map[string][]string {
 	maps.DeleteFunc(f.groups, func(member string, _ []string) bool { return !f.cards[member] })
 	return f.groups
 }
 
-// uid returns the id of a card as its property UID has it, or as a group refers to it.
+// uid returns the id of a card from its property UID, or from the MEMBER property of a group.
 func uid(text string) string { return strings.TrimPrefix(strings.TrimSpace(text), "urn:uuid:") }
 
-// labels returns what Apple calls the properties of a group.
+// labels returns Apple's labels of groups of properties.
 func labels(properties []vcard.Property) map[string]string {
 	all := map[string]string{}
 	for _, p := range properties {
@@ -122,8 +124,7 @@ func labels(properties []vcard.Property) map[string]string {
 	return all
 }
 
-// countries returns the codes of the countries that Apple notes beside the addresses of a
-// group.
+// countries returns Apple's country codes for the addresses of groups of properties.
 func countries(properties []vcard.Property) map[string]string {
 	all := map[string]string{}
 	for _, p := range properties {
@@ -134,13 +135,13 @@ func countries(properties []vcard.Property) map[string]string {
 	return all
 }
 
-// kinds are the types that say what kind of value a property is.
+// kinds are types of properties that are kinds of values.
 var kinds = []string{
 	"work", "home", "main", "other", "car", "pager", "isdn", "video", "bbs", "modem", "textphone",
 	"school", "assistant", "company", "callback", "radio",
 }
 
-// label returns what kind of value a property is.
+// label returns the label or the kind of a property's value, or an empty string.
 func (c *cardReader) label(p *vcard.Property) string {
 	if label := c.labels[p.Group]; label != "" {
 		return label
@@ -153,11 +154,11 @@ func (c *cardReader) label(p *vcard.Property) string {
 	return ""
 }
 
-// rank returns how much a property is preferred: the first choice, then work, then home.
+// rank returns the preference of a property: first the preferred one, then work, then home.
 func rank(p *vcard.Property) int {
 	n := 2
 	switch {
-	case p.Name == "X-MS-TEL": // Outlook: the assistant, the callback, the radio
+	case p.Name == "X-MS-TEL": // Outlook: assistant, callback, radio
 		n = 0
 	case p.Is("work"):
 		n = 3
@@ -173,7 +174,7 @@ func rank(p *vcard.Property) int {
 	return n
 }
 
-// add adds a value of a property.
+// add adds a value of a property, unless the text is empty.
 func (c *cardReader) add(member, text, label string, p *vcard.Property) {
 	if text = strings.TrimSpace(text); text != "" {
 		c.values = append(c.values, Value{
@@ -182,7 +183,7 @@ func (c *cardReader) add(member, text, label string, p *vcard.Property) {
 	}
 }
 
-// plainTexts are the properties that are one text and one member.
+// plainTexts maps properties with one text to their members.
 var plainTexts = map[string]string{
 	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website",
 	"X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId", "X-KARTEI-COMPANY-ID": "companyId",
@@ -191,16 +192,15 @@ var plainTexts = map[string]string{
 	"X-DEPARTMENT": "department", "X-EVOLUTION-WEBDAV-HREF": "", "X-MS-LANGUAGE": "language", "CLASS": "visibility",
 }
 
-// own are the properties that programs keep for themselves, or that say again what others
-// say.
+// own are properties that are internal to programs, or that repeat other properties.
 var own = strings.Fields(`VERSION PRODID REV BEGIN END SOURCE NAME PROFILE CLIENTPIDMAP XML SORT-STRING MAILER UID KIND
 	X-ABLABEL X-ABADR X-ABSHOWAS X-ABUID X-ABORDER X-ADDRESSBOOKSERVER-KIND X-MOZILLA-HTML X-EVOLUTION-FILE-AS X-RADICALE-NAME X-IMAGETYPE X-IMAGEHASH
 	X-SHARED-PHOTO-DISPLAY-PREF X-ACTIVITY-ALERT X-MS-OL-DEFAULT-POSTAL-ADDRESS X-MS-OL-DESIGN X-MS-CARDPICTURE X-ABCROP-RECTANGLE X-CREATED CREATED X-SOGO-COMPONENT-CREATED X-WAB-GENDER X-EVOLUTION-WEBDAV-HREF X-ETAG X-GENERATOR`)
 
-// pictures are the properties that no record takes.
+// pictures are properties without a member in any record.
 var pictures = []string{"PHOTO", "LOGO", "SOUND", "KEY", "X-MS-CARDPICTURE"}
 
-// take adds what a property says.
+// take adds the values of a property.
 func (c *cardReader) take(p *vcard.Property) {
 	part := func(i int) string {
 		if parts := p.Parts(); i < len(parts) {
@@ -226,7 +226,7 @@ func (c *cardReader) take(p *vcard.Property) {
 		c.agent(p)
 	case p.Name == "LABEL" && !c.addressed:
 		c.wholeAddress(p)
-	case p.Name == "LABEL": // the parts say it again
+	case p.Name == "LABEL": // the parts of ADR contain the same text
 	case p.Name == "ADR":
 		c.address(p)
 	case p.Name == "BDAY":
@@ -271,13 +271,13 @@ func (c *cardReader) take(p *vcard.Property) {
 }
 
 var (
-	// vendors begin the names of properties that several programs have.
+	// vendors matches prefixes of names of properties that several programs use.
 	vendors = regexp.MustCompile(`^X-(?:(?:MS|EVOLUTION|KADDRESSBOOK|MOZILLA|GNOME|APPLE|ANDROID|SYNCEVOLUTION)-)?`)
-	// basicDay matches a day as version 4.0 has it, with or without a time.
+	// basicDay matches a day in the format of version 4.0, with or without a time.
 	basicDay = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)(?:T\S*)?$`)
 )
 
-// name adds the parts of a name. Version 3.0 and 4.0 separate several names by commas.
+// name adds the parts of a name. Commas separate several names within a part.
 func (c *cardReader) name(p *vcard.Property) {
 	lists := append(p.Lists(), nil, nil, nil, nil, nil)
 	c.add("lastName", strings.Join(lists[0], ", "), "", p)
@@ -289,10 +289,10 @@ func (c *cardReader) name(p *vcard.Property) {
 	}
 }
 
-// agentName finds the name on the card of an agent.
+// agentName matches the name on the card of an agent.
 var agentName = regexp.MustCompile(`(?im)^FN(?:;[^:]*)?:(.+)$`)
 
-// agent adds who acts for the person. Its value may be a card, of which the name counts.
+// agent adds the assistant of the person. If the value is a card, agent adds its name.
 func (c *cardReader) agent(p *vcard.Property) {
 	text := p.Text()
 	if strings.HasPrefix(strings.ToUpper(text), "BEGIN:VCARD") {
@@ -307,12 +307,12 @@ func (c *cardReader) agent(p *vcard.Property) {
 	c.add(Other, text, "assistant", p)
 }
 
-// drop adds what no record takes.
+// drop adds a property that no record can contain.
 func (c *cardReader) drop(p *vcard.Property) {
 	c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: Cut(p.Head, 100)})
 }
 
-// isFax reports whether a label is of a fax.
+// isFax reports whether a label means a fax.
 func isFax(label string) bool { return strings.Contains(strings.ToLower(label), "fax") }
 
 // number adds a telephone number.
@@ -331,7 +331,7 @@ func (c *cardReader) number(p *vcard.Property) {
 		return
 	}
 	switch {
-	case isFax(label), isFax(p.Head): // Android writes the label among the parameters
+	case isFax(label), isFax(p.Head): // Android has the label among the parameters
 		c.add("fax", text, label, p)
 	case p.Is("pager"), p.Is("modem"), p.Is("textphone"), p.Is("bbs"):
 		c.add(Other, text, label, p)
@@ -343,16 +343,16 @@ func (c *cardReader) number(p *vcard.Property) {
 	}
 }
 
-// address adds the parts of an address, which are told from others by their slot.
+// address adds the parts of an address. All parts have the same slot.
 func (c *cardReader) address(p *vcard.Property) {
 	parts := append(p.Parts(), "", "", "", "", "", "", "")
 	slot, label := fmt.Sprint("address ", c.addresses), c.label(p)
 	begin := len(c.values)
-	if only := present(parts...); len(only) == 1 && strings.Contains(only[0], "\n") { // Google: what nobody divided
+	if only := present(parts...); len(only) == 1 && strings.Contains(only[0], "\n") { // Google: an undivided address
 		c.add("address.whole", only[0], label, p)
 		parts = make([]string, 7)
 	}
-	if parts[0] != "" && strings.Trim(parts[0], "0123456789 ") == "" { // the number of a box says so
+	if parts[0] != "" && strings.Trim(parts[0], "0123456789 ") == "" { // a bare number of a PO box
 		parts[0] = "Postfach " + parts[0]
 	}
 	if len(present(parts...)) > 0 && parts[6] == "" {
@@ -373,7 +373,7 @@ func (c *cardReader) address(p *vcard.Property) {
 	}
 }
 
-// wholeAddress adds an address that no parts say.
+// wholeAddress adds an address that is not divided into parts.
 func (c *cardReader) wholeAddress(p *vcard.Property) {
 	begin := len(c.values)
 	c.add("address.whole", p.Text(), c.label(p), p)

@@ -13,25 +13,25 @@ import (
 //go:embed dialects.tsv
 var dialectFile string
 
-// meaning is what a heading means.
+// meaning is the meaning of a heading.
 type meaning struct {
 	// member is the member of the record that gets the values of the column.
 	// LeaveOut drops the values.
 	member string
-	// slot names what belongs together, or what kind of value it is: home, work, 2.
+	// slot is the kind of value or a common name of columns that belong together: home, work, 2.
 	slot string
 }
 
-// LeaveOut is the member of columns that a program keeps for itself.
+// LeaveOut is the member of columns with internal data of a program.
 const LeaveOut = "-"
 
-// dialect has the headings of a program's tables, in folded form.
+// dialect has the headings of one program's tables, in folded form.
 type dialect struct {
 	program  string
 	headings map[string]meaning
 }
 
-// dialects are all of them. The first one has what offices write.
+// dialects are all dialects. The first one has headings that offices write.
 var dialects = func() (list []*dialect) {
 	for line := range strings.Lines(dialectFile) {
 		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -53,11 +53,11 @@ var dialects = func() (list []*dialect) {
 	return list
 }()
 
-// umlauts are written out in folded headings.
+// umlauts replaces umlauts by two letters.
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss")
 
-// Fold returns a heading in the form that is compared: small letters without
-// accents, digits, and # for a number in the file of dialects.
+// Fold returns a heading in the form in which headings are compared. It contains lower-case letters
+// without accents, and digits. The file of dialects also has # for a number.
 func Fold(text string) string {
 	text = norm.NFD.String(umlauts.Replace(strings.ToLower(norm.NFC.String(text))))
 	return strings.Map(func(r rune) rune {
@@ -68,7 +68,8 @@ func Fold(text string) string {
 	}, text)
 }
 
-// of returns what a heading means in a dialect. A number in the heading is its slot.
+// of returns the meaning of a folded heading in a dialect. A number in the heading becomes the
+// slot.
 func (d *dialect) of(folded string) (m meaning, known bool) {
 	if m, known = d.headings[folded]; known || folded == "" {
 		return m, known
@@ -90,8 +91,8 @@ func (d *dialect) of(folded string) (m meaning, known bool) {
 	return m, known
 }
 
-// choose returns the dialect that knows most headings of a table. Of several the first
-// one counts, which is the usual one.
+// choose returns the dialect that contains most headings of a table. If several contain as many, it
+// returns the first one, which is more common.
 func choose(folded []string) *dialect {
 	best, limit := dialects[0], 0
 	for _, d := range dialects[1:] {
@@ -108,9 +109,9 @@ func choose(folded []string) *dialect {
 	return best
 }
 
-// meanings returns what headings mean, and the program whose they are. A heading that
-// the program lacks means what it means in offices, or in the first dialect that has it,
-// else what its words say.
+// meanings returns the meanings of headings, and the program that wrote them. Each heading is
+// looked up in the program's dialect, then in all others. If no dialect contains the heading, its
+// words decide.
 func meanings(headings []string) (list []meaning, program string) {
 	folded := make([]string, len(headings))
 	for i, h := range headings {
@@ -133,8 +134,8 @@ func meanings(headings []string) (list []meaning, program string) {
 	return list, best.program
 }
 
-// settle decides what depends on other columns: what Name is, whether an address is one
-// line, and which of two columns for one value counts.
+// settle decides meanings that depend on other columns. It decides whether Name is a last name,
+// whether an address is undivided, and which of two equal columns counts.
 func settle(list []meaning, folded []string) {
 	has := func(members ...string) bool {
 		return slices.ContainsFunc(list, func(m meaning) bool { return slices.Contains(members, m.member) })
@@ -152,7 +153,7 @@ func settle(list []meaning, folded []string) {
 			m.member = "address.street"
 		case slices.Contains(bareNumbers, folded[i]):
 			m.member = ""
-			if i > 0 && list[i-1].member == "address.street" { // the number of the house
+			if i > 0 && list[i-1].member == "address.street" { // house number
 				*m = meaning{"address.houseNumber", list[i-1].slot}
 			}
 		}
@@ -165,10 +166,10 @@ func settle(list []meaning, folded []string) {
 	}
 }
 
-// bareNumbers are headings that say of what they are a number by the column before.
+// bareNumbers are headings such as Nr., whose meaning depends on the column before.
 var bareNumbers = strings.Fields("nr no nummer number")
 
-// known counts the cells that are headings.
+// known returns the number of cells that are known headings.
 func known(cells []string) (n int) {
 	for _, cell := range cells {
 		if len(cell) > 80 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// guess sets the columns of a table: by its headings, and by its values where these are
-// silent. A column without a heading and without a value does not count.
+// guess sets the columns of a table by their headings, or by their values if the headings have no
+// meaning. A column without a heading and without values is omitted.
 func (f *File) guess(headings []string, rows []row) {
 	var list []meaning
 	list, f.Program = meanings(headings)
@@ -42,7 +42,7 @@ func (f *File) guess(headings []string, rows []row) {
 			}
 		case c.Member == "":
 			if c.Member = meant(values[at], c.Heading, len(headings) == 0); taken[c.Member] && !silent(c.Heading) {
-				c.Member = Other // its line in the note has the heading
+				c.Member = Other // the heading becomes the label of the line in the note
 			}
 			if c.Member != Other {
 				if m := MemberOf(c.Member); taken[c.Member] && !m.Several {
@@ -57,11 +57,11 @@ func (f *File) guess(headings []string, rows []row) {
 	}
 }
 
-// running reports whether values count the rows.
+// running reports whether the values number the rows.
 func running(values []string) bool {
 	for i, v := range values {
 		if i > 0 {
-			before, _ := strconv.Atoi(values[i-1]) // 0 for none
+			before, _ := strconv.Atoi(values[i-1]) // 0 for other texts
 			if n, err := strconv.Atoi(strings.TrimSuffix(v, ".")); err != nil || before != 0 && n != before+1 {
 				return false
 			}
@@ -72,11 +72,11 @@ func running(values []string) bool {
 	return true
 }
 
-// shapes are what values of some members look like.
+// shapes are patterns of values for some members.
 var shapes = []struct {
 	member string
 	shape  *regexp.Regexp
-	// bare says that it counts only in a table without headings.
+	// bare says that the pattern counts only in a table without headings.
 	bare bool
 }{
 	{"email", regexp.MustCompile(`^(mailto:)?[^\s@]+@[^\s@]+\.[^\s@]+$`), false},
@@ -96,14 +96,14 @@ var shapes = []struct {
 	},
 }
 
-// job matches what is no title before a name.
+// job matches a text that is not a title before a name.
 var job = regexp.MustCompile(`^(.{12,}|[A-Z]{2,4}|\p{Lu}\p{Ll}{4,})$`)
 
-// noNumber matches what is made of the signs of a telephone number and is none: a day, the
-// number of a file and its year.
+// noNumber matches texts with the characters of a telephone number that are none: a day, or a file
+// number with its year.
 var noNumber = regexp.MustCompile(`^(\d{1,2}([./-])\d{1,2}[./-]\d{2,4}|\d{4}-\d\d-\d\d|\d{1,5}/\d\d(-.*)?)$`)
 
-// majorityMatches reports whether most values have a shape.
+// majorityMatches reports whether at least 80 % of the values match a pattern.
 func majorityMatches(values []string, shape *regexp.Regexp) bool {
 	n := 0
 	for _, v := range values {
@@ -114,8 +114,8 @@ func majorityMatches(values []string, shape *regexp.Regexp) bool {
 	return len(values) > 0 && n*10 >= len(values)*8
 }
 
-// meant returns what values are: a line of the note, if nothing else is plain. Against a
-// heading that says something else only an address of emails or of the web is plain.
+// meant returns the member for values by their patterns, or Other if none is clear. If the heading
+// has a meaning, only email and website count as clear.
 func meant(values []string, heading string, bare bool) string {
 	quiet := silent(heading)
 	if !quiet && belongsToOthers(heading) {

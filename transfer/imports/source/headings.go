@@ -10,21 +10,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Headings are read by their words where no dialect has the whole of them: Tel. gesch.,
-// Mandant (Nachname). A heading with a word that is not here says something else, so that
-// no member takes its values.
+// If no dialect contains a heading, its words decide: Tel. gesch., Mandant (Nachname). If one of
+// the words is unknown, no member gets the values of the column.
 
-// headingWord is what a word of a heading means: a member, what kind of value it is, or
-// nothing of its own.
+// headingWord is the meaning of a word in a heading: a member, a kind of value, or neither.
 type headingWord struct{ member, slot string }
 
-// headingTable has the words of headings with their meanings.
+// headingTable is the list of words with their meanings.
 //
 //go:embed headings.txt
 var headingTable string
 
-// headingWords are the words with a meaning, and others those whose values belong to somebody
-// else, or to the program.
+// headingWords maps words to their meanings. others are words in headings of values that belong to
+// another person or to the program.
 var headingWords, others = func() (all map[string]headingWord, others []string) {
 	all = map[string]headingWord{}
 	for line := range strings.Lines(headingTable) {
@@ -47,13 +45,13 @@ var headingWords, others = func() (all map[string]headingWord, others []string) 
 	return all, others
 }()
 
-// reachable are the members that have several kinds of values.
+// reachable are the members that can have several kinds of values.
 var reachable = []string{"phone", "mobile", "fax", "email", "website"}
 
-// mail matches how people write email.
+// mail matches spellings of email.
 var mail = regexp.MustCompile(`(?i)\be[- ]?mails?`)
 
-// wordsOf returns the words and numbers of a heading, in small letters without umlauts.
+// wordsOf returns the words and numbers of a heading, in lower case and without umlauts.
 func wordsOf(heading string) []string {
 	heading = mail.ReplaceAllString(heading, "email")
 	var b strings.Builder
@@ -74,7 +72,7 @@ func wordsOf(heading string) []string {
 	return strings.Fields(umlauts.Replace(strings.ToLower(b.String())))
 }
 
-// byWords returns what a heading means by its words.
+// byWords returns the meaning of a heading by its words. known is false if a word is unknown.
 func byWords(heading string) (m meaning, known bool) {
 	var members, kinds []string
 	words, number := wordsOf(heading), ""
@@ -119,22 +117,23 @@ func byWords(heading string) (m meaning, known bool) {
 	return m, true
 }
 
-// The slots of names.
+// Slots of names.
 const (
-	// LastFirst is a whole name whose last name comes first.
+	// LastFirst is the slot of a whole name that begins with the last name.
 	LastFirst = "last first"
-	// Name1 is Name 1: a last name, or the whole name of a person or a company, and
-	// Name2 is Name 2: what belongs to it.
+	// Name1 is the slot of a column Name 1: a last name, or the whole name of a person or a
+	// company. Name2 is the slot of a column Name 2, with the rest of the name.
 	Name1 = "name 1"
 	Name2 = "name 2"
-	// Nobility and Prefix stand before a last name.
+	// Nobility and Prefix are slots of words before a last name.
 	Nobility = "nobility"
 	Prefix   = "prefix"
-	// CountryCode is the country of a VAT id in a column of its own.
+	// CountryCode is the slot of a separate column with the country code of a VAT id.
 	CountryCode = "country"
 )
 
-// oneOf returns the member that several words of a heading mean together.
+// oneOf returns the single member that several words of a heading mean together, or an empty
+// string.
 func oneOf(members []string) string {
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(members, n) })
@@ -149,7 +148,7 @@ func oneOf(members []string) string {
 	case len(distinct) > 3:
 		return ""
 	case has("birthday", "name"), has("birthday", "address.city"), has("birthday", "address.country"):
-		// the name, the place
+		// name or place of birth
 		return Other
 	case has("fax") && len(distinct) == 2 && (has("phone") || has("mobile")): // Telefon/Fax
 		return members[0]
@@ -172,8 +171,8 @@ func oneOf(members []string) string {
 	return ""
 }
 
-// silent reports whether a heading says nothing of its values: it is empty, a letter, or
-// what a program writes where there was none.
+// silent reports whether a heading has no meaning: it is empty, a letter, or a placeholder of a
+// program.
 func silent(heading string) bool {
 	words := wordsOf(heading)
 	if len(words) == 1 && len([]rune(words[0])) < 2 {
@@ -185,7 +184,7 @@ func silent(heading string) bool {
 	})
 }
 
-// belongsToOthers reports whether a heading names somebody else.
+// belongsToOthers reports whether a heading is about another person.
 func belongsToOthers(heading string) bool {
 	return slices.ContainsFunc(wordsOf(heading), func(w string) bool { return slices.Contains(others, w) })
 }

@@ -13,33 +13,34 @@ import (
 	"kartei/kit/sheet"
 )
 
-// Begin is how many bytes of a file tell whether it is packed.
+// Begin is the number of bytes that Packed needs.
 const Begin = 8
 
-// Packed reports whether a file has to be unpacked: an archive or a workbook. So does a
-// compound file, which a workbook with a password is, and one before 2007.
+// Packed reports whether a file is an archive or a workbook. It includes compound files, because
+// workbooks with a password and workbooks before 2007 are such files. begin are its first Begin
+// bytes.
 func Packed(begin []byte) bool {
 	return bytes.HasPrefix(begin, []byte("PK\x03\x04")) || bytes.HasPrefix(begin, []byte("PK\x05\x06")) ||
 		bytes.HasPrefix(begin, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 }
 
-// LeftOut is a file of an archive, or a sheet of a workbook, that is not read.
+// LeftOut is a file of an archive, or a sheet of a workbook, that was not read.
 type LeftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
-// The reasons that package extract does not have.
+// Reasons that package extract does not have.
 const (
-	// NotChosen is a table beside cards, or beside another table.
+	// NotChosen is a table next to cards, or next to another table.
 	NotChosen = "other"
-	// OtherSheet is a sheet beside the one with the table.
+	// OtherSheet is another sheet than the one with the table.
 	OtherSheet = "sheet"
-	// NoCards is a file that is named like cards, and has none.
+	// NoCards is a file with the file name extension of cards, but without cards.
 	NoCards = "noCards"
 )
 
-// leaveOut notes what is not read.
+// leaveOut adds a part to LeftOut.
 func (f *File) leaveOut(p *bundle.Part, reason string) {
 	name := p.Name
 	if p.Sheet != "" && name != "" {
@@ -50,9 +51,9 @@ func (f *File) leaveOut(p *bundle.Part, reason string) {
 	f.LeftOut = append(f.LeftOut, LeftOut{name, reason})
 }
 
-// OpenParts returns the entries of all files with cards in an archive, or else of the first
-// table in the archive or the workbook. If the error is ErrNoTable, the returned file says
-// what was left out.
+// OpenParts returns the entries of all files with cards in an archive. Without cards, it returns
+// the entries of the first table in the archive or workbook. If the error is ErrNoTable, LeftOut of
+// the returned file has the reasons.
 func OpenParts(parts []bundle.Part) (*File, error) {
 	f := &File{encoding: UTF8, decoder: &decoder{}}
 	var cards, tables, texts []*bundle.Part
@@ -82,7 +83,7 @@ func OpenParts(parts []bundle.Part) (*File, error) {
 	return f, f.openFirstTable(tables)
 }
 
-// openCardFiles reads the cards of several files, one after the other.
+// openCardFiles makes f read the cards of several files, one after the other.
 func (f *File) openCardFiles(files []*bundle.Part) {
 	f.Format, f.Columns, f.cards = VCard, cardColumns, map[string]bool{}
 	several := len(files) > 1
@@ -97,7 +98,7 @@ func (f *File) openCardFiles(files []*bundle.Part) {
 				p := files[0]
 				files = files[1:]
 				opened, err := Open(bytes.NewReader(p.Content))
-				p.Content = nil // it is read, or cannot be
+				p.Content = nil // frees the memory
 				if err != nil || opened.Format != VCard {
 					f.leaveOut(p, NoCards)
 					continue
@@ -118,7 +119,7 @@ func (f *File) openCardFiles(files []*bundle.Part) {
 	}
 }
 
-// take takes what a file that was read to its end says about itself.
+// take adds the encoding, the cards and the groups of a part that was read completely.
 func (f *File) take(part *File) {
 	switch encoding := part.Encoding(); {
 	case f.encoding == UTF8 && !f.begun:
@@ -135,7 +136,7 @@ func (f *File) take(part *File) {
 	}
 }
 
-// openFirstTable opens the first table. The sheets of a workbook follow each other.
+// openFirstTable opens the first table. The sheets of one workbook are adjacent.
 func (f *File) openFirstTable(tables []*bundle.Part) error {
 	leftOut := f.LeftOut
 	for i := 0; i < len(tables); {
@@ -174,8 +175,8 @@ func (f *File) openFirstTable(tables []*bundle.Part) error {
 	return ErrNoTable
 }
 
-// openBook opens the sheet of a workbook that has a table: the first one with headings that
-// are known, else the first with several columns, else the first that is not empty.
+// openBook opens the sheet of a workbook that most looks like a table: with known headings, else
+// with several columns, else not empty. If several sheets are equal in that, it opens the first.
 func openBook(sheets []*bundle.Part) (*File, error) {
 	best, limit := -1, 0
 	for i, p := range sheets {
@@ -200,8 +201,8 @@ func openBook(sheets []*bundle.Part) (*File, error) {
 	return f, f.openRows(func() (row, error) { return nextRow(r) })
 }
 
-// worth says how much the rows of a sheet look like a table: 3 with headings that are known,
-// 2 with several columns, 1 with anything, 0 if it is empty.
+// worth rates how much the rows of a sheet look like a table: 3 with known headings, 2 with several
+// columns, 1 if not empty, 0 if empty.
 func worth(rows []row) int {
 	if at := headingsAt(rows); at >= 0 && known(rows[at].cells) > 1 {
 		return 3
@@ -237,7 +238,8 @@ func firstRows(content []byte) (rows []row, err error) {
 	return rows, nil
 }
 
-// nextRow reads a row that the reader of workbooks wrote, which is not trusted.
+// nextRow reads a row from the output of the workbook reader. It checks the row, because that
+// process is not trusted.
 func nextRow(from *json.Decoder) (row, error) {
 	var r bundle.Row
 	if err := from.Decode(&r); errors.Is(err, io.EOF) {

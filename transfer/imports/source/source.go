@@ -1,10 +1,12 @@
 // Package source owns how files of other programs become entries: bytes, encodings, cards, rows and dialects.
 //
-// Each stage has a file: parts.go takes the files of an archive and the sheets of a workbook,
-// bytes.go makes one kind of text of the bytes, encoding.go decides the encoding of each value,
-// cards.go and table.go find the entries. dialect.go and dialects.tsv say what headings mean,
-// headings.go and headings.txt what their words do, guess.go what values mean where headings are
-// silent. What an entry says is a matter of package entry.
+// Each stage has a file. parts.go selects the files of an archive and the sheets of a workbook.
+// bytes.go converts the bytes to one form of text. encoding.go decides the encoding of each value.
+// cards.go and table.go find the entries.
+//
+// dialect.go and dialects.tsv have the meanings of headings. headings.go and headings.txt have the
+// meanings of words in headings. guess.go guesses the meaning of values under other headings.
+// Package entry interprets the values.
 package source
 
 import (
@@ -15,33 +17,33 @@ import (
 	"strings"
 )
 
-// The formats of files.
+// Formats of files.
 const (
 	CSV   = "csv"
 	XLSX  = "xlsx"
 	VCard = "vcard"
 )
 
-// The members that no record has.
+// Members that no record has.
 const (
-	// Other becomes a line of the note, under its heading.
+	// Other is a value for a line of the note, with its heading as the label.
 	Other = "other"
-	// Dropped is what a card has and no record can take: pictures, keys.
+	// Dropped is a value of a card that no record can contain, such as a picture.
 	Dropped = "dropped"
-	// Kind says whether a card is a person, an organization or a group.
+	// Kind is the value that says whether a card is a person, an organization or a group.
 	Kind = "kind"
 )
 
-// Member is what a column can become.
+// Member is a possible target of a column.
 type Member struct {
 	Name string
-	// Several columns may be it.
+	// Several says that several columns can have this target.
 	Several bool
-	// Names says that it can name an entry.
+	// Names says that the value can be the name of an entry.
 	Names bool
 }
 
-// Members are all of them, in the order of a form.
+// Members are all members in the order in which forms list them.
 var Members = []Member{
 	{Name: "lastName", Names: true}, {Name: "firstName", Names: true}, {Name: "middleName", Several: true},
 	{Name: "name", Names: true}, {Name: "suffix", Several: true},
@@ -63,7 +65,7 @@ var Members = []Member{
 	{Name: Kind}, {Name: Dropped, Several: true},
 }
 
-// MemberOf returns a member by its name, or nil.
+// MemberOf returns the member with a name, or nil.
 func MemberOf(name string) *Member {
 	if i := slices.IndexFunc(Members, func(m Member) bool { return m.Name == name }); i >= 0 {
 		return &Members[i]
@@ -71,23 +73,23 @@ func MemberOf(name string) *Member {
 	return nil
 }
 
-// Value is a text of an entry: the cell of a table, or a property of a card.
+// Value is a text of an entry, from a cell of a table or a property of a card.
 type Value struct {
-	// Column is the number of its column in the file, from 0.
+	// Column is the number of the column in the file, from 0.
 	Column int    `json:"c"`
 	Text   string `json:"t"`
-	// Label says what kind of value a property of a card is: home, work. That of a line
-	// of the note is what the line is called.
+	// Label is the kind of value of a card's property: home, work. For a line of the note it is the
+	// label of the line.
 	Label string `json:"l,omitempty"`
-	// Slot is the same for the parts of one address of a card.
+	// Slot is equal for the parts of one address of a card.
 	Slot string `json:"s,omitempty"`
-	// Rank orders the values of one member: the highest counts.
+	// Rank orders the values of one member. The highest rank is preferred.
 	Rank int `json:"r,omitempty"`
-	// Head is the property as the card names it.
+	// Head is the name of the property, as in the card.
 	Head string `json:"h,omitempty"`
 }
 
-// Cut returns at most so many runes of a text, with … behind what is cut.
+// Cut returns at most the given number of runes of a text. It appends … if the text was longer.
 func Cut(text string, runes int) string {
 	for i := range text {
 		if runes--; runes < 0 {
@@ -97,7 +99,7 @@ func Cut(text string, runes int) string {
 	return text
 }
 
-// JoinLines returns the lines of a text as one, with commas between them.
+// JoinLines joins the lines of a text with commas.
 func JoinLines(text string) string {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(text,
@@ -109,21 +111,21 @@ func JoinLines(text string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Entry is an entry of a file.
+// Entry is an entry of a file, before its values are interpreted.
 type Entry struct {
 	Line int
-	// File is the name of its file, if there are several.
+	// File is the name of the file, if there are several files.
 	File   string
 	Values []Value
 }
 
 // Column is a column of a file.
 type Column struct {
-	// At is its number in the file, from 0.
+	// At is the number of the column in the file, from 0.
 	At int
-	// Heading is empty for a column without one.
+	// Heading is the heading of the column, or empty.
 	Heading string
-	// Member is what was guessed, empty for a column that is left out.
+	// Member is the guessed target. It is empty for a column that is left out.
 	Member string
 	Slot   string
 }
@@ -131,45 +133,45 @@ type Column struct {
 // ErrNoTable means that a file is neither a table nor cards.
 var ErrNoTable = errors.New("source: neither a table nor cards")
 
-// ErrEntry means that an entry cannot be read, or not as a whole. What was read of it is
-// returned. The entries behind it can be read.
+// ErrEntry means that an entry is unreadable or incomplete. The readable part is returned. Further
+// entries can be read.
 var ErrEntry = errors.New("source: the entry cannot be read")
 
-// File is a file whose form is known.
+// File is a file of a known format. Read returns its entries.
 type File struct {
 	Format  string
 	Columns []Column
-	// Program wrote the table, as far as its headings tell.
+	// Program is the program that wrote the table, if the headings show it.
 	Program string
-	// Above counts the rows above the headings, which are left out.
+	// Above is the number of rows above the headings. These rows are left out.
 	Above int
-	// Files counts the files of cards that were read, if there are several. Sheet is the
+	// Files is the number of files with cards that were read, if there are several. Sheet is the
 	// sheet that was read, or the table of an archive.
 	Files int
 	Sheet string
-	// LeftOut are the files and sheets that are not read. It is whole once all entries are
+	// LeftOut are the files and sheets that were not read. It is complete after the last entry was
 	// read.
 	LeftOut []LeftOut
 
-	// groups are the names of groups by their members, and cards the ids of cards.
+	// groups maps the ids of members to the names of their groups. cards has the ids of all cards.
 	groups  map[string][]string
 	members int
 	cards   map[string]bool
-	// begun says that a file of several was read.
+	// begun says that one of several files was read.
 	begun    bool
 	encoding string
 	decoder  *decoder
 	read     func() (Entry, error)
 }
 
-// Encoding returns the encoding of what was read.
+// Encoding returns the encoding of the values that were read so far.
 func (f *File) Encoding() string { return f.decoder.encoding(f.encoding) }
 
-// Read returns the next entry. The error is io.EOF at the end, and ErrEntry for an entry
-// that cannot be read.
+// Read returns the next entry. The error is io.EOF after the last entry, and ErrEntry for an
+// unreadable or incomplete entry.
 func (f *File) Read() (Entry, error) { return f.read() }
 
-// Companies reports whether the columns are members of companies, and of no people.
+// Companies reports whether the columns are members of companies and not of people.
 func (f *File) Companies() bool {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(f.Columns, func(c Column) bool { return slices.Contains(names, c.Member) })
@@ -178,11 +180,11 @@ func (f *File) Companies() bool {
 		(has("company") && !has("name") || has("legalForm", "vatId", "registerNumber"))
 }
 
-// page matches the beginning of a page or a workbook in XML. Programs on the web write these
-// and call them .xls.
+// page matches the beginning of an HTML page or a workbook in XML. Web programs write such files
+// with the extension .xls.
 var page = regexp.MustCompile(`(?i)^\s*<(\?xml|!doctype|html|table|meta)\b`)
 
-// Open returns the entries of a file.
+// Open opens a file that is a table or cards. It returns ErrNoTable for other files.
 func Open(from io.Reader) (*File, error) {
 	text, encoding, err := plain(from)
 	if err != nil {
@@ -200,7 +202,7 @@ func Open(from io.Reader) (*File, error) {
 		return nil, ErrNoTable
 	}
 	f := &File{encoding: encoding, decoder: &decoder{mac: text.alone}}
-	if encoding == UTF16 { // it is UTF-8 now, but for what the file has wrong
+	if encoding == UTF16 { // the text was converted to UTF-8
 		f.decoder.mac = false
 	} else {
 		f.decoder.look(begin)

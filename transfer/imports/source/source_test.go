@@ -28,8 +28,8 @@ func TestDialects(t *testing.T) {
 	t.Log(n, "headings of", len(dialects), "programs")
 }
 
-// entries reads a whole file: column or member=text, with the parts of an entry in the order
-// of the file.
+// entries reads a whole file. It returns texts of the form column=text or member=text, with the
+// values of an entry in the order of the file.
 func entries(t *testing.T, file string) (list []string, f *File) {
 	t.Helper()
 	f, err := Open(strings.NewReader(file))
@@ -53,7 +53,7 @@ func entries(t *testing.T, file string) (list []string, f *File) {
 	}
 }
 
-// TestEncodings reads one name in the encodings and with the line ends of several programs.
+// TestEncodings checks one name in the encodings and with the line ends of several programs.
 func TestEncodings(t *testing.T) {
 	encoded := func(e encoding.Encoding, text string) string {
 		t.Helper()
@@ -125,7 +125,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestGuess says what the columns of tables of several programs are.
+// TestGuess checks the guessed targets of tables from several programs.
 func TestGuess(t *testing.T) {
 	for file, want := range map[string]string{
 		"Vorname;Nachname;Telefon1;Telefon2;PLZ/Ort;Straße;Hausnummer":          "firstName lastName phone/1 phone/2 address.place address.street address.houseNumber",

@@ -8,22 +8,22 @@ import (
 	"kartei/kit/sheet"
 )
 
-// headingRows is how far down the headings of a table may stand.
+// headingRows is the number of rows in which the headings of a table are searched.
 const headingRows = 20
 
-// sampled is how many rows tell what a column is whose heading is silent.
+// sampled is the number of rows whose values are examined to guess columns.
 const sampled = 100
 
-// row is a row that was read ahead.
+// row is a row of a table or a sheet.
 type row struct {
 	cells []string
-	// at are the columns of the cells. Without them each column has a cell.
+	// at are the columns of the cells. If it is nil, the cells are in the order of the columns.
 	at   []int
 	line int
 	err  error
 }
 
-// filled returns a row with a cell for each column.
+// filled returns the row with a cell for each column.
 func (r row) filled() row {
 	if r.at == nil {
 		return r
@@ -35,7 +35,7 @@ func (r row) filled() row {
 	return row{cells: cells, line: r.line, err: r.err}
 }
 
-// openTable opens a table of a text.
+// openTable opens a table in a text file.
 func (f *File) openTable(from io.Reader, begin []byte) error {
 	r := sheet.NewReader(from, sheet.Separator(string(begin)))
 	r.Text = func(cell []byte) string { return f.decoder.text(cell, "") }
@@ -49,7 +49,7 @@ func (f *File) openTable(from io.Reader, begin []byte) error {
 	})
 }
 
-// openRows finds the headings of a table, or guesses what its columns are.
+// openRows finds the headings of a table, and guesses the meaning of its columns.
 func (f *File) openRows(read func() (row, error)) error {
 	var ahead []row
 	for len(ahead) < sampled {
@@ -97,8 +97,8 @@ func (f *File) openRows(read func() (row, error)) error {
 	return nil
 }
 
-// headingsAt returns which row has the headings, -1 for none: of the first rows the one
-// with most headings that are known. Else it is the first one, if none of its cells
+// headingsAt returns the index of the row with the headings, or -1. It is the row with most known
+// headings among the first rows. If there is none, it is the first row, unless a cell of that row
 // could be a value.
 func headingsAt(rows []row) int {
 	best, limit := -1, 0

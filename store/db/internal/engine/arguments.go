@@ -19,8 +19,8 @@ const (
 	KindFloat
 )
 
-// Value is an argument of a statement in a form that both engines take. Int is also
-// the number of a bool: 0 or 1.
+// Value is an argument of a statement in a form that both engines accept. For a bool, Int is 0 or
+// 1.
 type Value struct {
 	Kind  Kind
 	Text  string
@@ -28,8 +28,9 @@ type Value struct {
 	Float float64
 }
 
-// ValueOf converts an argument. It takes nil, a string, []byte, bool, integer
-// or float64, a type of such a kind, and a pointer to one (nil is NULL).
+// ValueOf converts an argument. It accepts nil, a string, []byte, bool, integer or float64, and
+// types of these kinds. It also accepts pointers to these, and a nil pointer is NULL. Other types
+// are errors.
 func ValueOf(arg any) (Value, error) {
 	switch v := arg.(type) {
 	case nil:
@@ -98,7 +99,7 @@ func reflected(v reflect.Value) (Value, error) {
 	return Value{}, fmt.Errorf("db: argument of type %s", v.Type())
 }
 
-// plain returns the argument in a form that pgx takes without reflection.
+// plain returns the value in a form that pgx encodes without reflection.
 func (v Value) plain() any {
 	switch v.Kind {
 	case KindText:
@@ -113,7 +114,7 @@ func (v Value) plain() any {
 	return nil
 }
 
-// PlainArgs returns a copy of the arguments in that form.
+// PlainArgs returns a copy of the arguments in a form that pgx encodes without reflection.
 func PlainArgs(args []any) ([]any, error) {
 	plain := make([]any, len(args))
 	for i, arg := range args {

@@ -37,7 +37,7 @@ func (b *Bus) Subscribed(topic string) bool {
 	return len(b.subscribers[topic]) > 0
 }
 
-// Message is a message from a transaction to a topic, sent after its commit.
+// Message is a notification from a transaction to a topic. It is sent after the commit.
 type Message struct{ Topic, Word string }
 
 // Send delivers messages to the subscribers of their topics.

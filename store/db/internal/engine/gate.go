@@ -7,19 +7,20 @@ import (
 	"sync/atomic"
 )
 
-// Gate counts running calls, so that Close can wait for them.
+// Gate counts running calls, so that Close can wait until all have ended.
 type Gate struct {
-	n    atomic.Int64 // running calls, plus shut after close
+	n    atomic.Int64 // number of running calls, plus shut after Close
 	idle chan struct{}
 	once sync.Once
 }
 
 const shut = math.MinInt64 / 2
 
-// NewGate returns a gate that is open.
+// NewGate returns an open gate.
 func NewGate() *Gate { return &Gate{idle: make(chan struct{})} }
 
-// Enter reports whether the call may run. If so, Leave must follow.
+// Enter reports whether the gate is open. If so, the call counts as running until the caller calls
+// Leave.
 func (g *Gate) Enter() bool {
 	if g.n.Add(1) > 0 {
 		return true
@@ -28,15 +29,15 @@ func (g *Gate) Enter() bool {
 	return false
 }
 
-// Leave ends a call.
+// Leave ends a call that Enter began.
 func (g *Gate) Leave() {
 	if g.n.Add(-1) == shut {
 		g.once.Do(func() { close(g.idle) })
 	}
 }
 
-// Close refuses further calls and waits for the running ones. It reports
-// whether it was the first close.
+// Close refuses further calls and waits for the running calls. It reports whether it was the first
+// Close.
 func (g *Gate) Close() bool {
 	for {
 		n := g.n.Load()

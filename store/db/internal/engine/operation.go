@@ -11,8 +11,8 @@ import (
 	"kartei/store/db"
 )
 
-// Panic carries a panic of a Write function from the writer's goroutine to the
-// caller's, with the stack of its origin.
+// Panic is a panic of a Write function, with its stack. It carries the panic from the writer's
+// goroutine to the caller's.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -27,12 +27,12 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Operation is one Write in the queue for a group commit.
+// Operation is one Write in the queue of a group commit.
 type Operation struct {
 	f func(db.Tx) error
-	// Span is the span of the caller's transaction, or nil.
+	// Span is the span of the caller's transaction. It is nil if the call is not traced.
 	Span     *trace.Span
-	Messages []Message // of NotifyLocal (SQLite)
+	Messages []Message // messages of NotifyLocal, only on SQLite
 	// Err is the result of the call, before Finish.
 	Err error
 
@@ -48,12 +48,13 @@ const (
 	opGivenUp
 )
 
-// NewOperation returns an operation that waits.
+// NewOperation returns an operation that waits to run.
 func NewOperation(f func(db.Tx) error, span *trace.Span) *Operation {
 	return &Operation{f: f, Span: span, done: make(chan struct{})}
 }
 
-// Start reports whether the operation runs from now on. If not, its caller has given up.
+// Start marks the operation as running, and reports true. If the caller has given up before, it
+// reports false.
 func (op *Operation) Start() bool { return op.state.CompareAndSwap(opWaiting, opRunning) }
 
 // IsRunning reports whether Start succeeded.
@@ -62,11 +63,12 @@ func (op *Operation) IsRunning() bool { return op.state.Load() == opRunning }
 // IsGivenUp reports whether the context of Wait ended before Start.
 func (op *Operation) IsGivenUp() bool { return op.state.Load() == opGivenUp }
 
-// HasExited reports whether the function of the last Call ended its goroutine.
+// HasExited reports whether the function ended its goroutine, by runtime.Goexit, in the last Call.
 func (op *Operation) HasExited() bool { return op.exited }
 
-// Wait returns the result of the operation. A panic or runtime.Goexit of its
-// function is repeated here, in the caller's goroutine.
+// Wait waits for the operation and returns its result. If the function panicked or called
+// runtime.Goexit, Wait does the same in the caller's goroutine. If ctx ends before Start, Wait
+// gives up and returns the error of ctx.
 func (op *Operation) Wait(ctx context.Context) error {
 	select {
 	case <-op.done:
@@ -85,7 +87,7 @@ func (op *Operation) Wait(ctx context.Context) error {
 	return op.Err
 }
 
-// Call runs the function and catches its panic.
+// Call runs the function, and returns a panic as an error.
 func (op *Operation) Call(tx db.Tx) (err error) {
 	op.exited, op.panicked = true, nil
 	defer func() {
@@ -100,7 +102,7 @@ func (op *Operation) Call(tx db.Tx) (err error) {
 	return err
 }
 
-// Finish returns the result to the caller.
+// Finish passes err as the result to the caller in Wait.
 func (op *Operation) Finish(err error) {
 	op.Err = err
 	close(op.done)

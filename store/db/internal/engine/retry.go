@@ -8,12 +8,12 @@ import (
 	"kartei/kit/clock"
 )
 
-// MaxTries bounds the calls of a Write function that meets ErrConflict.
+// MaxTries is the maximum number of calls of a Write function that returns ErrConflict.
 const MaxTries = 5
 
-// Pause is the backoff before a retry of a Write after ErrConflict. The first
-// attempt has none. The next ones wait about 1, 2, 4, 8 ms, half of it random,
-// so that two colliding writes do not collide again.
+// Pause waits before an attempt of a Write after ErrConflict. It does not wait before the first
+// attempt, and then about 1, 2, 4 and 8 ms. Half of the time is random, so that two colliding
+// writes do not collide again. Pause fails if ctx ends.
 func Pause(ctx context.Context, c clock.Clock, try int) error {
 	if try == 0 {
 		return ctx.Err()

@@ -8,17 +8,17 @@ import (
 	"kartei/store/db"
 )
 
-// The names of the spans of transactions. The span of a write includes the wait
-// for earlier ones, and the commit that a group shares.
+// ReadSpan and WriteSpan are the names of the spans of transactions. The span of a write includes
+// the wait for earlier writes, and the shared commit of a group.
 const (
 	ReadSpan  = "db read"
 	WriteSpan = "db write"
-	// BegunEvent marks the start of a write after its wait.
+	// BegunEvent is the event in the span of a write that ends the wait.
 	BegunEvent = "begun"
 )
 
-// BeginSpan starts the span of a transaction, or returns nil if the caller has
-// none.
+// BeginSpan starts the span of a transaction. It returns nil if the database is not traced or the
+// caller has no span.
 func BeginSpan(ctx context.Context, o *db.Options, name, system string) *trace.Span {
 	if !o.Traced {
 		return nil
@@ -28,7 +28,7 @@ func BeginSpan(ctx context.Context, o *db.Options, name, system string) *trace.S
 	return span
 }
 
-// EndSpan ends the span of a transaction, or does nothing for nil.
+// EndSpan ends the span of a transaction. It does nothing if span is nil.
 func EndSpan(span *trace.Span, err error) {
 	if span == nil {
 		return
@@ -43,8 +43,8 @@ func EndSpan(span *trace.Span, err error) {
 	span.End()
 }
 
-// failures are the errors of the database itself. The span of a call has the
-// refusals of its operation.
+// failures are the errors of the database itself, with their names in spans. Other errors come from
+// the operation and belong to the span of the call.
 var failures = []struct {
 	err  error
 	name string

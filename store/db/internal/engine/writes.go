@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// settle is the time after a refused write before a successful one counts
-	// as the end of the problem. On a full disk small changes still succeed
-	// while larger ones fail.
+	// settle is the minimum time between a refused write and a successful write that ends the
+	// problem. On a full disk small changes still succeed while larger ones fail.
 	settle = time.Second
 	// sayAgain is the interval of log messages while writes are refused.
 	sayAgain = time.Minute
@@ -24,30 +23,29 @@ const (
 type Writes struct {
 	clock clock.Clock
 	log   *slog.Logger
-	// reason describes to the operator why a write was refused.
+	// reason returns a description of a refusal for the operator.
 	reason func(error) string
-	// look finds problems that no failed write reveals.
+	// look returns a problem that failed writes do not reveal, or nil.
 	look func() error
 
 	total   atomic.Int64
 	refused atomic.Bool // whether err is set
 
 	mu    sync.Mutex
-	err   error     // why the last one was refused, nil once writes are accepted again
+	err   error     // reason of the last refusal, nil if writes are accepted
 	since time.Time // time of the first refused write
 	last  time.Time // time of the last refused write
 	told  time.Time // time of the last log message
-	count int       // refused since then
+	count int       // number of refused writes since then
 }
 
-// NewWrites returns the state of a database whose writes were accepted so far. reason
-// describes a refusal to the operator. look returns a problem that no failed write
-// reveals, or nil.
+// NewWrites returns the state of a database that accepts writes. reason returns the description of
+// a refusal for the operator. look returns a problem that failed writes do not reveal, or nil.
 func NewWrites(opts db.Options, reason func(error) string, look func() error) *Writes {
 	return &Writes{clock: opts.Clock, log: opts.Logger, reason: reason, look: look}
 }
 
-// Refused looks for problems first: see db.Writes.
+// Refused implements db.Writes. It first calls look.
 func (w *Writes) Refused() error {
 	if err := w.look(); err != nil {
 		w.refuse(err, 0)
@@ -61,11 +59,10 @@ func (w *Writes) Refused() error {
 	return nil
 }
 
-// Total returns the number of refused writes since the start. It counts each
-// call once.
+// Total implements db.Writes.
 func (w *Writes) Total() int64 { return w.total.Load() }
 
-// Note records the result of a write, and returns it.
+// Note records the result of a write, and returns the same error.
 func (w *Writes) Note(err error) error {
 	if errors.Is(err, db.ErrUnavailable) && !errors.Is(err, db.ErrUnknownOutcome) {
 		w.total.Add(1)
@@ -74,7 +71,7 @@ func (w *Writes) Note(err error) error {
 	return err
 }
 
-// refuse records n refused writes. It logs the first refusal, and then one
+// refuse records n refused writes with the same error. It logs the first refusal, and then one
 // message a minute.
 func (w *Writes) refuse(err error, n int) {
 	w.mu.Lock()
@@ -97,7 +94,8 @@ func (w *Writes) refuse(err error, n int) {
 	}
 }
 
-// Took records the commit of a transaction that changed something.
+// Took records the commit of a transaction with changes. It ends a problem if the last refusal is
+// at least settle ago.
 func (w *Writes) Took() {
 	if !w.refused.Load() {
 		return

@@ -17,8 +17,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Result codes that callers distinguish. See
-// https://www.sqlite.org/rescode.html.
+// Result codes of SQLite that callers distinguish. See https://www.sqlite.org/rescode.html.
 const (
 	Busy             = lib.SQLITE_BUSY
 	Locked           = lib.SQLITE_LOCKED
@@ -32,24 +31,24 @@ const (
 	ConstraintUnique = lib.SQLITE_CONSTRAINT_UNIQUE
 	ConstraintKey    = lib.SQLITE_CONSTRAINT_PRIMARYKEY
 	ConstraintRowID  = lib.SQLITE_CONSTRAINT_ROWID
-	// NoRoomForIndex is an extended code: the index of the log cannot grow.
+	// NoRoomForIndex is an extended result code. The index of the write-ahead log cannot grow.
 	NoRoomForIndex = lib.SQLITE_IOERR_SHMSIZE
 )
 
-// Head begins every SQLite file. See https://www.sqlite.org/fileformat.html.
+// Head is the start of each SQLite file. See https://www.sqlite.org/fileformat.html.
 const Head = "SQLite format 3\x00"
 
-// maxStatements bounds the prepared statements of a connection. The product has
-// some hundred; a statement takes about 10 KiB.
+// maxStatements is the maximum number of prepared statements of a connection. The product has some
+// hundred statements. Each takes about 10 KiB.
 const maxStatements = 500
 
-// Error is a failure that SQLite reports. Its text names tables and columns,
-// never values.
+// Error is a failure that SQLite reports. Its text contains names of tables and columns, but no
+// values.
 type Error struct {
-	// Code is the extended result code; its low byte is the primary code.
+	// Code is the extended result code. Its low byte is the primary code.
 	Code int
 	text string
-	// cause is the error of the operating system, or 0.
+	// cause is the error number of the operating system, or 0.
 	cause syscall.Errno
 }
 
@@ -60,7 +59,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("sqlite: %s (%d)", e.text, e.Code)
 }
 
-// Writing reports whether the failure occurred while changing a file.
+// Writing reports whether a write to a file failed.
 func (e *Error) Writing() bool {
 	switch e.Code {
 	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC, lib.SQLITE_IOERR_TRUNCATE, NoRoomForIndex:
@@ -88,7 +87,7 @@ func Open(path string) (*Conn, error) {
 	return open(path, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE)
 }
 
-// OpenExisting opens the database file at path and fails if there is none.
+// OpenExisting opens the database file at path. It fails if the file does not exist.
 func OpenExisting(path string) (*Conn, error) {
 	return open(path, lib.SQLITE_OPEN_READWRITE)
 }
@@ -102,7 +101,7 @@ func open(path string, flags int32) (*Conn, error) {
 		return nil, errors.Join(errors.New("sqlite: out of memory"), err)
 	}
 	defer libc.Xfree(c.tls, name)
-	// A Conn is not for concurrent use, so it needs no mutex.
+	// A Conn is not used concurrently, so SQLite needs no mutex.
 	rc := lib.Xsqlite3_open_v2(c.tls, name, c.out, flags|lib.SQLITE_OPEN_NOMUTEX|lib.SQLITE_OPEN_EXRESCODE, 0)
 	c.db = *word(c.out)
 	if rc != lib.SQLITE_OK {
@@ -110,9 +109,9 @@ func open(path string, flags int32) (*Conn, error) {
 		c.Close()
 		return nil, err
 	}
-	// A statement keeps its plan whatever values are bound. Otherwise SQLite
-	// plans by the value of a parameter in a limit, and prepares the statement
-	// anew (0.1 ms and more) on every run.
+	// The plan of a statement must not depend on the bound values. Otherwise SQLite plans by the
+	// value of a parameter in a limit, and prepares the statement again on every run (0.1 ms and
+	// more).
 	rc = lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_ENABLE_QPSG, libc.VaList(c.out, int32(1), uintptr(0)))
 	if rc != lib.SQLITE_OK {
 		err := c.fail(rc)
@@ -146,7 +145,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Script runs statements separated by semicolons and discards their rows.
+// Script runs statements separated by semicolons, and ignores their rows.
 func (c *Conn) Script(text string) error {
 	sql, err := libc.CString(text)
 	if err != nil {
@@ -159,8 +158,8 @@ func (c *Conn) Script(text string) error {
 	return nil
 }
 
-// Value returns the first column of the first row of a statement as text, or
-// the empty string if there is none.
+// Value returns the first column of the first row of a query as text. It returns an empty string if
+// there is no row.
 func (c *Conn) Value(query string) (string, error) {
 	s, err := c.Prepare(query)
 	if err != nil {
@@ -174,8 +173,8 @@ func (c *Conn) Value(query string) (string, error) {
 	return s.Text(0), nil
 }
 
-// InTransaction reports whether a transaction is open. It is false after an
-// error that made SQLite roll back by itself.
+// InTransaction reports whether a transaction is open. It returns false after an error that made
+// SQLite roll back.
 func (c *Conn) InTransaction() bool { return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 
 // Changes returns the number of rows that the last statement inserted, updated
@@ -186,33 +185,32 @@ func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 // the connection was opened.
 func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls, c.db) }
 
-// Interrupt makes the running statement of the connection fail with Interrupt.
-// It may be called while another goroutine uses the connection, but not after
-// Close.
+// Interrupt makes the running statement of the connection fail with the code Interrupt. Another
+// goroutine may use the connection meanwhile, but the connection must not be closed.
 func (c *Conn) Interrupt() {
-	tls := libc.NewTLS() // the connection's own is in use
+	tls := libc.NewTLS() // another goroutine may use c.tls
 	defer tls.Close()
 	lib.Xsqlite3_interrupt(tls, c.db)
 }
 
-// BusyTimeout sets the time that a statement waits for locks.
+// BusyTimeout sets the maximum time that a statement waits for locks.
 func (c *Conn) BusyTimeout(d time.Duration) {
 	lib.Xsqlite3_busy_timeout(c.tls, c.db, int32(d.Milliseconds()))
 }
 
-// The modes of Checkpoint.
+// Modes of Checkpoint.
 const (
-	// Passive copies as much as is possible without waiting.
+	// Passive copies as many pages as possible without waiting.
 	Passive = lib.SQLITE_CHECKPOINT_PASSIVE
-	// Restart waits, up to the connection's busy timeout, until the log can
-	// start over.
+	// Restart waits, up to the connection's busy timeout, until the log can be written from its
+	// beginning again.
 	Restart = lib.SQLITE_CHECKPOINT_RESTART
-	// Truncate is Restart, and truncates the log.
+	// Truncate does the same as Restart, and then truncates the log.
 	Truncate = lib.SQLITE_CHECKPOINT_TRUNCATE
 )
 
-// Checkpoint copies the write-ahead log to the database file. It returns the
-// pages in the log, and how many of them are in the file now.
+// Checkpoint copies the write-ahead log to the database file. It returns the number of pages in the
+// log, and how many of them are copied.
 func (c *Conn) Checkpoint(mode int32) (log, done int, err error) {
 	rc := lib.Xsqlite3_wal_checkpoint_v2(c.tls, c.db, 0, mode, c.out, c.out+4)
 	if rc != lib.SQLITE_OK {
@@ -221,7 +219,7 @@ func (c *Conn) Checkpoint(mode int32) (log, done int, err error) {
 	return int(*int32At(c.out)), int(*int32At(c.out + 4)), nil
 }
 
-// fail returns the error of a result code.
+// fail returns the Error for a result code.
 func (c *Conn) fail(rc int32) error {
 	if c.db == 0 {
 		return &Error{Code: int(rc), text: libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))}
@@ -233,8 +231,8 @@ func (c *Conn) fail(rc int32) error {
 	return e
 }
 
-// pointer converts an address of the library's memory to a pointer. That memory
-// is outside the Go heap and does not move.
+// pointer converts an address in the library's memory to a pointer. This memory is outside the Go
+// heap and does not move.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 func word(address uintptr) *uintptr  { return (*uintptr)(pointer(address)) }

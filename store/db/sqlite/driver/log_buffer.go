@@ -7,22 +7,23 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// logBuffer gathers the writes to the write-ahead log up to the next fsync.
+// logBuffer buffers the writes to the write-ahead log until the next fsync.
 //
-// The library writes each page of a transaction with two system calls: 24 bytes
-// before it, and the page. A creation adds 12 to 31 pages, and these calls were
-// a fifth of its processor time.
+// The library writes each page of a transaction with two system calls, for the header of 24 bytes
+// and for the page. To create a record adds 12 to 31 pages, and these calls took a fifth of its
+// processor time.
 type logBuffer struct {
 	table uintptr // C memory
 	usual lib.Tsqlite3_io_methods
 	own   logMethods
 	bytes uintptr // C memory
-	// The buffer has the bytes from begin to end of the file. They are equal if it is
-	// empty.
+	// begin and end are the offsets in the file of the buffered bytes. They are equal if the buffer
+	// is empty.
 	begin, end int64
 }
 
-// logMethods are kept, because the library has their addresses.
+// logMethods are our methods of the log file. They are fields, because the library has their
+// addresses.
 type logMethods struct {
 	write    write
 	read     read
@@ -31,20 +32,20 @@ type logMethods struct {
 	size     fileSize
 }
 
-// bufferedLog is the size of the buffer: 31 pages of 4 KiB with their heads. The
-// library's own xWrite takes at most 128 KiB less one byte. See seekAndWriteFd in
+// bufferedLog is the size of the buffer in bytes: 31 pages of 4 KiB with their headers. The
+// library's own xWrite accepts at most 128 KiB less one byte. See seekAndWriteFd in
 // https://sqlite.org/src/file/src/os_unix.c.
 const bufferedLog = 31 * (24 + 4096)
 
-// BufferLog makes the connection gather its writes to the write-ahead log. Other
-// connections look into the log after the fsync of a commit only. So the
-// connection must be in WAL mode, with the pragma synchronous = full.
+// BufferLog makes the connection buffer its writes to the write-ahead log. Other connections read
+// the log only after the fsync of a commit. So the connection must be in WAL mode, with the pragma
+// synchronous = full.
 func (c *Conn) BufferLog() error {
-	// The log is open after the first read.
+	// The first read opens the log.
 	if _, err := c.Value("select 1 from sqlite_schema limit 1"); err != nil {
 		return err
 	}
-	// The name 0 stands for the main database.
+	// The name 0 means the main database.
 	if rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_JOURNAL_POINTER, c.out); rc != lib.SQLITE_OK {
 		return c.fail(rc)
 	}
@@ -71,15 +72,15 @@ func (c *Conn) BufferLog() error {
 	return nil
 }
 
-// drop releases the memory of BufferLog. The connection must be closed. What is
-// still in the buffer belongs to a transaction that was not committed.
+// drop frees the memory of BufferLog. The connection must be closed before. Bytes in the buffer
+// belong to a transaction that was not committed.
 func (b *logBuffer) drop(tls *libc.TLS) {
 	libc.Xfree(tls, b.table)
 	libc.Xfree(tls, b.bytes)
 }
 
-// write implements xWrite. A page that a transaction writes a second time replaces
-// its first content.
+// write implements xWrite. If a transaction writes a page again, the new content replaces the old
+// one in the buffer.
 func (b *logBuffer) write(tls *libc.TLS, file, from uintptr, size int32, offset int64) int32 {
 	end := offset + int64(size)
 	if offset < b.begin || offset > b.end || end-b.begin > bufferedLog {
@@ -97,8 +98,8 @@ func (b *logBuffer) write(tls *libc.TLS, file, from uintptr, size int32, offset 
 	return lib.SQLITE_OK
 }
 
-// flush writes the buffer to the file. After an error the buffer is kept: after a
-// read that failed, the transaction may still be committed.
+// flush writes the buffer to the file. After an error the buffer stays, because the transaction may
+// still be committed if the error occurred in a read.
 func (b *logBuffer) flush(tls *libc.TLS, file uintptr) int32 {
 	if b.begin == b.end {
 		return lib.SQLITE_OK

@@ -13,8 +13,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// buffered opens a connection that gathers its writes to the log. Its cache is so
-// small that a transaction moves pages to the log before its end.
+// buffered opens a connection with BufferLog. Its cache is so small that a transaction writes pages
+// to the log before its end.
 func buffered(t *testing.T, path string) *Conn {
 	t.Helper()
 	c := plain(t, path)
@@ -37,9 +37,9 @@ func plain(t *testing.T, path string) *Conn {
 	return c
 }
 
-// After each commit other connections, and a copy of the files, have what the
-// connection has. Transactions are larger than the cache and the buffer. Parts of
-// them are undone, read, and written a second time.
+// TestBufferedLog checks that after each commit other connections, and a copy of the files, have
+// the content of the connection. The transactions are larger than the cache and the buffer. They
+// roll back, read and rewrite parts.
 func TestBufferedLog(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -97,7 +97,7 @@ func TestBufferedLog(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// A process that is killed now leaves these files.
+		// These are the files that a process leaves if it is killed now.
 		killed := filepath.Join(t.TempDir(), "a.db")
 		for _, end := range []string{"", "-wal"} {
 			b, err := os.ReadFile(path + end)
@@ -119,7 +119,8 @@ func TestBufferedLog(t *testing.T) {
 	}
 }
 
-// The pages of a commit are in the log with one system call, and not before.
+// TestBufferedLogIsWrittenOnce checks that the pages of a commit are written to the log with one
+// system call, and not before the commit.
 func TestBufferedLogIsWrittenOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	c := buffered(t, path)
@@ -140,7 +141,7 @@ func TestBufferedLogIsWrittenOnce(t *testing.T) {
 	script("create table t (v text); pragma cache_size = 1000")
 	before := size()
 	script("begin; insert into t values ('" + strings.Repeat("x", 50_000) + "')")
-	if err := c.Script("pragma cache_size = 1"); err != nil { // moves pages to the log
+	if err := c.Script("pragma cache_size = 1"); err != nil { // makes SQLite write pages to the log early
 		t.Fatal(err)
 	}
 	script("insert into t values ('" + strings.Repeat("y", 50_000) + "')")
@@ -159,8 +160,8 @@ func TestBufferedLogIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// A disk that is full for a while fails the transaction that does not fit, whichever
-// of its writes fails, and no other one.
+// TestBufferedLogOnAFullDisk checks that a full disk fails the transaction that does not fit, in
+// each of its writes. Later transactions succeed.
 func TestBufferedLogOnAFullDisk(t *testing.T) {
 	for fails := range 6 {
 		path := filepath.Join(t.TempDir(), "a.db")

@@ -11,7 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// mapping is how a connection reads the database file while it is open.
+// mapping contains the methods with which a connection reads the mapped database file.
 type mapping struct {
 	file    *mappedFile
 	read    *read
@@ -24,33 +24,34 @@ type (
 	unfetch = func(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32
 )
 
-// mappedFile is a memory-mapped database file, one for all connections to it.
+// mappedFile is a memory-mapped database file, which all connections to the file share.
 //
-// The library itself maps a file once for each connection, at most 2 GiB of it.
-// It drops the mapping when another connection has committed, because the file
-// may be shorter. Pages beyond 2 GiB need a system call each: a read among
-// 10,000,000 contacts cost half as much again as among 100,000. A dropped
-// mapping is faulted in again, page by page for each connection. That was a
-// seventh of the cost of reading a record on a server that commits twice a
-// second. This mapping is shared, so it always shows the content of the file.
-// The library never asks for pages behind the end of the database, so a shorter
-// file needs no change.
+// The library maps a file once for each connection, at most 2 GiB of it. Pages beyond 2 GiB need a
+// system call each. A read among 10,000,000 contacts then took half as much time again as among
+// 100,000.
+//
+// The library also drops its mapping after a commit of another connection, because the file may be
+// shorter. Then each connection faults in the pages again. That was a seventh of the time to read a
+// record, on a server with two commits a second.
+//
+// This mapping is shared, so it always has the content of the file. The library does not read pages
+// after the end of the database. So a shorter file needs no change.
 type mappedFile struct {
 	key   fileKey
 	users int // guarded by mappedFiles.mu
 
 	now     atomic.Pointer[region]
 	mu      sync.Mutex
-	regions [][]byte // all of them, because pages of old ones may be in use
+	regions [][]byte // all mappings, because pages of old ones may be in use
 }
 
-// region is a mapping of the file from its beginning. It is longer than the
-// file, to grow without moving. Only size bytes of it may be accessed.
+// region is a mapping of the file from its beginning. It is longer than the file, so that it can
+// grow without moving. Only its first size bytes may be accessed.
 type region struct {
 	base     uintptr
 	size     int64
 	reserved int64
-	limit    int64 // the maximum size; equal to size if there was no room for more
+	limit    int64 // the maximum size; equal to size if the mapping cannot grow
 }
 
 type fileKey struct{ device, inode uint64 }
@@ -61,19 +62,18 @@ var mappedFiles = struct {
 }{open: map[fileKey]*mappedFile{}}
 
 const (
-	// overread is the number of bytes that the library may read behind a page
-	// of a damaged file. See unixFetch in
-	// https://sqlite.org/src/file/src/os_unix.c.
+	// overread is the number of bytes that the library may read after a page of a damaged file. See
+	// unixFetch in https://sqlite.org/src/file/src/os_unix.c.
 	overread = 256
-	// reserve is the minimum length of a region behind the end of the file.
+	// reserve is the minimum length of a region after the end of the file, in bytes.
 	reserve = 64 << 20
-	// maxMapped bounds the mapped part of a file. With 64-bit addresses it
-	// exceeds every file.
+	// maxMapped is the maximum length of the mapped part of a file, in bytes. With 64-bit addresses
+	// it exceeds every file.
 	maxMapped = 1 << (30 + 16*(^uintptr(0)>>63))
 )
 
-// keepMapping makes the connection read the database file through the shared
-// mapping. See xFetch in https://www.sqlite.org/c3ref/io_methods.html.
+// keepMapping makes the connection read the database file from the shared mapping. See xFetch in
+// https://www.sqlite.org/c3ref/io_methods.html.
 func (c *Conn) keepMapping(file uintptr, ours *lib.Tsqlite3_io_methods) (err error) {
 	if c.mapping.file, err = openMapped(file); err != nil {
 		return err
@@ -86,26 +86,26 @@ func (c *Conn) keepMapping(file uintptr, ours *lib.Tsqlite3_io_methods) (err err
 	return nil
 }
 
-// dropMapping releases the mapping. The connection must be closed.
+// dropMapping releases the mapping. The connection must be closed before.
 func (c *Conn) dropMapping() {
 	if c.mapping.file != nil {
 		c.mapping.file.release()
 	}
 }
 
-// descriptor returns the descriptor of the library's open file. No other may be
-// opened, because closing it would drop the library's locks.
+// descriptor returns the file descriptor of the library's open file. The process must not open
+// another one, because closing it would drop the library's locks.
 func descriptor(file uintptr) int { return int((*lib.TunixFile)(pointer(file)).Fh) }
 
-// fetch implements xFetch: it stores the address of a page in memory, or 0 if
-// the library has to read it.
+// fetch implements xFetch. It stores the address of a page in memory, or 0 if the library must read
+// the page.
 func (c *Conn) fetch(_ *libc.TLS, file uintptr, offset int64, size int32, page uintptr) int32 {
 	*word(page) = c.mapping.file.at(file, offset, int64(size), overread)
 	return lib.SQLITE_OK
 }
 
-// unfetch implements xUnfetch: pages and mapping stay in place. The library has
-// its own mapping only if it made the file longer.
+// unfetch implements xUnfetch. It does nothing for a page, because the shared mapping stays. A call
+// without a page drops the library's own mapping.
 func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) int32 {
 	if page != 0 {
 		return lib.SQLITE_OK
@@ -113,8 +113,8 @@ func (c *Conn) unfetch(tls *libc.TLS, file uintptr, offset int64, page uintptr) 
 	return (*(*unfetch)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxUnfetch})))(tls, file, offset, page)
 }
 
-// read implements xRead, for reads without a fetch: long values, and pages
-// before a write.
+// read implements xRead. The library calls it, and not fetch, for long values and for pages before
+// a write.
 func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) int32 {
 	from := c.mapping.file.at(file, offset, int64(size), 0)
 	if from == 0 {
@@ -124,8 +124,8 @@ func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) i
 	return lib.SQLITE_OK
 }
 
-// at returns the address of a part of the file. It returns 0 if that part is
-// not mapped with enough bytes behind it.
+// at returns the address of a part of the file in memory. It returns 0 unless that part, and behind
+// bytes after it, are mapped.
 func (m *mappedFile) at(file uintptr, offset, size, behind int64) uintptr {
 	r, end := m.now.Load(), offset+size
 	if end > r.size && end <= r.limit {
@@ -137,7 +137,7 @@ func (m *mappedFile) at(file uintptr, offset, size, behind int64) uintptr {
 	return r.base + uintptr(offset)
 }
 
-// openMapped returns the mapping of a file, which may still be empty.
+// openMapped returns the mapping of a file. It may still be empty.
 func openMapped(file uintptr) (*mappedFile, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(descriptor(file), &stat); err != nil {
@@ -168,8 +168,8 @@ func (m *mappedFile) release() {
 	}
 }
 
-// grow extends the region to an end, and returns it. It may remain shorter: if
-// the file is, or if there is no room.
+// grow extends the mapping to the offset end, and returns the new region. The region stays shorter
+// if the file is shorter or cannot be mapped.
 func (m *mappedFile) grow(file int, end int64) *region {
 	m.mu.Lock()
 	defer m.mu.Unlock()

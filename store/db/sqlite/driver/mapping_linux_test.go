@@ -13,9 +13,8 @@ func (c *Conn) mapped() (at uintptr, size int64) {
 	return r.base, r.size
 }
 
-// Commits of other connections do not drop the mapping. Their changes are
-// visible all the same, whether in the log, in the file, or beyond the former
-// end of the file.
+// TestTheMappingIsKept checks that commits of other connections do not drop the mapping. Their
+// changes are visible in the log, in the file, and after the former end of the file.
 func TestTheMappingIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	open := func() *Conn {
@@ -77,7 +76,8 @@ func TestTheMappingIsKept(t *testing.T) {
 	}
 }
 
-// All connections to a file share one mapping. The last one to close unmaps it.
+// TestTheMappingIsShared checks that all connections to a file share one mapping. The last one to
+// close unmaps the file.
 func TestTheMappingIsShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	var all []*Conn
@@ -119,7 +119,8 @@ func TestTheMappingIsShared(t *testing.T) {
 	}
 }
 
-// A mapping that has to move leaves pages in use untouched.
+// TestTheMappingMoves checks that pages in use stay mapped when a larger mapping replaces the old
+// one.
 func TestTheMappingMoves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	writer, err := Open(path)
@@ -153,7 +154,7 @@ func TestTheMappingMoves(t *testing.T) {
 	}
 	m := reader.mapping.file
 	m.mu.Lock()
-	m.now.Store(&region{limit: maxMapped}) // as if it were full
+	m.now.Store(&region{limit: maxMapped}) // as if the region could not grow
 	m.mu.Unlock()
 	if got, err := writer.Value("select substr(v, 99999) from t where id = 2"); got != "xx" || err != nil {
 		t.Fatal(got, err)
@@ -172,7 +173,8 @@ func TestTheMappingMoves(t *testing.T) {
 	}
 }
 
-// If a file cannot be mapped, it is read, and mapping is not tried again.
+// TestNoRoomToMap checks that a file that cannot be mapped is read, and that mapping is not tried
+// again.
 func TestNoRoomToMap(t *testing.T) {
 	folder, err := os.Open(t.TempDir()) // a folder cannot be mapped
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// methods are the library's functions for the database file, some of them
-// replaced. See https://www.sqlite.org/c3ref/io_methods.html.
+// methods contains the library's functions for the database file, with some replaced. See
+// https://www.sqlite.org/c3ref/io_methods.html.
 type methods struct {
 	table uintptr // C memory
 	usual lib.Tsqlite3_io_methods
 	write *write
-	clean uintptr // C memory: a page in the form in which it is written
+	clean uintptr // C memory for the page that is written
 }
 
 type (
@@ -24,17 +24,16 @@ type (
 )
 
 const (
-	// maxPage is the largest page size of the library.
+	// maxPage is the maximum page size of the library, in bytes.
 	maxPage = 1 << 16
-	// maxCleaned is the size of a file up to which a page of an overflow chain
-	// cannot be mistaken for a b-tree page. An overflow page begins with the
-	// number of the next page. From page 33,554,432 on, the first byte of that
-	// number can be the type of a b-tree page, 2 or more. That is at 128 GiB
-	// with pages of 4 KiB; half of it leaves a margin for pages in the log.
+	// maxCleaned is the maximum size of a file, in bytes, in which an overflow page cannot look
+	// like a b-tree page. An overflow page begins with the number of the next page. From page
+	// 33,554,432 on, the first byte of that number can be the type of a b-tree page, 2 or more.
+	// With pages of 4 KiB that is at 128 GiB. Half of it leaves a margin for pages in the log.
 	maxCleaned = 64 << 30
 )
 
-// ownMethods installs the replaced methods for the connection's database file.
+// ownMethods replaces methods of the connection's database file.
 func (c *Conn) ownMethods() error {
 	file, err := c.file()
 	if err != nil {
@@ -63,27 +62,26 @@ func (c *Conn) ownMethods() error {
 	return nil
 }
 
-// dropMethods releases the memory of ownMethods. The connection must be closed.
+// dropMethods frees the memory of ownMethods. The connection must be closed before.
 func (c *Conn) dropMethods() {
 	libc.Xfree(c.tls, c.methods.table)
 	libc.Xfree(c.tls, c.methods.clean)
 	c.dropMapping()
 }
 
-// file returns the library's database file.
+// file returns the address of the library's database file.
 func (c *Conn) file() (uintptr, error) {
-	// The name 0 stands for the main database.
+	// The name 0 means the main database.
 	if rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, c.out); rc != lib.SQLITE_OK {
 		return 0, c.fail(rc)
 	}
 	return *word(c.out), nil
 }
 
-// writePage implements xWrite. It clears the unused middle of a page. The
-// library's secure_delete overwrites the space that a delete frees. It does not
-// clear the old copies of rows that moved to another page because their page
-// was split. A deleted record would be found there until the page is filled
-// again. Nothing reads these bytes.
+// writePage implements xWrite. It zeroes the unused middle of a page, which SQLite does not read.
+//
+// The library's secure_delete overwrites the space that a delete frees. But if a page is split, old
+// copies of the moved rows remain. So a deleted record could still be found in the file.
 func (c *Conn) writePage(tls *libc.TLS, file, from uintptr, size int32, offset int64) int32 {
 	usual := *(*write)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxWrite}))
 	if size < 512 || size > maxPage || size&(size-1) != 0 || offset < int64(size) || offset%int64(size) != 0 {
@@ -100,8 +98,7 @@ func (c *Conn) writePage(tls *libc.TLS, file, from uintptr, size int32, offset i
 	return usual(tls, file, c.methods.clean, size, offset)
 }
 
-// cleanable reports whether the file is small enough to recognize b-tree pages
-// with certainty.
+// cleanable reports whether the file is small enough that b-tree pages can be recognized reliably.
 func (c *Conn) cleanable(tls *libc.TLS, file uintptr, offset int64) bool {
 	var end int64
 	size := *(*fileSize)(unsafe.Pointer(&struct{ uintptr }{c.methods.usual.FxFileSize}))
@@ -114,15 +111,14 @@ func (c *Conn) cleanable(tls *libc.TLS, file uintptr, offset int64) bool {
 	return max(end, offset) < maxCleaned
 }
 
-// unused returns the range between the cell pointers and the first cell of a
-// b-tree page, and an empty range for any other page. See
-// https://www.sqlite.org/fileformat2.html#b_tree_pages.
+// unused returns the range between the cell pointers and the first cell of a b-tree page. For any
+// other page it returns an empty range. See https://www.sqlite.org/fileformat2.html#b_tree_pages.
 func unused(page []byte) (begin, end int) {
 	head := 8
 	switch page[0] {
-	case 2, 5: // an interior page of an index, of a table
+	case 2, 5: // interior page of an index or of a table
 		head = 12
-	case 10, 13: // a leaf
+	case 10, 13: // leaf page
 	default:
 		return 0, 0
 	}

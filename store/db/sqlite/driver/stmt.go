@@ -12,11 +12,11 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// ErrText means that a text is not UTF-8 or holds a NUL character. PostgreSQL
-// stores neither, so this engine refuses both.
+// ErrText means that a text is not UTF-8 or contains a NUL character. PostgreSQL accepts no such
+// text, so this engine refuses it too.
 var ErrText = errors.New("sqlite: text is not UTF-8 or holds NUL")
 
-// Kinds of values.
+// The kinds of values.
 const (
 	Integer = lib.SQLITE_INTEGER
 	Float   = lib.SQLITE_FLOAT
@@ -25,7 +25,7 @@ const (
 	Null    = lib.SQLITE_NULL
 )
 
-// Stmt is a prepared statement. Between Prepare and Reset it is in use.
+// Stmt is a prepared statement. It is in use from Prepare to Reset.
 type Stmt struct {
 	c        *Conn
 	p        uintptr
@@ -35,13 +35,13 @@ type Stmt struct {
 	cached   bool
 	inUse    bool
 	bound    int     // parameters bound since the last Reset
-	text     uintptr // the bound texts, which SQLite reads in place
+	text     uintptr // C memory with the bound texts, which SQLite does not copy
 	textCap  int
 	textLen  int
 }
 
-// Prepare returns the statement of a query, from the connection's cache if it
-// is there and not in use.
+// Prepare returns the statement of a query. It takes the statement from the connection's cache
+// unless that is in use.
 func (c *Conn) Prepare(query string) (*Stmt, error) {
 	if s, ok := c.statements[query]; ok && !s.inUse {
 		s.inUse = true
@@ -60,7 +60,7 @@ func (c *Conn) Prepare(query string) (*Stmt, error) {
 	return s, nil
 }
 
-// makeRoom evicts an unused statement if the cache is full.
+// makeRoom removes an unused statement if the cache is full.
 func (c *Conn) makeRoom() {
 	if len(c.statements) < maxStatements {
 		return
@@ -101,8 +101,8 @@ func (c *Conn) prepare(query string) (*Stmt, error) {
 	}, nil
 }
 
-// parameters returns the indexes of $1, $2, ... . To SQLite these are names,
-// numbered in the order of their first use.
+// parameters returns SQLite's indexes of $1, $2, ... . For SQLite these are names, with indexes in
+// the order of their first use.
 func (c *Conn) parameters(p uintptr) []int32 {
 	var places []int32
 	for i := range lib.Xsqlite3_bind_parameter_count(c.tls, p) {
@@ -136,8 +136,8 @@ func (s *Stmt) Columns() int { return s.columns }
 // ReadOnly reports whether the statement does not change the database.
 func (s *Stmt) ReadOnly() bool { return s.readOnly }
 
-// Reserve allocates n bytes for bound text. It must be called before the first
-// BindText, because SQLite reads bound texts in place.
+// Reserve allocates memory for n bytes of bound texts. Callers call it before the first BindText,
+// because SQLite does not copy bound texts.
 func (s *Stmt) Reserve(n int) error {
 	s.textLen = 0
 	if n < s.textCap {
@@ -155,8 +155,8 @@ func (s *Stmt) Reserve(n int) error {
 	return nil
 }
 
-// BindText binds parameter i, counted from 1. Reserve must have been called
-// with at least the length of all texts.
+// BindText binds a text to parameter $i. Before, Reserve must be called with at least the length of
+// all texts.
 func (s *Stmt) BindText(i int, value string) error {
 	if !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 {
 		return ErrText
@@ -168,19 +168,19 @@ func (s *Stmt) BindText(i int, value string) error {
 	return s.check(lib.Xsqlite3_bind_text(s.c.tls, s.p, s.params[i-1], at, int32(len(value)), lib.SQLITE_STATIC))
 }
 
-// BindInt binds parameter i, counted from 1.
+// BindInt binds an integer to parameter $i.
 func (s *Stmt) BindInt(i int, value int64) error {
 	s.bound++
 	return s.check(lib.Xsqlite3_bind_int64(s.c.tls, s.p, s.params[i-1], value))
 }
 
-// BindFloat binds parameter i, counted from 1.
+// BindFloat binds a float to parameter $i.
 func (s *Stmt) BindFloat(i int, value float64) error {
 	s.bound++
 	return s.check(lib.Xsqlite3_bind_double(s.c.tls, s.p, s.params[i-1], value))
 }
 
-// BindNull binds parameter i, counted from 1.
+// BindNull binds NULL to parameter $i.
 func (s *Stmt) BindNull(i int) error {
 	return s.check(lib.Xsqlite3_bind_null(s.c.tls, s.p, s.params[i-1]))
 }
@@ -204,8 +204,8 @@ func (s *Stmt) Step() (bool, error) {
 	}
 }
 
-// Finish runs a writing statement to its end, so that it takes effect even if
-// its rows are not read. The rest of a query is dropped.
+// Finish runs a writing statement to its end, so that it takes effect even if its rows are not
+// read. It does nothing for a reading statement.
 func (s *Stmt) Finish() error {
 	if s.readOnly {
 		return nil
@@ -217,7 +217,7 @@ func (s *Stmt) Finish() error {
 	}
 }
 
-// Reset ends the use of the statement.
+// Reset ends the use of the statement. The statement returns to the cache or is freed.
 func (s *Stmt) Reset() {
 	if !s.inUse {
 		return
@@ -232,7 +232,7 @@ func (s *Stmt) Reset() {
 		lib.Xsqlite3_clear_bindings(s.c.tls, s.p)
 		s.bound = 0
 	}
-	// A statement does not keep the memory of a large text.
+	// A cached statement must not keep the memory of a large text.
 	if s.textCap > 64<<10 {
 		libc.Xfree(s.c.tls, s.text)
 		s.text, s.textCap = 0, 0
@@ -244,19 +244,19 @@ func (s *Stmt) Kind(i int) int {
 	return int(lib.Xsqlite3_column_type(s.c.tls, s.p, int32(i)))
 }
 
-// Int returns the value of column i.
+// Int returns the integer in column i of the current row.
 func (s *Stmt) Int(i int) int64 { return lib.Xsqlite3_column_int64(s.c.tls, s.p, int32(i)) }
 
-// Float returns the value of column i.
+// Float returns the float in column i of the current row.
 func (s *Stmt) Float(i int) float64 { return lib.Xsqlite3_column_double(s.c.tls, s.p, int32(i)) }
 
-// Text returns the value of column i.
+// Text returns the text in column i of the current row.
 func (s *Stmt) Text(i int) string { return string(s.bytes(i)) }
 
-// Bytes returns a copy of the value of column i.
+// Bytes returns a copy of the bytes in column i of the current row.
 func (s *Stmt) Bytes(i int) []byte { return append([]byte{}, s.bytes(i)...) }
 
-// bytes returns the value of column i in SQLite's memory, valid until the next Step.
+// bytes returns the text in column i in SQLite's memory. It is valid until the next Step.
 func (s *Stmt) bytes(i int) []byte {
 	p := lib.Xsqlite3_column_text(s.c.tls, s.p, int32(i))
 	if p == 0 {
