@@ -345,7 +345,8 @@ func TestTemplatesEscape(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreCostly checks that only tests use NewTestHasher, whose hashes are cheap to guess.
+// TestPasswordsAreCostly checks that only tests use NewTestHasher, whose hashes are too fast to
+// protect a password.
 func TestPasswordsAreCostly(t *testing.T) {
 	found := 0
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

@@ -22,7 +22,7 @@ import (
 //
 // Calls that one of Stages treats differently still use REST.
 type Way struct {
-	// Door is the Door of the calls that the API receives this way.
+	// Door is the Door of the requests that the API receives this way.
 	Door api.Door
 	// Stages is the whole list of intended differences. Any other difference is a defect.
 	Stages []Stage

@@ -1,4 +1,4 @@
-// Package apitest owns the helpers with which tests act as somebody through the doors, on a real API and database.
+// Package apitest owns an office for tests: a real API on a database, and clients that call it as a principal.
 package apitest
 
 import (

@@ -142,8 +142,8 @@ func (r *racers) run(t *testing.T, race race, n int) {
 	}
 }
 
-// TestRacesOfReplicas sends two calls to two replicas at the same time, of which only one may
-// succeed.
+// TestRacesOfReplicas sends two conflicting calls to two replicas at the same time, and checks that
+// the pair of responses is allowed.
 func TestRacesOfReplicas(t *testing.T) {
 	t.Parallel()
 	h := newPostgresCluster(t, 2)

@@ -279,9 +279,9 @@ func (r *receiver) has(events map[string]bool) {
 }
 
 // tellTimes prints the time between the commit of an event and its first attempt at healthy
-// receivers. It does this for all events, for events away from kills, and for events after calm.
-// The last ones must be fast. An event is away from kills if no kill comes within 3 s after it or
-// within 30 s before it. After 30 s, the leases of a dead server have expired.
+// receivers. It does this for all events, for events away from kills, and for events after the time
+// calm. The last ones must be fast. An event is away from kills if no kill comes within 3 s after
+// it or within 30 s before it. After 30 s, the leases of a dead server have expired.
 func (f *farm) tellTimes(kills []death, calm time.Time) {
 	f.Helper()
 	var all, away, last []time.Duration
@@ -470,7 +470,7 @@ func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 // excused reports whether the server of an attempt may have died before it recorded the outcome.
 func (v visit) excused(deaths []death) bool {
 	return slices.ContainsFunc(deaths, func(d death) bool {
-		// A receiver may read data after the server's death.
+		// A receiver may read a request after the server has died.
 		return v.at.After(d.begun.Add(-attemptTime-unwritten)) && v.at.Before(d.over.Add(attemptTime))
 	})
 }

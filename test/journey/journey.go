@@ -254,8 +254,9 @@ func (o *Office) newKey() string {
 	return key.Key
 }
 
-// Call calls the API of the live organization with an API key, and decodes the response into into.
-// It fails the test unless the call succeeds. Changes that need If-Match get *.
+// Call calls the API of the live organization with an API key, and decodes the response into the
+// value that into points to. It fails the test unless the call succeeds. Changes that need If-Match
+// get *.
 func (o *Office) Call(method, path string, body, into any) {
 	o.Helper()
 	var sent io.Reader

@@ -134,10 +134,10 @@ func (g *Gateway) Bucket(t testing.TB) string {
 	return name
 }
 
-// Location returns the location of a bucket on this server, in the form of the setting.
+// Location returns the location of a bucket on this server, in the form of --blob-url.
 func (g *Gateway) Location(bucket string) string { return Location(g.URL, bucket) }
 
-// Location returns the location of a bucket on the server at url, in the form of the setting.
+// Location returns the location of a bucket on the server at url, in the form of --blob-url.
 func Location(url, bucket string) string {
 	return "s3://" + bucket + "/kartei?endpoint=" + url + "&path-style=true"
 }
