@@ -72,8 +72,8 @@ func (c *Client) batch(ctx context.Context, parts []Part, headers []string) (*An
 	return a, body.Results
 }
 
-// SentInBatch returns the number of calls of this process that traveled in a
-// batch because of KARTEI_TEST_DOOR.
+// SentInBatch returns the number of calls of this process that were sent in a batch because of
+// KARTEI_TEST_DOOR.
 func SentInBatch() int64 { return inBatch.Load() }
 
 var inBatch atomic.Int64
@@ -81,9 +81,8 @@ var inBatch atomic.Int64
 // nothing is a part for an unknown path. The server responds with 404 and charges no points.
 var nothing = Part{Method: "GET", Path: "/nothing"}
 
-// throughBatch sends a request as a part of a batch. It returns nil if a batch
-// cannot contain the request, or if the whole batch was refused. Then the test
-// sends the request alone.
+// throughBatch sends a request as a part of a batch. It returns nil if a batch cannot contain the
+// request, or if the whole batch was refused. The caller then sends the request alone.
 func (c *Client) throughBatch(r *http.Request) *Answer {
 	c.Helper()
 	part, headers, fits := partOf(r)

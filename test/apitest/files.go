@@ -30,14 +30,13 @@ import (
 	"kartei/transfer/process"
 )
 
-// MaxFile is the maximum size of a file in an office, unless MaxSize sets
-// another.
+// MaxFile is the maximum size of a file in an office, in bytes.
 const MaxFile = 1 << 20
 
 // MaxStaged is the maximum sum of the announced sizes of an office's open uploads, in bytes.
 const MaxStaged = 64 << 20
 
-// BaseURL is the address of every office.
+// BaseURL is the base URL of all offices.
 const BaseURL = "https://kartei.example"
 
 // depot holds the blob store of a database, and the signal for the ends of its jobs. Offices on the
@@ -179,7 +178,7 @@ func (o *Office) receiver() *upload.Receiver {
 	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Access: o.Directory, Addresses: o.Store}
 }
 
-// Put sends a file to the address of an upload session.
+// Put sends a file to the URL of an upload session.
 func (c *Client) Put(session *Answer, file []byte) *Answer {
 	c.Helper()
 	s := session.JSON()

@@ -194,7 +194,7 @@ func (h *cluster) killOne(i int) {
 	}
 }
 
-// close stops all servers in order.
+// close stops all servers, one after the other, and waits for their ends.
 func (h *cluster) close() {
 	h.Helper()
 	for i := range h.servers {

@@ -467,7 +467,8 @@ func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 	return list
 }
 
-// excused reports whether the server of an attempt may have died before it recorded the outcome.
+// excused reports whether the server that sent the request may have died before it recorded the
+// outcome.
 func (v visit) excused(deaths []death) bool {
 	return slices.ContainsFunc(deaths, func(d death) bool {
 		// A receiver may read a request after the server has died.

@@ -28,9 +28,9 @@ func code(t *testing.T, secret string, at time.Time) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[len(sum)-1]&15:])&0x7fffffff%1000000)
 }
 
-// TestSecondFactor sets up an authenticator app. It signs in with a code of the app and with a
-// recovery code. Wrong codes are reported. axe-core checks each page here, because TestWalk does
-// not reach these pages.
+// TestSecondFactor checks that a person can set up an authenticator app, and sign in with a code of
+// the app and with a recovery code. The pages report wrong codes. axe-core checks each page here,
+// because TestWalk does not reach these pages.
 func TestSecondFactor(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))

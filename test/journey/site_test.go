@@ -178,8 +178,8 @@ var patterns = func() *http.ServeMux {
 // tokenField is the name of the form field with the form token.
 const tokenField = "form-token"
 
-// known returns the URL of a page that needs no link to be found: its path has no variables, or the
-// value follows from the path. It returns "" for other pages.
+// known returns the URL of a page that can be found without a link. Its path has no variables, or
+// known can fill them in. It returns "" for other pages.
 func (v *visitor) known(p shell.Page) string {
 	v.Helper()
 	if address := map[string]string{

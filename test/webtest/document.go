@@ -78,7 +78,7 @@ func Attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// Has reports whether an element has an attribute.
+// Has reports whether an element has the attribute name.
 func Has(n *html.Node, name string) bool {
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
 }

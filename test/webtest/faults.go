@@ -51,10 +51,10 @@ const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wca
 	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary)))`
 
 // noteActs is a script that records in which spans of time a person changes the page. A span begins
-// with a key or click, or with the response to a request that one has caused. It lasts thirty
-// frames, which is half a second on an idle machine. A busy machine draws fewer frames in that
-// time, but needs as many to show the change. Requests that begin within a span, such as the load
-// of a new dialog, belong to the person too.
+// with a key or click, or with the response to a request that a key or click has caused. It lasts
+// thirty frames, which is half a second on an idle machine. A busy machine draws fewer frames in
+// that time, but needs as many to show the change. Requests that begin within a span, such as the
+// load of a new dialog, belong to the person too.
 const noteActs = `(() => {
 	const spans = window.acts = [], asked = new WeakSet();
 	const begin = () => {
