@@ -16,31 +16,31 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of the language, each with its goal. A limit is a ratchet: it is the figure of
-// the day when it was set, rounded up. Whoever improves the code lowers it.
+// These are the limits of the language test, each with its goal. A limit may only fall. When the
+// code improves, lower the limit to the new figure.
 const (
-	// maxRoundabout bounds the phrases 'that of' and 'those of', in 1,000 lines of comments.
-	// The goal is reached.
+	// maxRoundabout is the maximum number of phrases 'that of' and 'those of' in 1,000 lines of
+	// comments. The goal is reached.
 	maxRoundabout = 1.0
-	// maxParticiples bounds the types named by a participle, in percent of all. The goal of 1 is
-	// reached.
+	// maxParticiples is the maximum share of types that are named by a participle, in percent. The
+	// goal of 1 is reached.
 	maxParticiples = 0.2
-	// maxInverted bounds the conditions err == nil for each err != nil. The goal is 0.05. Tests
-	// do not count: they ask for an error that did not come.
+	// maxInverted is the maximum number of conditions err == nil for each err != nil. The goal is
+	// 0.05. Tests do not count, because they often expect an error.
 	maxInverted = 0.091
-	// maxPrefixed bounds the names like mostRows and usualRows. The goal is none.
+	// maxPrefixed is the maximum number of names like mostRows and usualRows. The goal is reached.
 	maxPrefixed = 0
-	// maxLong bounds the lines of more than 120 columns, in percent of all. The goal of 1 is
-	// reached.
+	// maxLong is the maximum share of lines with more than 120 columns, in percent. The goal of 1
+	// is reached.
 	maxLong = 1.0
-	// maxColumns is the length of a line. A tab is one column, since its width is the reader's
-	// choice.
+	// maxColumns is the maximum length of a line. A tab counts as one column, because its width is
+	// a setting of the reader's editor.
 	maxColumns = 120
 )
 
-// handwritten are the Go files that people write: all of this module, tests included, but
-// no templates that templ has translated, no generated files and no data of tests. A folder
-// with a go.mod is a module of its own.
+// handwritten returns the Go files of this module that people write, with the tests. It leaves out
+// generated templates and folders with data of tests. A folder with a go.mod is a module of its
+// own.
 func handwritten(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -69,13 +69,13 @@ func handwritten(t *testing.T) []string {
 	return names
 }
 
-// offence is a place that counts, and how bad it is.
+// offence is a place that breaks a rule. report prints offences with the highest weight first.
 type offence struct {
 	place, text string
 	weight      int
 }
 
-// tally counts places among all.
+// tally counts all places of a kind, and has the places that break the rule.
 type tally struct {
 	all   int
 	found []offence
@@ -85,7 +85,8 @@ func (c *tally) add(place, text string, weight int) {
 	c.found = append(c.found, offence{place, text, weight})
 }
 
-// report fails if more than limit of each unit places were found, and prints the worst.
+// report fails the test if too many places break the rule: more than limit in unit places. It
+// prints the worst of them.
 func (c *tally) report(t *testing.T, limit, unit float64, what string) {
 	t.Helper()
 	if c.all < 1000 {
@@ -104,27 +105,27 @@ func (c *tally) report(t *testing.T, limit, unit float64, what string) {
 	t.Errorf("%s: %d of %d, rate %.3f, at most %.3f. The worst:\n%s", what, len(c.found), c.all, rate, limit, &worst)
 }
 
-// language holds what the files say.
+// language has the counts for the files that were read.
 type language struct {
 	comments, types, inverted, lines tally
-	// prefixed are constants, variables and functions like mostRows.
+	// prefixed are the constants, variables and functions with a name like mostRows.
 	prefixed []offence
-	// misnamed are comments that begin with a name that their declaration does not have.
+	// misnamed are the comments that begin with a name other than the declared one.
 	misnamed []offence
 }
 
 var roundabout = regexp.MustCompile(`(?i)\b(?:that|those)\s+of\b`)
 
-// prefix finds the words that max and default replace.
+// prefix matches names that begin with most or usual. The words max and default replace these.
 var prefix = regexp.MustCompile(`^(?:[mM]ost|[uU]sual)(?:[A-Z0-9]|$)`)
 
-// irregular are participles that the ending does not show.
+// irregular are participles that do not end in -ing, -ed or -en.
 var irregular = words(`begun bent born bought bound bred brought built caught cut done drawn dug fed felt
 	flown fought found gone grown heard held hung kept known laid led left lent lit lost made meant met
 	paid put read said sent set shot shown shut sold sought spent split spoken spun stood stuck sworn
 	taught thought told torn understood unread unsent won worn wound`)
 
-// nouns end like participles and are none.
+// nouns are nouns with the ending of a participle.
 var nouns = words(`anything binding building drawing embed encoding feed filing finding greeting heading holding
 	king listing mapping meaning meeting need nothing offering padding posting reading recording ring run screen
 	seed setting shed sibling sighting something speed string thing timing token train warning wing`)
@@ -137,7 +138,7 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// lastWord returns the last word of a name in camel case, in lower case.
+// lastWord returns the last word of a camel-case name, in lower case.
 func lastWord(name string) string {
 	runes := []rune(name)
 	i := len(runes) - 1
@@ -148,15 +149,15 @@ func lastWord(name string) string {
 	return strings.ToLower(string(runes[i:]))
 }
 
-// participle reports whether a type is named by a participle: its last word ends in -ing,
-// -ed or -en, or is an irregular one, and is no noun.
+// participle reports whether the name of a type is a participle. Its last word then ends in -ing,
+// -ed or -en and is not in nouns, or it is in irregular.
 func participle(name string) bool {
 	word := lastWord(name)
 	ends := slices.ContainsFunc([]string{"ing", "ed", "en"}, func(end string) bool { return strings.HasSuffix(word, end) })
 	return (ends || irregular[word]) && !nouns[word]
 }
 
-// documented returns the comment of a declaration and the names that it declares.
+// documented returns the doc comment of a declaration and the names that it declares.
 func documented(n ast.Node) (doc *ast.CommentGroup, names []string) {
 	list := func(idents []*ast.Ident) (names []string) {
 		for _, i := range idents {
@@ -187,8 +188,9 @@ func documented(n ast.Node) (doc *ast.CommentGroup, names []string) {
 	return nil, nil
 }
 
-// misnamed returns the first word of a comment if it is a name and none of those that are
-// declared: a sentence begins with a capital letter, so a small one begins a name.
+// misnamed returns the first word of a comment if it is a name other than the declared names. It
+// returns "" for other comments. A word in lower case counts as a name, because sentences begin
+// with a capital letter.
 func misnamed(text string, names []string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
 	first = strings.TrimRight(first, ",.:;'\n")
@@ -199,7 +201,7 @@ func misnamed(text string, names []string) string {
 	return first
 }
 
-// read reads a file.
+// read adds the counts of one file.
 func (l *language) read(name string, source []byte) error {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
@@ -249,7 +251,7 @@ func (l *language) read(name string, source []byte) error {
 	return nil
 }
 
-// compare counts a comparison of err with nil outside of tests.
+// compare counts a comparison of err with nil. Tests do not count.
 func (l *language) compare(n *ast.BinaryExpr, place func(token.Pos) string) {
 	left, isName := n.X.(*ast.Ident)
 	right, isNil := n.Y.(*ast.Ident)
@@ -265,7 +267,8 @@ func (l *language) compare(n *ast.BinaryExpr, place func(token.Pos) string) {
 	}
 }
 
-// declared returns the names that a file declares in its package.
+// declared returns the constants, variables and functions that a file declares at package level,
+// with their positions.
 func declared(file *ast.File) map[string]token.Pos {
 	names := map[string]token.Pos{}
 	for _, d := range file.Decls {
@@ -311,7 +314,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// TestLanguageCounts shows the counts a small file with one offence of each sort.
+// TestLanguageCounts checks the counts for a small file with at least one offence of each kind.
 func TestLanguageCounts(t *testing.T) {
 	const source = `package p
 

@@ -1,4 +1,4 @@
-// Package kartei_test owns the checks of the tree: which folder may know which, and that each says what it owns.
+// Package kartei_test owns the checks of the tree: which package may import which, and that each says what it owns.
 package kartei_test
 
 import (
@@ -17,116 +17,120 @@ import (
 	"testing"
 )
 
-// floors are the floors of the house, from the ground up. A package imports
-// packages of lower floors only, so arrows point one way, and neighbours do not
-// know each other. A name that ends in a slash stands for every package below
-// that folder, unless a longer name fits.
+// floors are the levels of the tree, the lowest first. A package imports only packages of lower
+// floors. So imports go in one direction, and packages of the same floor do not import each other.
+// A name that ends in a slash stands for all packages below that folder. If several names match a
+// package, the longest decides.
 var floors = [][]string{
-	// Words that everyone uses. They know nothing of the product.
+	// These packages are for all others. They contain nothing about the product.
 	{"kit/accept", "kit/clock", "kit/id", "kit/invisible"},
 	{"kit/phone"},
 	{"kit/i18n"},
 	{"kit/fault"},
 	{"kit/", "api/internal/", "docs", ".", "docs/examples", "store/db/sqlite/driver", "web/codesample"},
-	// What a reader of a file format is handed, and the process that runs it; the scanner for
-	// malware; the format of postings.
+	// These are the interface of the readers of file formats, the process that runs a reader, the
+	// malware scanner, and the format of postings.
 	{"extract/textio", "extract/sandbox", "extract/clamd", "record/search/packed"},
-	// What leaves that process beside texts: pages and parts. The readers, and the types of files.
+	// These are the readers of old formats, drawn pages, and files with several parts.
 	{"extract/legacy", "extract/drawing", "extract/bundle"},
+	// These are the readers of the other formats, and the list of file types.
 	{"extract/mail", "extract/office", "extract/pdf", "extract/picture"},
 	{"extract/filetype"},
-	// The database as all others see it, the bytes of documents, what they say.
+	// These are the interface of the database, the storage of files, and the extraction of texts.
 	{"store/", "extract"},
-	// What both engines are made of; the engines; the choice between them.
+	// The engines have a common part. Another package chooses between the engines.
 	{"store/db/internal/engine"},
 	{"store/db/postgres", "store/db/sqlite"},
 	{"store/db/open"},
-	// The tables of the database; the replicas that share limits.
+	// These are the schema of the database, and the replicas that share limits.
 	{"store/schema", "integration/limit/replicas"},
-	// Copies and backups of the database; the points, the queue, the answers
-	// that are repeated.
+	// These packages copy and back up the database, limit calls, queue jobs, and replay responses.
 	{"store/db/move", "integration/limit", "store/job", "store/replay"},
-	// How long rows are kept.
+	// This package decides how long rows are stored.
 	{"store/retention"},
-	// The caller, the OpenID provider, the index of words, the settings.
+	// These are the callers, the OpenID provider, the search index and the settings.
 	{"access", "people/sso", "record/search", "instance/config"},
-	// What Kartei remembers of who did what; what others can reach of an instance.
+	// These packages write the audit log, and warn about what others can reach of an instance.
 	{"people/audit", "instance/exposure"},
-	// Operations, and what each is handed.
+	// This package declares operations and their inputs.
 	{"api/op"},
-	// Whom Kartei tells. What proves a person, and what lets an application act for one.
+	// These packages send notices, verify credentials of people, store grants of applications, and
+	// list the jobs.
 	{"people/notify", "people/signin", "integration/grant", "instance/jobs"},
-	// The change log, which records append to. Keys. The organizations.
+	// These are the change log, to which records append, API keys, and organizations.
 	{"integration/event", "integration/key", "people/organization"},
-	// Users and service accounts, how much is called, which calls, and what the audit log has.
+	// These are users and service accounts, the counts of calls, invitations, the request log, and
+	// the pages of the audit log.
 	{"people/principal"},
 	{"integration/usage", "people/invitation"},
 	{"integration/requestlog"},
 	{"people/auditlog"},
-	// What all records have in common.
+	// This package is the common part of all records.
 	{"record"},
-	// How files arrive, and work that outlives its answer.
+	// These packages receive files, and run work that ends after the response.
 	{"record/upload", "record/operation"},
-	// The records. They refer to each other by name and do not know each other.
+	// These are the families of records. They refer to each other by id and do not import each
+	// other.
 	{"record/contact", "record/company", "record/task", "record/document", "integration/batch", "integration/webhook"},
-	// What long acts have in common. How people find what is in all families.
+	// These are the search across all families, and the common parts of imports and of long acts.
 	{"record/lookup", "transfer/imports/source", "transfer/process"},
-	// How somebody leaves: all of their records, then the person. What is erased in time. The files of
-	// documents, beside their rows.
+	// These packages remove a person with their records, erase data when its time is over, and
+	// compare the files of documents with the rows of the database.
 	{"people/offboarding", "instance/erasure", "instance/files"},
-	// The notices of access that was given. What people set for themselves.
+	// These packages send the notices about new access, and store what people set for themselves.
 	{"people/gains", "people/profile"},
-	// Who accounts are at the OpenID provider, and their passkeys.
+	// These packages store identities at the OpenID provider and passkeys.
 	{"people/identity", "people/passkey"},
-	// How names, addresses and days in a file of contacts are read.
+	// These packages read names, addresses and dates in a file of contacts.
 	{"transfer/imports/names", "transfer/imports/places", "transfer/imports/days"},
-	// What becomes of the columns of such a file.
+	// This package maps the columns of such a file to members of records.
 	{"transfer/imports/mapping"},
-	// What an entry says of a contact or a company, and which one it is.
+	// These packages turn an entry of the file into a record, and find the existing record for it.
 	{"transfer/imports/entry"},
 	{"transfer/imports/match"},
-	// How people sign in: their accounts, factors and sessions. How applications act for
-	// them. How contacts of other programs move in. Acts on all records of a list.
+	// These packages let people sign in, let applications act for people, import contacts from
+	// other programs, and change all records of a list.
 	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk"},
-	// What acts for an account. What leaves as one file: everything about a person, everything of
-	// an organization.
+	// These packages list everything with access to an account, and export everything about a
+	// person or an organization as a file.
 	{"people/agent", "transfer/exports"},
-	// The frozen documents of the versions, and what they say, enforced.
+	// These are the frozen documents of the API versions, the texts in them, the checks of calls
+	// against them, the list of the versions, and the headers with a grammar.
 	{"api/openapi", "api/schema/pattern", "api/words"},
 	{"api/schema", "api/release", "api/internal/header"},
-	// The files in transit; who watches changes.
+	// These are the transfers of files, and the watches for changes.
 	{"api/transit", "api/watch"},
-	// The contract: the table and the path; and beside it the sender of events.
+	// These are the table of operations with the path of a call, and the sender of webhooks.
 	{"api", "integration/dispatch"},
-	// What drafts the next frozen document, and what a door shows.
+	// These packages draft the next frozen document, and have common parts of the doors.
 	{"api/draft", "web/reference", "web/ui", "door/admin/socket", "door/transfer"},
-	// What stands around every page, and what families of records have in common. The pages, in
-	// rooms; some lead to others, or show a part of them.
+	// shell has the common frame of all pages, and records the common parts of pages about records.
+	// The other packages have the pages. Some pages link to others, or show a part of them.
 	{"web/shell"},
 	{"web/records"},
 	{"web/search", "web/documents", "web/tasks", "web/keys", "web/webhooks", "web/signin"},
 	{"web/book", "web/people", "web/applications", "web/today"},
 	{"web/data"},
-	// The doors, and a client of an instance elsewhere.
+	// These are the doors, and the client for a remote instance.
 	{"door/", "web", "web/", "cmd/remote"},
-	// One running Kartei, and an office to fill it with.
+	// These packages run an instance, and create a sample office.
 	{"instance", "instance/sample"},
-	// The command line: what commands share, the commands, their list.
+	// These packages are the command line: common parts, the commands, and the list of commands.
 	{"cmd/kartei/command"},
 	{"cmd/kartei/developer", "cmd/kartei/integration", "cmd/kartei/server", "cmd/kartei/transfer"},
 	{"cmd/kartei/people"},
 	{"cmd/"},
 }
 
-// helpers serve tests, measurements and the guide. They may import everything;
-// nothing of the product imports them.
+// helpers are packages for tests, measurements and the guide. They may import all packages. No
+// package of the product imports them.
 var helpers = []string{"test/", "api/optest", "bench", "bench/", "docs/examples/mirror"}
 
-// doors are the ways in.
+// doors are the packages through which calls come in, such as REST and the web application.
 var doors = []string{"door/", "web", "web/"}
 
-// doorsKnow are the packages that a door may import besides other doors. A door translates calls
-// of operations, which the nouns declare; the path decides about them.
+// doorsKnow are the packages that a door may import besides other doors. A door translates requests
+// into calls of operations. It decides nothing itself.
 var doorsKnow = []string{
 	"api", "api/", "access", "record", "record/", "people/", "integration/", "transfer/", "kit/", "docs",
 	".", "docs/examples",
@@ -135,7 +139,7 @@ var doorsKnow = []string{
 // doorKeepers are the packages that may import a door.
 var doorKeepers = []string{"instance", "cmd/"}
 
-// walls are imports that the floors would allow.
+// walls are forbidden imports that the floors would allow.
 var walls = []struct{ from, to, why string }{
 	{"record/contact", "integration/limit", "records do not count; the path does"},
 	{"record", "integration/limit", "records do not count; the path does"},
@@ -144,21 +148,21 @@ var walls = []struct{ from, to, why string }{
 	{"instance/sample", "api", "the functions of the records make the sample office"},
 }
 
-// engines are the packages that only the store, and who opens it, may import: all others write
-// against store/db.
+// engines are the packages that only engineOwners may import. All other packages use the interface
+// store/db.
 var (
 	engines      = []string{"store/db/open", "store/db/postgres", "store/db/sqlite"}
 	engineOwners = []string{"store/", "instance", "cmd/"}
 )
 
-// source is one package as its files tell.
+// source is what the files of one package declare about it.
 type source struct {
 	doc     string
-	imports map[string]string // path below kartei/, or a foreign one, to a file that imports it
+	imports map[string]string // an imported path, without kartei/, to a file that imports it
 }
 
-// read parses all Go files of this module except its tests. A folder with a go.mod is
-// a module of its own.
+// read parses all Go files of this module except its tests. It returns the packages by their
+// folders. A folder with a go.mod is a module of its own.
 func read(t *testing.T) map[string]*source {
 	t.Helper()
 	packages := map[string]*source{}
@@ -206,8 +210,8 @@ func (s *source) add(name string, file *ast.File) {
 	}
 }
 
-// fits reports whether a package has a name, or stands below the folder that
-// ends in a slash.
+// fits reports whether the name of a package equals the pattern. If the pattern ends in a slash,
+// fits reports whether the package is below that folder.
 func fits(name, pattern string) bool {
 	return name == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
 }
@@ -216,7 +220,7 @@ func fitsAny(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return fits(name, p) })
 }
 
-// floorOf returns the floor of the longest name that fits, or -1.
+// floorOf returns the index of the floor with the longest pattern that fits the name, or -1.
 func floorOf(name string) int {
 	found, length := -1, 0
 	for i, floor := range floors {
@@ -279,8 +283,8 @@ func TestEnginesStandBehindTheInterface(t *testing.T) {
 	}
 }
 
-// TestDoorsOnlyTranslate holds every door, also of the future, to the operations
-// that nouns declare, and everybody else away from the doors.
+// TestDoorsOnlyTranslate checks that a door imports only other doors and doorsKnow. Besides doors,
+// only doorKeepers import a door.
 func TestDoorsOnlyTranslate(t *testing.T) {
 	packages := read(t)
 	for name, p := range packages {
@@ -316,8 +320,8 @@ func TestEachPackageSaysWhatItOwns(t *testing.T) {
 	}
 }
 
-// Pages have one system of templates, which escapes by itself. Only the renderers of
-// Markdown, code and icons write HTML, as Go.
+// TestTemplatesEscape checks that all pages use templ, which escapes texts, and that none uses
+// templ.Raw. Only the Go code for Markdown, code samples and icons writes HTML itself.
 func TestTemplatesEscape(t *testing.T) {
 	for name, p := range read(t) {
 		if file, found := p.imports["html/template"]; found {
@@ -341,7 +345,8 @@ func TestTemplatesEscape(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreCostly holds the hashes that protect nothing to tests.
+// TestPasswordsAreCostly checks that only tests use NewTestHasher, whose hashes are too fast to
+// protect a password.
 func TestPasswordsAreCostly(t *testing.T) {
 	found := 0
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -372,8 +377,8 @@ func TestFloorsStandForFolders(t *testing.T) {
 	}
 }
 
-// What a package's tests make the product say to the database is looked at
-// when they have ended, by dbtest.Main.
+// TestStatementsAreLookedAt checks that packages whose tests use dbtest call dbtest.Main. Main
+// checks the SQL statements that were sent during the tests.
 func TestStatementsAreLookedAt(t *testing.T) {
 	uses, main := map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -398,14 +403,14 @@ func TestStatementsAreLookedAt(t *testing.T) {
 	}
 }
 
-// maxFiles and maxLines bound a package: files and lines that people write, tests apart. A reader
-// keeps as much in mind.
+// maxFiles and maxLines are the maximum numbers of files and lines in one package. Generated files
+// and tests do not count. More does not fit into a reader's head.
 const (
 	maxFiles = 25
 	maxLines = 4000
 )
 
-// TestPackagesAreSmall counts what people write.
+// TestPackagesAreSmall checks the numbers of files and lines in each package.
 func TestPackagesAreSmall(t *testing.T) {
 	files, lines := map[string]int{}, map[string]int{}
 	for name := range read(t) {

@@ -15,14 +15,14 @@ import (
 
 var write = flag.Bool("write", false, "write the tree into README.md (make docs)")
 
-// first and last are the folders at the beginning and the end of the tree in
-// README.md. The others stand between them, in the order of their names.
+// first and last are the folders at the beginning and the end of the tree in README.md. Other
+// folders come between them, in the order of their names.
 var (
 	first = []string{"api", "record", "people", "integration", "transfer", "access"}
 	last  = []string{"door", "web", "store", "extract", "instance", "cmd", "kit", "test", "bench", "docs", "ci"}
 )
 
-// groups are the lines in README.md for folders that contain no package themselves.
+// groups are the lines in README.md for folders without a package of their own.
 var groups = map[string]string{
 	"people":      "who works in an office: accounts, roles, sign-in, notices, what is remembered of their acts",
 	"integration": "what other programs hold on to: webhooks, events, grants, limits, logs of calls, batches",
@@ -37,8 +37,8 @@ var groups = map[string]string{
 
 const treeWidth = 110
 
-// TestReadmeTree holds the tree in README.md to the first sentences of the
-// packages.
+// TestReadmeTree checks that the tree in README.md has the first sentences of the package comments.
+// With -write it writes the tree.
 func TestReadmeTree(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestReadmeTree(t *testing.T) {
 	}
 }
 
-// tree returns a line for each folder: its name and what its package owns.
+// tree returns the tree with a line for each folder: its name and what its package owns.
 func tree(t *testing.T) string {
 	t.Helper()
 	lines := maps.Clone(groups)
@@ -91,8 +91,8 @@ func tree(t *testing.T) string {
 	return b.String()
 }
 
-// everyFolderHasALine fails if a folder at the root has neither a line nor a
-// package below it.
+// everyFolderHasALine fails the test if a folder at the root has no line, and no package below it
+// has one.
 func everyFolderHasALine(t *testing.T, lines map[string]string) {
 	t.Helper()
 	entries, err := os.ReadDir(".")
@@ -115,13 +115,12 @@ func everyFolderHasALine(t *testing.T, lines map[string]string) {
 	}
 }
 
-// byPlace compares two folders by their places in the tree.
+// byPlace compares two folders by their order in the tree.
 func byPlace(a, b string) int {
 	return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
 }
 
-// place returns where the top folder of a name stands: among the first, in the
-// middle, or among the last.
+// place returns the position of a name's top folder in the tree.
 func place(name string) int {
 	top, _, _ := strings.Cut(name, "/")
 	if i := slices.Index(first, top); i >= 0 {
@@ -130,7 +129,7 @@ func place(name string) int {
 	return len(first) + 1 + slices.Index(last, top)
 }
 
-// TestMakeHelp holds what plain `make` prints to the targets of the Makefile.
+// TestMakeHelp checks that plain `make` prints all targets of the Makefile.
 func TestMakeHelp(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"testing"
 )
 
-// shared are the tables that several packages write, and why. The list only shrinks:
-// a table that one package writes by now fails the test, too. The empty name stands for
-// statements whose table is put together.
+// shared are the tables that several packages write, with the reason. No table may be added. If
+// only one package writes a listed table, the test fails too. The empty name stands for statements
+// that are built with the name of a table.
 var shared = map[string]sharedTable{
 	"": {"instance/erasure store/db/move", "the erasure of an organization, and a copy, go through all tables"},
 	"accounts": {
@@ -67,7 +67,7 @@ var shared = map[string]sharedTable{
 	},
 }
 
-// sharedTable names the packages that write a table beside each other.
+// sharedTable has the packages that write a table, separated by spaces, and the reason.
 type sharedTable struct {
 	writers string
 	why     string
@@ -75,12 +75,12 @@ type sharedTable struct {
 
 var (
 	createsTable = regexp.MustCompile(`(?im)^create table (?:if not exists )?(\w+)`)
-	// writesTable finds the beginning of a statement that writes. The name of the table
-	// is empty if the code puts it together.
+	// writesTable matches the beginning of a statement that writes. The name of the table is empty
+	// if the code inserts it into the statement.
 	writesTable = regexp.MustCompile(`(?i)\b(?:insert(?: or \w+)? into|delete from|update)\s+(?:only\s+)?(\w*)`)
 )
 
-// tables returns the tables of the schema.
+// tables returns the names of all tables in the schema.
 func tables(t *testing.T) map[string]bool {
 	t.Helper()
 	migrations, err := filepath.Glob("store/schema/migrations/*.sql")
@@ -100,8 +100,8 @@ func tables(t *testing.T) map[string]bool {
 	return found
 }
 
-// writers returns the packages that write each table, by the texts of their statements.
-// Under the empty name are the packages that put a statement together with the name of a table.
+// writers returns the packages that write each table, found by their SQL texts. Packages that
+// insert the name of a table into a statement have the empty name.
 func writers(t *testing.T, known map[string]bool) map[string]map[string]bool {
 	t.Helper()
 	found := map[string]map[string]bool{}
@@ -149,8 +149,8 @@ func writers(t *testing.T, known map[string]bool) map[string]map[string]bool {
 	return found
 }
 
-// TestOnePackageWritesATable holds each table to the package that owns it. Others call its
-// functions.
+// TestOnePackageWritesATable checks that only one package writes each table, or else exactly the
+// packages in shared.
 func TestOnePackageWritesATable(t *testing.T) {
 	known := tables(t)
 	found := writers(t, known)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTheCompilerKeepsTheWall builds pages that try to change something without the path, and
-// sees each of them fail. A page that goes along the path is built.
+// TestTheCompilerKeepsTheWall checks that a page which calls the function of an operation directly
+// does not compile. A page that uses api.Call compiles.
 func TestTheCompilerKeepsTheWall(t *testing.T) {
 	for name, page := range map[string]struct{ imports, body, want string }{
 		"along the path": {
@@ -47,7 +47,8 @@ func TestTheCompilerKeepsTheWall(t *testing.T) {
 	}
 }
 
-// build builds a package of the web application that only the test has.
+// build compiles a package below web that exists only in the test. It returns the output of the
+// compiler.
 func build(t *testing.T, source string) (out string, err error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Connects applications to the running demo with OAuth libraries of others. A program
-# (ci/applications/NAME.mjs or NAME.py) knows only the address of the API: it finds
-# the server, registers, gets the consent of a person, calls, refreshes and revokes.
-# With arguments the step runs only the programs named. The Go library does the same
-# in test/e2e/applications_test.go.
+# Connects applications to the running demo with third-party OAuth libraries. Each program
+# (ci/applications/NAME.mjs or NAME.py) knows only the URL of the API. It finds the authorization
+# server, registers, and gets the consent of a person. Then it calls the API, and refreshes and
+# revokes its tokens. With arguments, the script runs only these programs.
+# test/e2e/applications_test.go does the same with the Go library.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
 . ci/packages.sh
 . ci/oauth.sh
 
-# Together they register eight applications; a network may register ten an hour.
+# The programs register eight clients together. The limit is ten an hour for a network.
 all=(oauth4webapi openid-client authlib-requests mcp-typescript mcp-typescript-1 mcp-python)
 for name in "$@"; do
 	[[ " ${all[*]} " == *" $name "* ]] || { echo "no program $name; there are: ${all[*]}"; exit 2; }

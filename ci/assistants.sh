@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# Connects assistants to the running demo: the official conformance suite for both
-# revisions of the Model Context Protocol, its SDKs for TypeScript and Python and the
-# command line of its Inspector, as programs that have nothing but the address and a key,
-# or nothing but the address (ci/assistants). It also counts what an assistant has to read.
-# With arguments the step runs only the programs named. The SDK for Go does the same in
-# door/mcp and test/e2e.
+# Connects assistants to the running demo. They are the conformance suite for both revisions of
+# the Model Context Protocol, the SDKs for TypeScript and Python, and the command line of the
+# Inspector. The programs (ci/assistants) know only the URL, or the URL and a key. The script
+# also counts the tokens that an assistant has to read. With arguments, it runs only these
+# programs. door/mcp and test/e2e do the same with the SDK for Go.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
 . ci/packages.sh
 . ci/oauth.sh
 
-# Those with oauth or mcp in their names, and the Inspector, register eight assistants; a
-# network may register ten an hour.
+# The Inspector and the programs with oauth or mcp in their names register eight clients. The
+# limit is ten an hour for a network.
 all=(typescript typescript-1 python tokens inspector oauth-typescript oauth-typescript-1 oauth-python mcp-typescript mcp-typescript-1 mcp-python
 	conformance-2026-07-28 conformance-2025-11-25)
 for name in "$@"; do
@@ -22,14 +21,15 @@ done
 
 ci/setup.sh npm venv openssl
 install_python assistants python -c 'import mcp'
-install_node assistants # the suite and the Inspector need a newer Node, whose package has a script
+install_node assistants # without --ignore-scripts: the suite and the Inspector need a newer Node, which a script installs
 export PATH=$node/node_modules/.bin:$PATH
 
 mkdir "$work/programs"
 cp ci/assistants/* ci/applications/*.py ci/applications/*.mjs "$work/programs/"
 ln -s "$node/node_modules" "$work/programs/"
 
-# An assistant without a registration has a document, at an address that leads to this machine.
+# An assistant that does not register has a client metadata document. The host of its URL leads
+# to this machine.
 host=assistant.example
 KARTEI_DOCUMENT=https://$host/oauth/client.json
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$host" -addext "subjectAltName=DNS:$host" \
@@ -43,7 +43,7 @@ start_demo --data "$work/data" --listen 127.0.0.1:0 --log-level debug \
 KARTEI_DEMO=$(cat "$work/line")
 prepare_oauth "$work/data" "$(value 'd["mcpUrl"]')"
 
-# The suite sends no credential, so a proxy adds one.
+# The suite sends no credentials, so a proxy adds them.
 node "$work/programs/proxy.mjs" >"$work/proxy" 2>"$work/proxy.log" &
 pids+=($!)
 await "$work/proxy" $!

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes clients of the running demo as somebody does who has nothing but its
-# address and a key: fetches the document without a key, pastes the commands of
-# docs/guide.md for each generator, compiles, and runs the generator's journey
-# (ci/clients/NAME). With arguments it tries only the generators named.
-# DOCUMENT=FILE takes another document than the demo's, to try a draft.
+# Generates clients for the running demo, as a person does who knows only its URL and a key. The
+# script fetches the OpenAPI document without a key. For each generator, it runs the commands in
+# docs/guide.md, compiles, and runs the journey of this generator (ci/clients/NAME). With
+# arguments, it tries only these generators. DOCUMENT=FILE uses this document instead, for
+# example a draft.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
@@ -17,7 +17,7 @@ for name in "$@"; do
 done
 [ $# -gt 0 ] || set -- "${all[@]}"
 
-# The tools are installed into .cache once, at the versions below ci/clients.
+# The tools are installed into .cache once, in the versions that ci/clients pins.
 ci/setup.sh npm venv javac mvn
 tools=$house/.cache/clients
 install_python clients openapi-python-client --version
@@ -36,7 +36,7 @@ if [ ! -e "$go/oapi-codegen" ]; then
 fi
 export PATH=$python/bin:$node/node_modules/.bin:$go:$PATH
 
-# The versions that the guide names are those that are tried here.
+# The guide must name the versions that this script tries.
 chapter=$(sed -n '/^## Generating a client/,/^## /p' docs/guide.md)
 for pin in $(grep -oE '[a-z@][a-z0-9@./-]*(==|@v?)[0-9][0-9.]*' <<<"$chapter" | sort -u); do
 	case $pin in
@@ -47,7 +47,8 @@ for pin in $(grep -oE '[a-z@][a-z0-9@./-]*(==|@v?)[0-9][0-9.]*' <<<"$chapter" | 
 	esac || { echo "docs/guide.md names $pin, which is not the version below ci/clients"; exit 1; }
 done
 
-# block LANGUAGE NAME: the blocks of the guide in that language that are marked as NAME's.
+# block LANGUAGE NAME prints the blocks of the guide in this language that are marked for this
+# client.
 block() {
 	awk -v mark="<!-- client $2 -->" -v fence="^\`\`\`$1\$" '
 		$0 == mark { wanted = 1; next }
@@ -57,16 +58,17 @@ block() {
 		inside { print }' docs/guide.md
 }
 
-# Clients reach the demo through a proxy that plays what the years bring.
+# Clients reach the demo through a proxy. It adds members that later versions may bring, and loses
+# the first response to each creation.
 listen=127.0.0.1:$(free_port)
 python3 ci/clients/proxy.py "http://$listen" >"$work/proxy" 2>"$work/proxy.log" &
 proxy=$!
 await "$work/proxy" $proxy
 KARTEI_URL=http://127.0.0.1:$(cat "$work/proxy")
 start_demo --data "$work/data" --listen "$listen" --base-url "$KARTEI_URL"
-pids+=($proxy) # ends after the demo
+pids+=($proxy) # cleanup ends the proxy after the demo
 
-# The document, as a stranger finds it: an answer to a call without a key names it.
+# The response to a call without a key has a link to the OpenAPI document.
 if [ -n "${DOCUMENT:-}" ]; then
 	python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); d["servers"]=[{"url": sys.argv[2]}]; json.dump(d, sys.stdout)' \
 		"$DOCUMENT" "$KARTEI_URL/v1" >"$work/openapi.json"
@@ -78,14 +80,14 @@ else
 	curl -sS --fail-with-body "$link" -o "$work/openapi.json" || { cat "$work/openapi.json"; exit 1; }
 fi
 
-# One key for each, so that no journey uses up what is another's.
+# Each client has a key of its own, so that no journey uses up the limits of another.
 principal=$(curl -sS -H "Authorization: Bearer $(value 'd["keys"]["full"]')" "$KARTEI_URL/v1/me" | python3 -c 'import json,sys; print(json.load(sys.stdin)["principalId"])')
 key() {
 	bin/kartei key create --data-dir "$work/data" --org "$(value 'd["organizationId"]')" --principal "$principal" --env test --ip 127.0.0.1/32 \
 		--scopes contacts:read,contacts:write,documents:read,documents:write --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["key"])'
 }
 
-# finish_KIND NAME: compiles what was generated and runs the journey, and the example of the guide.
+# finish_KIND compiles the generated client, and runs the journey and the example of the guide.
 finish_python() {
 	for program in *.py; do PYTHONPATH=client "$python/bin/python" "$program"; done
 }
@@ -125,7 +127,7 @@ try() { # try NAME
 	ln -s "$node/node_modules" .
 	KARTEI_KEY=$(cd "$house" && key)
 	export KARTEI_KEY KARTEI_URL
-	# What the guide shows of a program is what runs here.
+	# Each line of a program in the guide must occur in the journey.
 	while IFS= read -r line; do
 		grep -qF -- "$(sed 's/^[[:space:]]*//' <<<"$line")" Journey.java main.go 2>/dev/null || { echo "the guide shows a line that the journey lacks: $line"; return 1; }
 	done <excerpt

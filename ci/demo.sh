@@ -1,17 +1,16 @@
-# Sourced by the scripts that try something on a running demo:
+# Functions for scripts that test a running demo:
 #
 #   . ci/demo.sh
-#   start_demo FLAGS...      builds it, starts it, and returns when it is ready
-#   value 'd["baseUrl"]'     a value of the line that it printed, in Python
-#   try_all NAMES...         calls the script's function `try` with each name, in a subshell,
-#                            says how it ended, and adds those that failed to the array failed
-#   no_errors                fails if it has logged an error
-#   end_tries                fails if something failed, and names it
+#   start_demo FLAGS...      builds and starts the demo, and returns when it is ready
+#   value 'd["baseUrl"]'     prints a value of the demo's first line. The argument is Python.
+#   try_all NAMES...         calls the function `try` of the script with each name in a subshell,
+#                            prints the outcome, and adds failed names to the array failed
+#   no_errors                fails if the demo has logged an error
+#   end_tries                fails if the array failed has names, and prints them
 #
-# $work is a folder for what the script needs, $work/line what the demo printed
-# and $work/log its log. When the script ends, so do the demo and everything whose
-# process id is in pids, and the folder goes. If the script failed, the end of
-# the demo's log is shown.
+# $work is a temporary folder for the script. $work/line has the demo's first line, and $work/log
+# its log. When the script ends, the demo and the processes in pids are ended, and the folder is
+# removed. If the script fails, the end of the demo's log is printed.
 
 work=$(mktemp -d)
 pids=()
@@ -29,7 +28,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# await FILE PID: until something is in the file, for as long as the process lives.
+# await FILE PID waits until the file is not empty, or until the process has ended.
 await() {
 	local _
 	for _ in $(seq 2400); do

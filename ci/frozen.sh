@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# No OpenAPI document changes by accident: its checksum stands beside it. Who
-# adds something runs `make openapi`, which calls this with --write, and says in
-# CHANGELOG.md what was added. That a published document is changed by additions
-# only is held by TestPublished in api/draft.
+# Checks that no OpenAPI document has changed by accident, by the checksums beside the documents.
+# `make openapi` calls this script with --write after an intended change, which also needs an
+# entry in CHANGELOG.md. TestPublished in api/draft checks that changes of a published document
+# only add to it.
 set -euo pipefail
 cd "$(dirname "$0")/../api/openapi"
 

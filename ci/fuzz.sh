@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for a short time (FUZZTIME, default 2s), as many at the same
-# time as there are processors, each with one worker. What one finds is written below
-# testdata/fuzz of its package and belongs into the repository.
+# Runs each fuzz target for a short time (FUZZTIME, default 2s). Each has one worker, and as many
+# run in parallel as there are processors. A failing input is written below testdata/fuzz of the
+# package and belongs into the repository.
 #
-# Coverage guides the targets to new inputs. It needs all packages compiled anew, which
-# takes eight minutes of processor time for those that have a database. So their targets go
-# without by default, and the others are guided by Kartei's packages. With GUIDE=all
-# everything guides all of them.
+# Coverage guides the targets to new inputs, but needs all packages compiled again. For packages
+# that use a database, this takes eight minutes of processor time. By default, their targets run
+# without coverage, and the others have coverage of Kartei's packages only. With GUIDE=all, all
+# targets have coverage of all packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 house=$PWD work=$(mktemp -d)
 export house work
 trap 'rm -rf "$work"' EXIT
 
-# Until Go 1.27 a run may fail because its time is over (golang/go#75804): then
-# that is all that it says, and it has written no input.
+# overtime reports whether a run failed only because its time was over. Go before 1.27 has this
+# defect (golang/go#75804). Such a run logs nothing else and writes no input.
 overtime() {
 	grep -qx ' *context deadline exceeded' "$1" && ! grep -Eq 'Failing input|panic:|_test\.go:' "$1"
 }
 
-# fuzz runs one target of a package. By default a minute may go by with making one
-# input smaller.
+# fuzz PACKAGE TARGET runs one target. It limits the minimization of an input, which may take a
+# minute by default.
 fuzz() {
 	local package=$1 target=$2 log=$work/${1//\//-}.$2.log
 	local program=guided/${package##*/}.test
@@ -46,9 +46,9 @@ for package in $(git ls-files '*_test.go' | xargs grep -l '^func Fuzz' | xargs -
 		targets+=("$package $target")
 	done
 done
-# build compiles the targets of each package into a program that is named after the last
-# part of its path. `go test -fuzz` takes one package at a time, and hands the compiler the
-# flag below.
+# build compiles the targets of each package into a program with the last part of the package's
+# path as its name. `go test -fuzz` accepts only one package at a time, so build passes its
+# compiler flag itself.
 build() {
 	local package
 	if [ "${GUIDE:-}" = all ]; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Holds every OpenAPI document to three linters: Spectral, Redocly and vacuum:
-# the frozen ones, and those that an instance serves of them, in both languages,
-# also the one behind the reference. Any finding fails. Versions are pinned below ci/openapi, where each linter
-# also has its rules; the tools are installed into .cache once.
+# Checks all OpenAPI documents with the linters Spectral, Redocly and vacuum. These are the
+# frozen documents, and the documents that an instance serves in both languages, including the
+# one for the reference. Any finding fails. ci/openapi has the pinned versions and the rules of
+# the linters. The tools are installed into .cache once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
@@ -37,8 +37,8 @@ check() { # check NAME COMMAND...
 		status=1
 	fi
 }
-# Each document as an instance serves it; a release candidate serves all
-# versions. Its public address is one over TLS, as the linters want of a server.
+# These are the documents as an instance serves them. A release candidate serves all versions.
+# The linters want a server URL with https.
 web=http://127.0.0.1:$(free_port)
 start_demo --environment rc --listen "${web#http://}" --base-url https://kartei.example
 served=()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks the sources: form, vet, two linters, the frozen documents. Tools are
-# installed into .cache once. ci/lint-openapi.sh checks the documents themselves.
+# Checks the sources: gofmt, large files, frozen documents, modules, templates, go vet and two
+# linters. Tools are installed into .cache once. ci/lint-openapi.sh checks the content of the
+# OpenAPI documents.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The long gate: what takes too long for each change, and is run before a piece of work is
-# closed. `make gate-long` runs all steps; ci/long.sh NAMES... runs some; ci/long.sh --list
-# lists them.
+# Runs checks that take too long for each change. They are run before a larger piece of work is
+# closed. `make gate-long` runs all steps, ci/long.sh NAMES... some steps. ci/long.sh --list
+# lists the steps.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CI=true CGO_ENABLED=0
@@ -26,7 +26,7 @@ kills() {
 		stories -run 'Kill|Mirror|Leaving|Batches|Torture|Pgbouncer|PostgresGoesAway'
 }
 
-# large runs one story after the other: their times are looked at.
+# large runs the tests one after the other, because people compare their times.
 large() {
 	local story
 	for story in TestImportsSurviveKills TestWholeListsSurviveKills TestLeaving TestErasureSurvivesKills; do
@@ -40,7 +40,7 @@ files() {
 }
 pictures() { make -s screenshots; }
 
-# busy ends its own loops, also where a test fails.
+# busy ends its loops even if a test fails.
 busy() (
 	loops=()
 	trap 'kill "${loops[@]}"' EXIT

@@ -1,9 +1,9 @@
-# Sourced by the scripts that connect programs by OAuth to the demo that they started:
+# Functions for scripts that connect programs by OAuth to a demo that they have started:
 #
 #   . ci/oauth.sh
-#   prepare_oauth DATA ADDRESS   a client of a service account, and a person who has signed in;
-#                                programs get both, and the address of what they call, in KARTEI_*
-#   no_secrets DATA              fails if the instance has logged or stored one
+#   prepare_oauth DATA URL       creates a client for a service account, and signs a person in.
+#                                The exported variables KARTEI_* have both, and the URL to call.
+#   no_secrets DATA              fails if the instance has logged or stored a secret of an application
 
 member() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
@@ -18,7 +18,7 @@ prepare_oauth() {
 	KARTEI_CLIENT_ID=$(member id <<<"$client")
 	KARTEI_CLIENT_SECRET=$(member secret <<<"$client")
 
-	# The person signs in once, and keeps the cookie.
+	# The person signs in once. The file has the session cookie.
 	KARTEI_COOKIES=$work/cookies
 	KARTEI_EMAIL=$(value 'd["login"]["email"]')
 	KARTEI_PASSWORD=$(value 'd["login"]["password"]')
@@ -26,7 +26,7 @@ prepare_oauth() {
 	python3 ci/applications/browser.py sign-in "$(value 'd["webUrl"]')"
 }
 
-# Secrets are stored as hashes and never logged.
+# The instance stores secrets as hashes and does not log them.
 no_secrets() {
 	if grep -rlaE 'kart_(atok|rtok|code|csec)_' "$work/log" "$1"; then
 		echo "the files above have secrets of applications"

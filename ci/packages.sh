@@ -1,9 +1,10 @@
-# Sourced by the scripts that try the program with libraries of others. Each installs
-# them into .cache once, at the versions and with the checksums below its folder in ci.
+# Functions for scripts that use third-party libraries. The libraries are installed into .cache once,
+# in the versions and with the checksums in the folder of the script below ci.
 #
 #   . ci/packages.sh
-#   install_python applications python -c 'import authlib'   $python is the environment; it is there if the command works in it
-#   install_node applications --ignore-scripts               $node has the modules
+#   install_python applications python -c 'import authlib'   $python is the folder of the environment, which is
+#                                                            complete if the command succeeds in it
+#   install_node applications --ignore-scripts               $node is the folder of the modules
 
 packages_hash() { cat "$@" | sha256sum | cut -c1-16; } # packages_hash FILES...
 
@@ -11,7 +12,7 @@ install_python() { # install_python NAME PROGRAM ARGUMENTS...
 	local name=$1 program=$2
 	shift 2
 	python=$PWD/.cache/$name/python-$(packages_hash "ci/$name/requirements.txt")
-	if ! "$python/bin/$program" "$@" >/dev/null 2>&1; then # none, or of a clone that was moved
+	if ! "$python/bin/$program" "$@" >/dev/null 2>&1; then # missing, or broken because the clone was moved
 		echo "installing the Python packages of ci/$name"
 		rm -rf "$python"
 		python3 -m venv "$python"

@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# Runs what proves the statements, their plans and the moves of data on each
-# version of PostgreSQL beside the installed one: ci/postgresql.sh. Without the
-# versions it says so, and with CI=true it fails.
+# Runs the tests of statements, of their plans, and of moves of data on each further version of
+# PostgreSQL. If these versions are not installed, the script says so, or fails if CI=true.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
 
 ci/setup.sh postgresql-versions
 packages=(.cache/postgresql-16.14-17.10-18.4/node_modules/postgresql-*)
-[ -e "${packages[0]}" ] || exit 0 # ci/setup.sh has named the loss
+[ -e "${packages[0]}" ] || exit 0 # ci/setup.sh has said what is not tested
 
-# The server's account may have no access to this folder.
+# PostgreSQL runs as another user, who may have no access to the folder of the repository.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 chmod 755 "$copy"
@@ -19,7 +18,7 @@ for package in "${packages[@]}"; do
 	cp -r "$package/native" "$(dirname "$bin")"
 	chmod -R a+rX "$copy"
 	"$bin/postgres" --version
-	# What runs on SQLite is left out: it is the same with each version.
+	# Tests on SQLite are left out, because the version of PostgreSQL does not matter to them.
 	PATH=$bin:$PATH go test -short -run '/^postgres' -vet=off -ldflags=-w -timeout 10m \
 		./store/db ./store/db/postgres ./store/schema ./store/replay ./record ./integration/requestlog
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what README.md and docs/guide.md tell people to type: `make demo`, and
-# every block marked <!-- try --> (must succeed) or <!-- fails --> (must not).
+# Runs the commands in README.md and docs/guide.md: `make demo`, and each block marked <!-- try
+# --> (must succeed) or <!-- fails --> (must fail).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
@@ -12,7 +12,7 @@ port=$(free_port)
 KARTEI_URL=$web
 export KARTEI_KEY KARTEI_URL XDG_STATE_HOME=$work PATH=$PWD/bin:$PATH
 
-# blocks MARK FILE: the marked blocks, each ended by a line with a NUL.
+# blocks MARK FILE prints the blocks with this mark. Each ends with a line that has a NUL byte.
 blocks() {
 	awk -v mark="<!-- $1 -->" '
 		$0 == mark { wanted = 1; next }
@@ -21,8 +21,8 @@ blocks() {
 		inside { print }' "$2" | sed "s#http://localhost:8080#$web#g"
 }
 
-# The blocks of one document run in one shell, as somebody pastes them.
-# A call that is answered with an error ends it.
+# The blocks of a document run in one shell, as if a person pastes them. A response with an error
+# status ends the shell.
 for document in README.md docs/guide.md; do
 	{
 		printf 'set -euo pipefail\ntrap "kill \$(jobs -p) 2>/dev/null || true" EXIT\ncurl() { command curl --fail-with-body "$@"; }\n'
@@ -44,26 +44,26 @@ for document in README.md docs/guide.md; do
 	echo "$document: every block does what it says"
 done
 
-# Modules that the guide names have the versions with which the tests ran. Those
-# of generated clients are not ours; ci/clients.sh looks after them.
+# The guide must name the versions of modules that go.mod has. ci/clients.sh checks the versions
+# of modules for generated clients.
 for pin in $(sed '/^## Generating a client/,/^## /d' docs/guide.md | grep -ohE '[a-z][a-z0-9./-]*@v[0-9.]+' | sort -u); do
 	grep -qF "${pin/@/ }" go.mod || { echo "docs/guide.md names $pin, which is not what go.mod has"; exit 1; }
 done
 
-# So has the Inspector.
+# The guide must name the version of the Inspector that ci/assistants has.
 for pin in $(grep -ohE '@modelcontextprotocol/inspector@[0-9.]+' docs/guide.md | sort -u); do
 	grep -qF "\"${pin%@*}\":\"${pin##*@}\"" ci/assistants/package.json || { echo "docs/guide.md names $pin, which is not what ci/assistants has"; exit 1; }
 done
 
-# headings FILE: the headings of a document as links name them.
+# headings FILE prints the headings of a document in the form of link anchors.
 headings() {
 	sed -n 's/^##* *//p' "$1" | tr '[:upper:]' '[:lower:]' | tr -d '.,:;!?()`/' | tr ' ' '-'
 }
 
-# Names of files, folders and headings that the documents mention.
+# Links in the documents must lead to existing files, folders, headings and pages.
 for document in README.md CONTRIBUTING.md docs/*.md docs/operating/*.md docs/decisions/*.md; do
 	for target in $(grep -o '](\([^)#h][^)]*\))' "$document" | tr -d '()]' | sort -u); do
-		if [[ $target == /* ]]; then # a page of the instance; one for people leads to the sign-in
+		if [[ $target == /* ]]; then # a page of the instance, which may redirect to the sign-in
 			status=$(curl -s -o /dev/null -w '%{http_code}' "$web$target")
 			[[ $status == 200 || $status == 303 ]] || { echo "$document links to $target, which answers $status"; exit 1; }
 			continue

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Schemathesis against the running demo, all checks on. What ci/schemathesis/schemathesis.toml
-# loosens stands there with the sentence of the contract that contradicts it.
+# Runs Schemathesis against the running demo with all checks. ci/schemathesis/schemathesis.toml
+# has the exceptions, each with the rule of the API that is the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 ci/setup.sh venv
 install_python schemathesis schemathesis --version
 
-# The limits are tested elsewhere; here they would answer 429 to everything. A
-# release candidate serves every document that there is.
+# The limits are off, because otherwise most responses would be 429. A release candidate serves
+# the documents of all versions.
 start_demo --environment rc --listen 127.0.0.1:0 --no-metered --guesses 1000000
 
 for document in api/openapi/2*.json; do

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the tests need and this machine lacks: ci/setup.sh postgresql chromium
-# As root (or with sudo that asks nothing) it uses apt-get. Otherwise it names
-# what is missing and which tests that leaves out; with CI=true that fails.
+# Installs programs that the tests need and this machine lacks: ci/setup.sh postgresql chromium
+#
+# It uses apt-get as root or with sudo without a password. Otherwise it prints what is missing
+# and which tests are left out, or fails if CI=true.
 set -euo pipefail
 
 has() {
@@ -26,7 +27,7 @@ package() {
 	javac) echo default-jdk-headless ;;
 	mvn) echo maven ;;
 	nginx) echo nginx-light ;;
-	clamd) echo clamav-daemon ;; # without freshclam's download: the tests bring the one signature that they need
+	clamd) echo clamav-daemon ;; # freshclam need not run, because the tests have their own signature
 	*) echo "$1" ;;
 	esac
 }
@@ -46,9 +47,9 @@ loss() {
 	esac
 }
 
-# What no distribution packs is put into .cache once: an S3 server, the official
-# libraries with which receivers in Python and JavaScript verify, the checks of
-# accessibility, and the versions of PostgreSQL that the distribution lacks.
+# These tools have no package in distributions and are put into .cache once. They are an S3
+# server, the official libraries for verifying webhooks in Python and JavaScript, axe-core, and
+# further versions of PostgreSQL.
 house=$(cd "$(dirname "$0")/.." && pwd)
 versitygw=$house/.cache/tools/versitygw
 standardwebhooks=$house/.cache/standardwebhooks-1.1
@@ -85,7 +86,7 @@ build() {
 		rm -rf "$versions"
 		mkdir -p "$versions"
 		cp "$house"/ci/postgresql/package*.json "$versions/"
-		# Without its script a package lacks the second names of its libraries.
+		# This script of the package creates the symbolic links to its libraries.
 		npm ci --prefix "$versions" --no-audit --no-fund --ignore-scripts --loglevel=error >&2 &&
 			for package in "$versions"/node_modules/postgresql-*; do
 				(cd "$package" && node scripts/hydrate-symlinks.js) || return
@@ -122,7 +123,7 @@ fi
 
 status=0
 for what in "${missing[@]}"; do
-	if ! has "$what" && ! build "$what"; then # what is built may have waited for a package
+	if ! has "$what" && ! build "$what"; then # a build may have needed one of the packages
 		echo "missing: $(package "$what"): $(loss "$what") (on Debian: apt-get install $(package "$what"))" >&2
 		[ "${CI:-}" != true ] || status=1
 	fi

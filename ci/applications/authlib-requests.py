@@ -88,7 +88,7 @@ for method in ("client_secret_basic", "client_secret_post"):
         equal("what is known of a token of another client", introspect(foreign), {"active": False})
     foreign = token["access_token"]
 
-    # An hour later the library refreshes before the call by itself.
+    # An hour later, the library refreshes the token before the call by itself.
     app.token = {**token, "expires_at": int(time.time()) - 1}
     is_me(app.get(resource + "/me").json(), client["client_id"], scopes)
     fresh = app.token

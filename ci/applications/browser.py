@@ -1,4 +1,4 @@
-"""Plays the browser of a person. It runs no scripts.
+"""The browser of a person, without scripts.
 
     browser.py sign-in ORIGIN          signs in with KARTEI_EMAIL and KARTEI_PASSWORD
     browser.py allow ADDRESS [SCOPE]   opens the address of an authorization request, allows it,
@@ -21,7 +21,7 @@ import urllib.request
 
 
 class Forms(html.parser.HTMLParser):
-    """The forms of a page, each with its address, the fields as the page fills them, and the choices.
+    """The forms of a page, each with its action, its fields and values, and its choices.
     The text of the page is for messages."""
 
     def __init__(self, page):
@@ -58,7 +58,7 @@ class Forms(html.parser.HTMLParser):
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
-    """Redirects are followed by hand, since the last one leaves the server."""
+    """Follows no redirects, because the last one leaves the server."""
 
     def redirect_request(self, *_):
         return None
@@ -91,7 +91,7 @@ def send(address, form=None):
 
 
 def form_of(address, action):
-    """Opens a page, and returns its form for an address. If a redirect leaves the server, its address
+    """Opens a page and returns its form with an action. If a redirect leaves the server, its URL
     is returned instead."""
     start = origin(address)
     for _ in range(5):

@@ -1,11 +1,11 @@
-// What the programs in JavaScript share: the browser, the calls of the API or of the door for assistants, and how to fail.
+// Functions for the programs in JavaScript: the browser, calls of the API or of MCP, and checks.
 import { execFileSync } from 'node:child_process'
 
-// The address of the API, or of the door for assistants, is all that a program knows.
+// A program knows only the URL of the API or of the MCP endpoint.
 export const resource = process.env.KARTEI_RESOURCE
 export const issuer = new URL(resource).origin
 
-// A client of a service account, made by the operator.
+// The operator has created this client for a service account.
 export const service = {
   id: process.env.KARTEI_CLIENT_ID,
   secret: process.env.KARTEI_CLIENT_SECRET,
@@ -13,7 +13,7 @@ export const service = {
   scopes: process.env.KARTEI_SCOPES,
 }
 
-// A program that asks for all ten scopes gets these: the person ticks all but webhooks.
+// A program that requests all ten scopes gets these, because the person ticks all but the scopes for webhooks.
 export const proposed =
   'companies:read companies:write contacts:read contacts:write documents:read documents:write tasks:read tasks:write'
 
@@ -27,8 +27,8 @@ export function check(what, holds) {
   if (!holds) throw new Error(`expected: ${what}`)
 }
 
-// fails expects that something fails, with an error code of OAuth if there is one, and returns the
-// error. Each library has the code at another place.
+// fails checks that an attempt fails, with an OAuth error code if one is given, and returns the
+// error. Each library has the code in another member.
 export async function fails(what, attempt, code) {
   let result
   try {
@@ -41,13 +41,13 @@ export async function fails(what, attempt, code) {
   throw new Error(`${what}: expected an error, got ${JSON.stringify(result)}`)
 }
 
-// browser lets the person allow or deny, and returns the address at which the browser ends.
+// browser lets the person allow or deny, and returns the last URL of the browser.
 export function browser(decision, address, ...scopes) {
   const program = new URL('browser.py', import.meta.url).pathname
   return new URL(execFileSync('python3', [program, decision, String(address), ...scopes], { encoding: 'utf8' }).trim())
 }
 
-// A call has a path of the API, and a tool for assistants.
+// A call is a path of the API and the MCP tool that does the same.
 const me = ['/me', { name: 'me_get' }]
 const contacts = ['/contacts?limit=1', { name: 'contacts_list', arguments: { limit: 1 } }]
 
@@ -59,7 +59,7 @@ function send([path, tool], token) {
   return fetch(resource, { method: 'POST', headers, body })
 }
 
-// answered returns what a call is answered with.
+// answered sends a call and returns the body of the response, or the result of the tool.
 async function answered(call, token) {
   const answer = await send(call, token)
   equal(call[0], answer.status, 200)
@@ -67,14 +67,14 @@ async function answered(call, token) {
   return body.result?.structuredContent ?? body
 }
 
-// challenged calls without a token, and returns the answer: its challenge names the metadata.
+// challenged sends a call without a token and returns the 401. Its challenge has the URL of the metadata.
 export async function challenged() {
   const answer = await send(me)
   equal('a call without a token', answer.status, 401)
   return answer
 }
 
-// metadataAddress reads the challenge for a library that does not.
+// metadataAddress returns the URL of the metadata, for libraries that do not read the challenge.
 export async function metadataAddress() {
   const challenge = (await challenged()).headers.get('WWW-Authenticate')
   const [, address] = /^Bearer .*resource_metadata="([^"]+)"/.exec(challenge) ?? []
@@ -82,14 +82,14 @@ export async function metadataAddress() {
   return address
 }
 
-// isMe expects that an answer about oneself is about an application.
+// isMe checks that the response about the caller is about this application.
 export function isMe(self, client, scopes) {
   equal('authMethod', self.authMethod, 'oauth')
   equal('grant.clientId', self.grant.clientId, client)
   equal('scopes', [...self.scopes].sort().join(' '), scopes)
 }
 
-// works makes calls with a token, and returns what is said of it.
+// works checks that calls with a token succeed, and returns the response about the caller.
 export async function works(token, client, scopes) {
   const self = await answered(me, token)
   isMe(self, client, scopes)
@@ -97,14 +97,14 @@ export async function works(token, client, scopes) {
   return self
 }
 
-// refused expects that a token is refused, with the reason.
+// refused checks that a call with the token gets a 401 with invalid_token.
 export async function refused(token) {
   const answer = await send(me, token)
   equal('a call with a dead token', answer.status, 401)
   check('the challenge says invalid_token', answer.headers.get('WWW-Authenticate').includes('error="invalid_token"'))
 }
 
-// different expects new tokens.
+// different checks that both tokens are new.
 export function different(before, after) {
   check('a new access token', after.access_token && after.access_token !== before.access_token)
   check('a new refresh token', after.refresh_token && after.refresh_token !== before.refresh_token)

@@ -1,4 +1,4 @@
-"""What the programs in Python share: the browser, the calls of the API or of the door for assistants, and how to fail."""
+"""Functions for the programs in Python: the browser, calls of the API or of MCP, and checks."""
 
 import json
 import os
@@ -10,14 +10,14 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-# The address of the API, or of the door for assistants, is all that a program knows.
+# A program knows only the URL of the API or of the MCP endpoint.
 resource = os.environ["KARTEI_RESOURCE"]
 issuer = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(resource))
 
-# A client of a service account, made by the operator.
+# The operator has created this client for a service account.
 service_id, service_secret, account = (os.environ[n] for n in ("KARTEI_CLIENT_ID", "KARTEI_CLIENT_SECRET", "KARTEI_ACCOUNT"))
 
-# A program that asks for all ten scopes gets these: the person ticks all but webhooks.
+# A program that requests all ten scopes gets these, because the person ticks all but the scopes for webhooks.
 proposed = "companies:read companies:write contacts:read contacts:write documents:read documents:write tasks:read tasks:write"
 
 callback = "http://127.0.0.1:53076/callback"
@@ -34,7 +34,7 @@ def check(what, holds):
 
 
 def fails(what, kind, attempt):
-    """Expects that something fails with a kind of error, and returns the error."""
+    """Checks that an attempt fails with this kind of error, and returns the error."""
     try:
         result = attempt()
     except kind as error:
@@ -43,7 +43,7 @@ def fails(what, kind, attempt):
 
 
 def browser(decision, address, *scopes):
-    """Lets the person allow or deny, and returns the address at which the browser ends."""
+    """Lets the person allow or deny, and returns the last URL of the browser."""
     program = pathlib.Path(__file__).with_name("browser.py")
     return subprocess.run([sys.executable, program, decision, address, *scopes], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
@@ -52,13 +52,13 @@ def parameters(address):
     return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(address).query))
 
 
-# A call has a path of the API, and a tool for assistants.
+# A call is a path of the API and the MCP tool that does the same.
 ME = "/me", {"name": "me_get"}
 CONTACTS = "/contacts?limit=1", {"name": "contacts_list", "arguments": {"limit": 1}}
 
 
 def request(call):
-    """Returns the method, the address, the headers and the body of a call."""
+    """Returns the method, the URL, the headers and the body of a call."""
     path, tool = call
     if not resource.endswith("/mcp"):
         return "GET", resource + path, {}, None
@@ -67,7 +67,7 @@ def request(call):
 
 
 def content(answer):
-    """Returns what the answer to a call is about."""
+    """Returns the result of a tool, or the body of another response."""
     return answer["result"]["structuredContent"] if "result" in answer else answer
 
 
@@ -83,7 +83,7 @@ def send(call, token=None):
 
 
 def metadata_address():
-    """Calls without a token: the challenge names the metadata."""
+    """Returns the URL of the metadata, from the challenge for a call without a token."""
     status, headers, _ = send(ME)
     equal("a call without a token", status, 401)
     found = re.match('Bearer .*resource_metadata="([^"]+)"', headers["WWW-Authenticate"])
@@ -98,7 +98,7 @@ def is_me(me, client, scopes):
 
 
 def works(token, client, scopes):
-    """Makes calls with a token, and returns what is said of it."""
+    """Checks that calls with a token succeed, and returns the response about the caller."""
     status, _, me = send(ME, token)
     equal("a call about oneself", status, 200)
     is_me(me, client, scopes)
@@ -109,7 +109,7 @@ def works(token, client, scopes):
 
 
 def refused(token):
-    """Expects that a token is refused, with the reason."""
+    """Checks that a call with the token gets a 401 with invalid_token."""
     status, headers, _ = send(ME, token)
     equal("a call with a dead token", status, 401)
     check("the challenge says invalid_token", 'error="invalid_token"' in headers["WWW-Authenticate"])

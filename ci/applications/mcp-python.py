@@ -34,7 +34,7 @@ async def fails(what, kind, auth):
 async def main():
     memory = Memory()
 
-    # Each of these begins with the refusal of the call.
+    # Each of these flows begins with a refused call.
     denied = Person("deny")
     await fails("a denied request", OAuthFlowError, provider(memory, denied))
     equal("the error of a denied request", denied.back["error"], "access_denied")
@@ -48,7 +48,7 @@ async def main():
     error = await fails("a wrong secret", OAuthTokenError, provider(Memory(wrong), Person()))
     check(f"an error about the client, got {error}", '"invalid_client"' in error and "(401)" in error)
 
-    # A program that was let in.
+    # A program with the consent of a person.
     client = memory.client.client_id
     auth = provider(memory, Person())
     is_me(await me(auth), client, proposed)
@@ -57,7 +57,7 @@ async def main():
     equal("expires_in", first.expires_in, 3600)
     works(first.access_token, client, proposed)
 
-    # An hour later it refreshes before the call.
+    # An hour later, the SDK refreshes the token before the call.
     auth.context.token_expiry_time = time.time() - 1
     is_me(await me(auth), client, proposed)
     fresh = memory.tokens
@@ -66,8 +66,8 @@ async def main():
     works(first.access_token, client, proposed)
     works(fresh.access_token, client, proposed)
 
-    # The grant is ended elsewhere: the SDK has no function for that. The program asks the person again,
-    # with the client that it has.
+    # The SDK has no function for revocation, so the test revokes the grant. Then the program asks the person again,
+    # with the same client.
     async with httpx2.AsyncClient(timeout=30) as http:
         answer = await http.post(issuer + "/oauth/revoke", data={"token": fresh.refresh_token}, auth=(client, memory.client.client_secret))
     equal("the revocation", answer.status_code, 200)
@@ -77,7 +77,7 @@ async def main():
     check("the person was asked again", again.back)
     refused(first.access_token)
 
-    # A program of a service account. It asks for all ten scopes, whatever it is told.
+    # A program for a service account. The SDK always requests all ten scopes.
     for method in ("client_secret_basic", "client_secret_post"):
         auth = ClientCredentialsOAuthProvider(resource, Memory(), service_id, service_secret, method, issuer=issuer)
         equal("principalId", (await me(auth))["principalId"], account)

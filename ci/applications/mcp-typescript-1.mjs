@@ -1,5 +1,5 @@
-// The OAuth client of the MCP SDK for TypeScript, version 1: a program with a secret, which it sends in
-// the form. It leaves state, iss and the errors of the browser to the application.
+// The OAuth client of the MCP SDK for TypeScript, version 1. The program sends its secret in the form of
+// a token request. The SDK leaves the checks of state, iss and error to the application.
 import { auth, extractWWWAuthenticateParams, refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js'
 import { browser, challenged, different, equal, fails, issuer, proposed, refused, resource, works } from './helpers.mjs'
 import { Provider } from './provider.mjs'
@@ -25,7 +25,7 @@ const tokens = kept.tokens
 equal('scope', tokens.scope, proposed)
 await works(tokens.access_token, client_id, proposed)
 
-// With a refresh token the SDK asks nobody.
+// With a refresh token, the SDK needs no consent.
 equal('the step an hour later', await authorize(), 'AUTHORIZED')
 const fresh = kept.tokens
 different(tokens, fresh)
@@ -38,7 +38,7 @@ const refreshToken = fresh.refresh_token
 const refresh = () => refreshAuthorization(issuer, { metadata, clientInformation, refreshToken, resource: new URL(resource) })
 await fails('a wrong secret', refresh, 'invalid_client')
 
-// The grant is ended elsewhere: the SDK has no function for that. The program asks the person again.
+// The SDK has no function for revocation, so the test revokes the grant. Then the program asks the person again.
 const end = new URLSearchParams({ token: fresh.refresh_token, client_id, client_secret })
 equal('the revocation', (await fetch(metadata.revocation_endpoint, { method: 'POST', body: end })).status, 200)
 await refused(tokens.access_token)

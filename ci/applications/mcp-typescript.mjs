@@ -34,14 +34,14 @@ const tokens = kept.tokens
 equal('scope', tokens.scope, proposed)
 await works(tokens.access_token, client_id, proposed)
 
-// With a refresh token the SDK asks nobody.
+// With a refresh token, the SDK needs no consent.
 equal('the step an hour later', await authorize(), 'AUTHORIZED')
 const fresh = kept.tokens
 different(tokens, fresh)
 await works(tokens.access_token, client_id, proposed)
 await works(fresh.access_token, client_id, proposed)
 
-// The grant is ended elsewhere: the SDK has no function for that. The program asks the person again.
+// The SDK has no function for revocation, so the test revokes the grant. Then the program asks the person again.
 const revocation = kept.discovery.authorizationServerMetadata.revocation_endpoint
 equal('the revocation', (await fetch(revocation, { method: 'POST', body: new URLSearchParams({ token: fresh.refresh_token, client_id }) })).status, 200)
 await refused(tokens.access_token)
@@ -51,7 +51,7 @@ equal('the tokens after the end', kept.tokens, undefined)
 await finish(browser('allow', kept.address, 'contacts:read'))
 await works(kept.tokens.access_token, client_id, 'contacts:read')
 
-// A client that does not exist, and one with a wrong secret.
+// These requests come from an unknown client and from a client with a wrong secret.
 const metadata = kept.discovery.authorizationServerMetadata
 const refreshToken = kept.tokens.refresh_token
 for (const clientInformation of [{ client_id: client_id.slice(0, -4) + '0000' }, { client_id: service.id, client_secret: 'wrong' }]) {
@@ -59,7 +59,7 @@ for (const clientInformation of [{ client_id: client_id.slice(0, -4) + '0000' },
   await fails('a wrong client', refresh, 'invalid_client')
 }
 
-// A program of a service account. It asks for all ten scopes, whatever it is told.
+// A program for a service account. The SDK always requests all ten scopes.
 const own = new ClientCredentialsProvider({ clientId: service.id, clientSecret: service.secret, expectedIssuer: issuer })
 equal('the step of a service account', await auth(own, { serverUrl: resource, resourceMetadataUrl }), 'AUTHORIZED')
 const me = await works(own.tokens().access_token, service.id, service.scopes)

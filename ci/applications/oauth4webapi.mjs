@@ -1,4 +1,4 @@
-// A web application with a secret, by oauth4webapi: once with the secret in the header, once in
+// A web application with a client secret and the library oauth4webapi. It sends the secret in the header, and then in
 // the form.
 import * as oauth from 'oauth4webapi'
 import { browser, check, different, equal, fails, issuer, metadataAddress, refused, resource, service, works } from './helpers.mjs'
@@ -102,7 +102,7 @@ for (const [method, proof] of [
   equal('active after the end', (await introspect(again.access_token)).active, false)
   await fails('an ended grant', () => refresh(again.refresh_token), 'invalid_grant')
 
-  // The library reads the challenge of the refusal.
+  // The library reads the challenge in the 401.
   const refusal = await fails('a call with a dead token', () =>
     oauth.protectedResourceRequest(again.access_token, 'GET', new URL(resource + '/me'), undefined, undefined, http),
   )
@@ -125,7 +125,7 @@ for (const proof of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
   await failsToProve(() => request(proof('wrong')))
 }
 
-// failsToProve expects that a secret is wrong. If the secret is in the header, the answer has a
+// failsToProve checks that a wrong secret is refused. If the secret is in the header, the response has a
 // challenge, and the library leaves the body to the caller.
 async function failsToProve(attempt) {
   const error = await fails('a wrong secret', attempt)

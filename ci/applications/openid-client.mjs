@@ -1,4 +1,4 @@
-// A program on the computer of a person, without a secret, by openid-client.
+// A program on the computer of a person, without a client secret, with the library openid-client.
 import * as client from 'openid-client'
 import { browser, callback, check, different, equal, fails, issuer, metadataAddress, refused, resource, service, works } from './helpers.mjs'
 
@@ -76,7 +76,7 @@ const dead = await fails('a call with a dead token', () =>
 equal('the challenge for a dead token', dead.cause[0].parameters.error, 'invalid_token')
 await fails('an ended grant', () => client.refreshTokenGrant(config, fresh.refresh_token), 'invalid_grant')
 
-// A client that does not exist, and one with a wrong secret.
+// These requests come from an unknown client and from a client with a wrong secret.
 const unknown = new client.Configuration(config.serverMetadata(), client_id.slice(0, -4) + '0000', undefined, client.None())
 client.allowInsecureRequests(unknown)
 await fails('an unknown client', () => client.refreshTokenGrant(unknown, fresh.refresh_token), 'invalid_client')

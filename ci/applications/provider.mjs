@@ -1,11 +1,11 @@
-// The memory of a program with one of the MCP SDKs for TypeScript. Both versions of the SDK take it.
+// The storage of a program with one of the MCP SDKs for TypeScript. Both versions of the SDK accept it.
 import { callback } from './helpers.mjs'
 
 export class Provider {
   redirectUrl = callback
   kept = {}
 
-  // An assistant with a document about it needs no registration.
+  // An assistant with a client metadata document needs no registration.
   constructor(method, document) {
     this.clientMetadataUrl = document
     this.clientMetadata = {

@@ -1,4 +1,4 @@
-"""The memory and the person of a program with the MCP SDK for Python."""
+"""The storage and the person of a program with the MCP SDK for Python."""
 
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
@@ -7,7 +7,7 @@ from helpers import browser, callback, equal, parameters, resource
 
 
 class Memory:
-    """What the program keeps."""
+    """The tokens and the client that the program stores."""
 
     def __init__(self, client=None):
         self.client, self.tokens = client, None
@@ -26,7 +26,7 @@ class Memory:
 
 
 class Person:
-    """Answers at the consent page. With scopes the person leaves only these checked; change changes what comes back."""
+    """The person at the consent page. With scopes, only these are ticked. change changes the redirect parameters."""
 
     def __init__(self, decision="allow", scopes=(), **change):
         self.decision, self.scopes, self.change, self.asked, self.back = decision, scopes, change, None, None

@@ -1,12 +1,12 @@
-// An assistant that knows only the address of the door, with one of the SDKs for TypeScript: the person
-// lets it in, it asks for more, it refreshes, and it is ended.
+// An assistant with one of the SDKs for TypeScript, which knows only the URL of the MCP endpoint. The person
+// gives consent, and then more scopes. The assistant refreshes its tokens, and they are revoked.
 import { browser, check, different, equal, fails, isMe, issuer, refused, resource } from './helpers.mjs'
 import { done } from './journey.mjs'
 import { Provider } from './provider.mjs'
 
-// consent runs the story twice: with an assistant that registers, and with one that has a document. An SDK
-// has its Client, with options, and its Transport. finish gives a transport what came back from the browser, and askForMore
-// makes the SDK ask the person for scopes after a call that was refused.
+// consent runs the steps with an assistant that registers, and with one that has a client metadata document. sdk
+// has the Client, its options, and the Transport. finish passes the redirect of the browser to a transport. askForMore
+// makes the SDK ask the person for more scopes after a refused call.
 export async function consent(sdk) {
   for (const document of [undefined, process.env.KARTEI_DOCUMENT]) {
     const assistant = new Assistant(sdk, document)
@@ -26,7 +26,7 @@ class Assistant {
     this.renew()
   }
 
-  // renew makes another connection, as after the end of the program.
+  // renew makes a new client and transport, as after a restart of the program.
   renew() {
     this.client = new this.sdk.Client({ name: 'assistant', version: '1' }, this.sdk.options)
     this.transport = new this.sdk.Transport(new URL(resource), { authProvider: this.provider, fetch: (...asked) => this.fetch(...asked) })
@@ -42,7 +42,7 @@ class Assistant {
     return this.client.callTool({ name, arguments: args })
   }
 
-  // goesOn expects that the SDK has sent the person to the server, and lets the person allow.
+  // goesOn checks that the SDK has sent the person to the server, and lets the person allow.
   async goesOn(...scopes) {
     check('the person is asked', this.kept.address)
     const back = browser('allow', this.kept.address, ...scopes)

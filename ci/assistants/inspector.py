@@ -18,7 +18,7 @@ TOOL_FAILED, NEEDS_AUTHORIZATION = 5, 3  # how it exits
 
 
 def settings(name):
-    """Returns an environment with a folder of its own for what it keeps, and without a keyring or a browser."""
+    """Returns an environment with its own folder for stored files, and without a keyring or a browser."""
     home = folder / name
     home.mkdir()
     return dict(os.environ, HOME=str(home), MCP_STORAGE_DIR=str(home), MCP_INSPECTOR_SECRET_STORE="file", MCP_AUTO_OPEN_ENABLED="false", NO_COLOR="1")
@@ -29,7 +29,7 @@ def command(method, *arguments):
 
 
 def run(environment, method, *arguments, status=0):
-    """Runs the Inspector, and returns what it prints: the results, or the errors."""
+    """Runs the Inspector and returns its output: the results or the errors."""
     done = subprocess.run(command(method, *arguments), env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     equal(f"the status of {method} {done.stdout} {done.stderr}", done.returncode, status)
     return json.loads(done.stdout)["result"] if done.stdout else json.loads(done.stderr)["error"]
@@ -62,7 +62,7 @@ def with_key(era):
 
 
 def lets_in(environment, *arguments):
-    """Runs the Inspector without a token. It prints the address of the consent page to a terminal, and waits
+    """Runs the Inspector without a token. It prints the URL of the consent page to a terminal and waits
     for the browser."""
     terminal, end = pty.openpty()
     line = [*command("tools/call", "--tool-name", "me_get"), *arguments]

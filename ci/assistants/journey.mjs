@@ -1,4 +1,4 @@
-// What the programs in JavaScript share: the address and the keys of the demo, and an assistant at work.
+// Functions for the programs in JavaScript: the URL and the keys of the demo, and the calls of an assistant.
 import { check, equal } from './helpers.mjs'
 
 const demo = JSON.parse(process.env.KARTEI_DEMO)
@@ -6,10 +6,10 @@ const demo = JSON.parse(process.env.KARTEI_DEMO)
 export const address = new URL(demo.mcpUrl)
 export const keys = demo.keys
 
-// request is what a transport sends beside the message.
+// request returns the options of a transport: the headers of each request.
 export const request = (key) => ({ requestInit: { headers: { Authorization: `Bearer ${key}`, 'Accept-Language': 'en' } } })
 
-// failed expects the error of a tool: a sentence that begins with the code, and the problem.
+// failed checks that a tool has failed: with a sentence that begins with the code, and with the problem.
 export function failed(result, code) {
   check(`an error, got ${JSON.stringify(result.structuredContent)}`, result.isError)
   check(`${code}, got ${result.content[0].text}`, result.content[0].text.startsWith(`${code}: `))
@@ -18,16 +18,16 @@ export function failed(result, code) {
   return problem
 }
 
-// done expects the result of a tool, whose text says the same as its structure.
+// done checks that a tool has succeeded, and that its text equals its structured content.
 export function done(result) {
   check(`a result, got ${result.content[0]?.text}`, !result.isError)
   equal('the text', JSON.stringify(JSON.parse(result.content[0].text)), JSON.stringify(result.structuredContent))
   return result.structuredContent
 }
 
-// journey is an assistant at work, which has nothing but the address and a key: it finds a contact by a
-// half-remembered name, makes a task with a date for it, meets a change of somebody else, and is
-// refused a deletion that its key does not allow.
+// journey does the calls of an assistant that knows only the URL and a key. It finds a contact by a part of
+// the name and creates a task with a date for the contact. Its change conflicts with another change, and
+// its key does not permit a deletion.
 export async function journey(call, read) {
   const found = done(await call('contacts_list', { q: 'müll', limit: 5 })).data
   check('contacts with that name', found.length > 0 && found.length <= 5)

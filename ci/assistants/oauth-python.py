@@ -47,7 +47,7 @@ class Assistant:
             await self.is_me(session, "contacts:read")
             equal("the number of contacts", len((await self.call(session, "contacts_list", limit=1))["data"]), 1)
 
-            # The SDK asks for more by itself: again for all scopes.
+            # The SDK requests more scopes by itself, together with the earlier ones.
             person.scopes, person.asked = ["contacts:read", "tasks:write"], None
             equal("the task", (await self.call(session, "tasks_create", title="Call back"))["title"], "Call back")
             equal("the number of scopes that the person is asked for", len(person.asked["scope"].split()), 10)
@@ -56,7 +56,7 @@ class Assistant:
             check(f"a challenge for the scope, got {challenge}", 'error="insufficient_scope", scope="contacts:read tasks:write"' in challenge)
             await self.is_me(session, "contacts:read tasks:write")
 
-            # An hour later it refreshes before the call.
+            # An hour later, the SDK refreshes the token before the call.
             before, person.asked = self.memory.tokens, None
             self.auth.context.token_expiry_time = time.time() - 1
             await self.is_me(session, "contacts:read tasks:write")

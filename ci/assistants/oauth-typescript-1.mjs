@@ -1,5 +1,5 @@
-// The MCP SDK for TypeScript, version 1, with OAuth. When a call is refused it refreshes in vain, and
-// then gives up: the program forgets its tokens, and begins again with all scopes that it needs.
+// The MCP SDK for TypeScript, version 1, with OAuth. When a call is refused, the SDK refreshes its token in
+// vain and gives up. The program then drops its tokens and requests all scopes that it needs.
 import { auth } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'

@@ -1,4 +1,4 @@
-// The MCP SDK for TypeScript, version 2, with OAuth and both revisions of the protocol. It asks for more by itself when a call is refused.
+// The MCP SDK for TypeScript, version 2, with OAuth and both revisions of the protocol. It requests more scopes by itself when a call is refused.
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client'
 import { consent } from './consent.mjs'
 import { check } from './helpers.mjs'

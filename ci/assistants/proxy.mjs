@@ -1,4 +1,4 @@
-// The conformance suite sends no credential and knows no key: this adds one. It says at what port it listens.
+// A proxy that adds an API key to the requests of the conformance suite, which sends none. It prints its port.
 import http from 'node:http'
 import { address, keys } from './journey.mjs'
 

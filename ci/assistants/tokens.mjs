@@ -1,4 +1,4 @@
-// What an assistant reads, in tokens of o200k.
+// Counts what an assistant has to read, in tokens of o200k.
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { check } from './helpers.mjs'
 import { address, keys } from './journey.mjs'

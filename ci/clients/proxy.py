@@ -1,8 +1,8 @@
-"""Stands between a generated client and the instance, and plays the years to come.
+"""A proxy between a generated client and the instance, which adds what later versions may bring.
 
-Each object of an answer gets a member that no description knows yet, and the
-first answer to each creation is lost: the call is carried out, and the client
-gets 503. A client that is built to last notices neither.
+Each object in a response gets a member that the OpenAPI document lacks. The
+first response to each creation is lost: the call is executed, and the client
+gets 503. A robust client copes with both.
 
     proxy.py UPSTREAM    prints its own port
 """
@@ -19,7 +19,7 @@ hop = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"
 
 
 def grown(value):
-    """The value as a later release might answer it. The members of headers are names of headers."""
+    """Returns the value with an additional member in each object, except in headers."""
     if isinstance(value, list):
         return [grown(item) for item in value]
     if isinstance(value, dict):

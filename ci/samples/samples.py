@@ -151,7 +151,7 @@ class Sample:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
 
     def check(self):
-        """Returns what is wrong, or nothing."""
+        """Returns an error message, or nothing."""
         wrong = self.run("kart_test_wrong")
         if wrong.returncode == 0:
             return f"succeeds with a wrong key: {wrong.stdout}"

@@ -11,15 +11,15 @@ import (
 	"kartei/store/db"
 )
 
-// Connect lets an application act for a principal in the sandbox, as the consent page does,
-// and exchanges the code. A client that is not stored yet is stored first.
+// Connect stores a grant and an access token for a principal in the sandbox, as the consent page
+// and the token endpoint do. If c has no id yet, Connect stores the client first.
 func (o *Office) Connect(c *grant.Client, principal, audience string, scopes ...string) (tokens grant.Tokens) {
 	o.Helper()
-	verifier := strings.Repeat("v", 43) // the shortest that RFC 7636 permits
+	verifier := strings.Repeat("v", 43) // the shortest verifier that RFC 7636 permits
 	sum := sha256.Sum256([]byte(verifier))
 	ctx, now := o.Context(), clock.Now(o.Clock)
 	stored := c.ID != ""
-	if err := o.DB.Write(ctx, func(tx db.Tx) error { // which may run more than once
+	if err := o.DB.Write(ctx, func(tx db.Tx) error { // The function may run more than once.
 		if !stored {
 			if _, err := c.Store(ctx, tx, now); err != nil {
 				return err

@@ -18,19 +18,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// With KARTEI_TEST_DOOR=batch, the calls of clients travel as parts of a batch
-// if they can, between two other parts. The answer for the test is made from
-// the part's answer and the batch's answer. So any test may run this way.
+// If KARTEI_TEST_DOOR is batch, a client sends its requests as parts of a batch where it can. The
+// batch has one more part before the request and one after it. The Answer for the test is made from
+// the result of the part and the response to the batch. So tests need no change.
 
-// Alone skips a test that counts or measures single calls if calls travel in
-// batches, or twice: by REST and some other way.
+// Alone skips the test if KARTEI_TEST_DOOR is set. Tests that count or measure single calls use it,
+// because a batch or a second call by REST would change their figures.
 func Alone(t testing.TB) {
 	if os.Getenv("KARTEI_TEST_DOOR") != "" {
 		t.Skip("what a batch or a second call does besides is not what this test is about")
 	}
 }
 
-// Part is a call in a batch.
+// Part is one request within a batch.
 type Part struct {
 	ID      string            `json:"id,omitempty"`
 	Method  string            `json:"method"`
@@ -39,7 +39,7 @@ type Part struct {
 	Body    jsontext.Value    `json:"body,omitzero"`
 }
 
-// Result is a part's answer.
+// Result is the response to a Part.
 type Result struct {
 	ID      string            `json:"id"`
 	Status  int               `json:"status"`
@@ -47,8 +47,8 @@ type Result struct {
 	Body    jsontext.Value    `json:"body"`
 }
 
-// Batch sends calls in one batch. It returns the whole answer and the results,
-// which are nil if the batch was refused.
+// Batch sends the parts as one batch. It returns the response to the batch and the results of the
+// parts. The results are nil if the server refused the batch.
 func (c *Client) Batch(parts []Part, headers ...string) (*Answer, []Result) {
 	c.Helper()
 	return c.batch(context.Background(), parts, headers)
@@ -72,18 +72,17 @@ func (c *Client) batch(ctx context.Context, parts []Part, headers []string) (*An
 	return a, body.Results
 }
 
-// SentInBatch returns the number of calls of this process that traveled in a
-// batch because of KARTEI_TEST_DOOR.
+// SentInBatch returns the number of calls of this process that were sent in a batch because of
+// KARTEI_TEST_DOOR.
 func SentInBatch() int64 { return inBatch.Load() }
 
 var inBatch atomic.Int64
 
-// nothing is a part that is answered 404 and not charged.
+// nothing is a part for an unknown path. The server responds with 404 and charges no points.
 var nothing = Part{Method: "GET", Path: "/nothing"}
 
-// throughBatch sends a request as a part of a batch. It returns nil if a batch
-// cannot contain the request, or if the whole batch was refused. Then the test
-// sends the request alone.
+// throughBatch sends a request as a part of a batch. It returns nil if a batch cannot contain the
+// request, or if the whole batch was refused. The caller then sends the request alone.
 func (c *Client) throughBatch(r *http.Request) *Answer {
 	c.Helper()
 	part, headers, fits := partOf(r)
@@ -125,7 +124,8 @@ var (
 	outside  = regexp.MustCompile(`^/(openapi[.]json|uploads|batch|webhook_endpoints|invoices|secrets|users|api_keys)([/?]|$)|^/documents/[^/]*/content`)
 )
 
-// partOf makes a part of a request and returns the headers of its batch.
+// partOf returns the request as a Part and the headers of the batch around it. fits is false if no
+// batch can contain the request.
 func partOf(r *http.Request) (p Part, headers []string, fits bool) {
 	p = Part{Method: r.Method, Path: strings.TrimPrefix(r.URL.RequestURI(), "/v1"), Headers: map[string]string{}}
 	if !slices.Contains([]string{"GET", "POST", "PATCH", "DELETE"}, r.Method) || !partPath.MatchString(p.Path) ||
@@ -171,7 +171,7 @@ func (p *Part) takeBody(r *http.Request) bool {
 	if r.Body == nil || r.Body == http.NoBody {
 		return true
 	}
-	if r.ContentLength < 0 { // the test controls how the body arrives
+	if r.ContentLength < 0 { // the test controls how the server receives the body
 		return false
 	}
 	body, err := io.ReadAll(r.Body)
@@ -179,8 +179,7 @@ func (p *Part) takeBody(r *http.Request) bool {
 	if err != nil || len(body) > 1<<20-1000 || bytes.Count(body, []byte("[")) > 40 || bytes.Count(body, []byte("{")) > 40 {
 		return false
 	}
-	// A megabyte and a hundred levels of JSON must suffice for all parts of a
-	// batch.
+	// The batch has limits of one megabyte and a hundred levels of JSON for all its parts.
 	if len(body) == 0 {
 		return true
 	}
@@ -188,7 +187,7 @@ func (p *Part) takeBody(r *http.Request) bool {
 	return p.Body.IsValid() && p.Body.Kind() != 'n'
 }
 
-// send sends a request unchanged.
+// send sends a request unchanged, and checks that the response conforms to the OpenAPI document.
 func (c *Client) send(r *http.Request) *Answer {
 	c.Helper()
 	w := httptest.NewRecorder()
@@ -199,8 +198,8 @@ func (c *Client) send(r *http.Request) *Answer {
 	return answer
 }
 
-// Received returns headers as an HTTP client sees them after reading them from
-// the wire: under the canonical names of net/http.
+// Received returns the headers as an HTTP client reads them from the wire: under the canonical
+// names of net/http.
 func Received(sent http.Header) http.Header {
 	h := make(http.Header, len(sent))
 	for name, values := range sent {

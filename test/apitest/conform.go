@@ -16,13 +16,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Conform fails the test unless an answer is in the frozen document of the
-// version. The operation must have the status, the headers must be as
-// described, and the body must have the content type and schema. path is below
-// /v1, with or without a query.
+// Conform fails the test if a response does not conform to the OpenAPI document of the version. The
+// document must have the operation with this status, and describe the headers, the content type and
+// the schema of the body. path is below /v1, with or without a query.
 //
-// Answers that belong to no operation (404 of an unknown path, 405, 403 of a
-// blocked family) are not in the document. They are checked as problems only.
+// Some responses belong to no operation: 404 of an unknown path, 405, and 403 of a blocked family.
+// The document does not have them. Conform checks them as problems only.
 func Conform(t testing.TB, version, method, path string, status int, header http.Header, body []byte) {
 	t.Helper()
 	c, err := contractOf(version)
@@ -34,21 +33,21 @@ func Conform(t testing.TB, version, method, path string, status int, header http
 	}
 }
 
-// contract is one frozen document, read without any code of package api. So
-// only a mistake in both would pass.
+// contract is one frozen OpenAPI document. It is read without any code of package api, so a mistake
+// in that package cannot hide itself.
 type contract struct {
 	root     map[string]any
 	compiler *jsonschema.Compiler
 	mu       sync.Mutex
 	schemas  map[string]*jsonschema.Schema
-	// responses has what was looked up before: half of the time of a test would go
-	// into finding it again.
+	// responses caches the responses that were looked up before. Without the cache, tests would
+	// spend half of their time on this search.
 	responses map[string]*response
 }
 
-// response is what the document says about the answers with one status.
+// response is the part of the document about the responses of an operation with one status.
 type response struct {
-	headers []*headerRule // by name
+	headers []*headerRule // ordered by name
 	content map[string]mediaRule
 	codes   []any
 }
@@ -57,20 +56,20 @@ type headerRule struct {
 	name     string
 	required bool
 	schema   *jsonschema.Schema
-	good     map[string]bool // values that conform, at most maxGood
+	good     map[string]bool // the values that conform, at most maxGood
 }
 
-// maxGood is the maximum number of conforming values that are kept for a header. Most headers
-// have similar values in all answers.
+// maxGood is the maximum number of conforming values that are cached for a header. Most headers
+// have the same few values in all responses.
 const maxGood = 64
 
-// mediaRule is what the document says about a body. record is the schema of the
-// records of a page, nil for other bodies.
+// mediaRule is the part of the document about a body. record is the schema of the records in a page
+// of a list. It is nil for other bodies.
 type mediaRule struct{ schema, record *jsonschema.Schema }
 
 const contractURL = "contract:///openapi.json"
 
-var contracts sync.Map // version -> *contract
+var contracts sync.Map // maps a version to its *contract
 
 func contractOf(version string) (*contract, error) {
 	if c, ok := contracts.Load(version); ok {
@@ -104,13 +103,14 @@ func readContract(document []byte) (*contract, error) {
 	return c, nil
 }
 
-// place is a part of the document and its JSON Pointer.
+// place is a JSON object within the document, with its JSON Pointer.
 type place struct {
 	value   map[string]any
 	pointer string
 }
 
-// at follows names down from p, and resolves references.
+// at returns the place that is reached from p by the member names, one after the other. It resolves
+// references on the way.
 func (c *contract) at(p place, names ...string) place {
 	p = c.resolve(p)
 	for _, name := range names {
@@ -130,7 +130,7 @@ func (c *contract) resolve(p place) place {
 	return c.at(place{c.root, ""}, names...)
 }
 
-// check returns what is wrong with an answer.
+// check returns the errors in a response, one text for each.
 func (c *contract) check(method, path string, status int, header http.Header, body []byte) (wrong []string) {
 	template, found := c.template(method, path)
 	if !found && status < 400 {
@@ -174,8 +174,9 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 	return wrong
 }
 
-// response returns what the document says about an answer of an operation, or of
-// none with an empty template. It returns nil for a status that is not there.
+// response returns the part of the document about the responses of an operation with one status. If
+// template is empty, it returns the part about 404 responses. It returns nil if the operation does
+// not have this status.
 func (c *contract) response(method, template string, status int) (*response, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +226,7 @@ func (c *contract) readResponse(at place) (*response, error) {
 	return r, nil
 }
 
-// readMedia reads what the document says about a body. A file has no schema.
+// readMedia reads the part of the document about a body. The content of a file has no schema.
 func (c *contract) readMedia(at place, kind string) (m mediaRule, err error) {
 	if kind == "application/octet-stream" {
 		return m, nil
@@ -240,8 +241,8 @@ func (c *contract) readMedia(at place, kind string) (m mediaRule, err error) {
 	return m, err
 }
 
-// checkItems checks what the schema of a page cannot say: each item is either a
-// whole record or a deletion marker.
+// checkItems checks a rule that the schema of a page cannot express: each item is either a whole
+// record or a deletion marker.
 func checkItems(record *jsonschema.Schema, value any) (wrong []string) {
 	if record == nil {
 		return nil
@@ -261,7 +262,8 @@ func checkItems(record *jsonschema.Schema, value any) (wrong []string) {
 	return wrong
 }
 
-// checkProblem checks what the schema of a problem cannot say.
+// checkProblem checks rules that the schema of a problem cannot express, such as the same request
+// id in the header and in the body.
 func checkProblem(codes []any, found bool, problem map[string]any, status int, header http.Header) (wrong []string) {
 	if found && !slices.Contains(codes, problem["code"]) {
 		wrong = append(wrong, fmt.Sprintf("code %v is not among %v", problem["code"], codes))
@@ -287,9 +289,9 @@ func checkProblem(codes []any, found bool, problem map[string]any, status int, h
 	return wrong
 }
 
-// template finds the operation of a request, and returns its path. HEAD has GET's
-// operation. Fixed words take precedence over {id}. Methods are case-sensitive
-// (RFC 9110, section 9.1).
+// template returns the path template of the operation that the request calls. A HEAD request calls
+// the GET operation. A literal segment takes precedence over {id}. Methods are case-sensitive (RFC
+// 9110, section 9.1).
 func (c *contract) template(method, path string) (string, bool) {
 	if method != strings.ToUpper(method) {
 		return "", false
@@ -308,7 +310,7 @@ func (c *contract) template(method, path string) (string, bool) {
 	return "", false
 }
 
-// operation returns the operation of a path.
+// operation returns the place of the operation with this method and path template.
 func (c *contract) operation(method, template string) place {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -325,8 +327,8 @@ func withID(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// undescribed are the headers of HTTP itself, which OpenAPI leaves to the media type and
-// the protocol, and those that any refusal may have.
+// undescribed are headers that the document does not describe: headers of HTTP and of the media
+// type, and headers that any refusal may have.
 var undescribed = []string{
 	"Content-Type", "Content-Length", "Content-Encoding", "Date", "Connection", "Transfer-Encoding",
 	"Retry-After", "Www-Authenticate", "Accept-Encoding",
@@ -352,7 +354,7 @@ func (c *contract) checkHeaders(r *response, header http.Header) (wrong []string
 	return wrong
 }
 
-// checkOthers finds headers that the document does not have.
+// checkOthers returns an error for each header that the document does not describe.
 func checkOthers(r *response, header http.Header) (wrong []string) {
 	for name := range header {
 		described := func(h *headerRule) bool { return http.CanonicalHeaderKey(h.name) == name }
@@ -382,7 +384,7 @@ func (c *contract) checkHeader(h *headerRule, value string) error {
 	return nil
 }
 
-// compile returns the schema at a pointer. The lock is held.
+// compile returns the schema at a JSON Pointer. The caller holds c.mu.
 func (c *contract) compile(pointer string) (*jsonschema.Schema, error) {
 	schema := c.schemas[pointer]
 	if schema == nil {
@@ -395,7 +397,7 @@ func (c *contract) compile(pointer string) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// escapeFragment escapes the braces of a path for a URL's fragment.
+// escapeFragment escapes the braces and plus signs of a JSON Pointer for the fragment of a URL.
 func escapeFragment(pointer string) string {
 	return strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(pointer)
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestConformFinds breaks a good answer in every way that a check looks for:
-// a check that cannot fail would prove nothing.
+// TestConformFinds checks that the check accepts correct responses and finds each error in
+// badSamples.
 func TestConformFinds(t *testing.T) {
 	c, err := contractOf("2026-11-01")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestConformFinds(t *testing.T) {
 	}
 }
 
-// badSamples are answers that no API may give.
+// badSamples are responses that do not conform, by the error in each.
 var badSamples = map[string]sample{
 	"no body":                     goodCount().replaced(goodCount().body, ""),
 	"no JSON":                     goodCount().replaced("}", ""),
@@ -53,7 +53,7 @@ var badSamples = map[string]sample{
 	"405 without Allow":          goodProblem().replaced("404", "405").as(405).to("PUT", "/contacts"),
 }
 
-// sample is an answer to a request. Its methods return it with a change.
+// sample is a response with its request. Its methods return a changed copy.
 type sample struct {
 	method, path string
 	status       int

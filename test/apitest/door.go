@@ -16,44 +16,43 @@ import (
 	"kartei/api"
 )
 
-// Way is a way by which the calls of clients travel in place of their own. With its name
-// in KARTEI_TEST_DOOR, a test expects of the way what it expects of REST. A read travels
-// both ways, and the answers must be equal, byte for byte. So any test may run this way.
+// Way is another way for the calls of clients than REST. If KARTEI_TEST_DOOR is its name, clients
+// send their calls this way, and tests expect the same responses as from REST. A client sends a
+// read by both ways, and the responses must be equal, byte for byte. So tests need no change.
 //
-// Only the calls of Stages go by REST.
+// Calls that one of Stages treats differently still use REST.
 type Way struct {
-	// Door is the door by which the calls come.
+	// Door is the Door of the requests that the API receives this way.
 	Door api.Door
-	// Stages is the whole list of differences. A difference that has no stage here is a
-	// defect.
+	// Stages is the whole list of intended differences. Any other difference is a defect.
 	Stages []Stage
 
 	name string // the value of KARTEI_TEST_DOOR
-	// send sends a request that no stage treats differently. It returns nil if only the
-	// answer to a read shows that a stage does.
+	// send sends a request that no stage treats differently. It returns nil if a stage does, and
+	// only the response to a read shows this.
 	send func(*Client, *keyCall) *Answer
-	// differing is what differs between equal answers.
+	// differing matches the parts that differ between equal responses.
 	differing *regexp.Regexp
-	// ownCursors is true if a cursor belongs to the way that answered with it.
+	// ownCursors says that cursors from this way are valid for this way only.
 	ownCursors bool
 
 	mu      sync.Mutex
 	byStage map[string]int
 }
 
-// Stage is a stage that treats a call of the way and one of REST differently.
+// Stage is a stage of the path of a call at which this way intentionally differs from REST.
 type Stage struct {
 	// Name is the name of the stage. Reason says why the two calls differ.
 	Name, Reason string
-	// differs reports whether the stage treats a request differently. It is nil for a
-	// stage that no answer shows.
+	// differs reports whether the stage treats a request differently. It is nil if no response can
+	// show the difference.
 	differs func(*keyCall) bool
 }
 
 // ways returns all ways.
 func ways() []*Way { return []*Way{BySession, ByTool} }
 
-// chosen returns the way of KARTEI_TEST_DOOR, or nil.
+// chosen returns the Way whose name is in KARTEI_TEST_DOOR, or nil.
 func chosen() *Way {
 	for _, w := range ways() {
 		if os.Getenv("KARTEI_TEST_DOOR") == w.name {
@@ -63,8 +62,8 @@ func chosen() *Way {
 	return nil
 }
 
-// Except skips a test, or the rest of it, if calls travel this way. stage is one of
-// Stages, and reason is why the test needs it.
+// Except skips the test, or the rest of it, if KARTEI_TEST_DOOR chose this way. stage is the name
+// of one of Stages, and reason says why the test needs it.
 func (w *Way) Except(t testing.TB, stage, reason string) {
 	t.Helper()
 	if !slices.ContainsFunc(w.Stages, func(s Stage) bool { return s.Name == stage }) {
@@ -75,9 +74,9 @@ func (w *Way) Except(t testing.TB, stage, reason string) {
 	}
 }
 
-// Through sets the door of the calls of a test: batch, the name of a Way, or empty for their own
-// door. If KARTEI_TEST_DOOR already names a Way, the test is skipped: it would repeat the same
-// calls.
+// Through sets the way by which the clients of the test send their calls: batch, the name of a Way,
+// or empty for REST. If KARTEI_TEST_DOOR already names a Way, Through skips the test, because the
+// test would only repeat the same calls.
 func Through(t *testing.T, door string) {
 	t.Helper()
 	if chosen() != nil {
@@ -86,7 +85,7 @@ func Through(t *testing.T, door string) {
 	t.Setenv("KARTEI_TEST_DOOR", door)
 }
 
-// Door returns the door by which the calls of clients come.
+// Door returns the name of the Door of the calls that the API receives from clients.
 func Door() string {
 	if w := chosen(); w != nil {
 		return string(w.Door)
@@ -94,8 +93,8 @@ func Door() string {
 	return string(api.REST)
 }
 
-// Sent returns the number of calls of this process that traveled this way because of
-// KARTEI_TEST_DOOR, and how many went by REST, by stage.
+// Sent returns the number of calls of this process that were sent this way because of
+// KARTEI_TEST_DOOR. byREST is the number of calls that used REST instead, by stage.
 func (w *Way) Sent() (sent int, byREST map[string]int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,17 +112,17 @@ func (w *Way) note(stage string) {
 	w.byStage[stage]++
 }
 
-// keyCall is a request with a key, and what the stages ask about it.
+// keyCall is a request with an API key. The other fields cache answers for the stages.
 type keyCall struct {
 	client *Client
 	*http.Request
 	path  string
-	actor *access.Actor // nil if the key is refused, or nobody has asked
+	actor *access.Actor // nil if the key is refused or was not looked up
 	all   []string      // the scopes that the principal may have
 
-	revision string // what stands for If-Match
-	cut      bool   // whether the page is larger than any of a tool
-	stage    string // the one that only the answer shows
+	revision string // the argument revision in place of If-Match
+	cut      bool   // whether the page is larger than any page of a tool
+	stage    string // the stage that only the response shows
 }
 
 func (c *Client) newCall(r *http.Request) *keyCall {
@@ -132,8 +131,8 @@ func (c *Client) newCall(r *http.Request) *keyCall {
 
 func (k *keyCall) reads() bool { return k.Method == http.MethodGet || k.Method == http.MethodHead }
 
-// StageOf returns the first stage that treats a request of a client differently, empty if
-// none does.
+// StageOf returns the name of the first stage that treats a request of a client differently. It is
+// empty if there is none.
 func (w *Way) StageOf(c *Client, r *http.Request) string { return w.stageOf(c.newCall(r)) }
 
 func (w *Way) stageOf(k *keyCall) string {
@@ -145,8 +144,8 @@ func (w *Way) stageOf(k *keyCall) string {
 	return ""
 }
 
-// through sends a request of a client this way. It returns nil if a stage treats it
-// differently: then the test sends the request by REST.
+// through sends a request of a client this way. It returns nil if a stage treats the request
+// differently. The caller then sends it by REST.
 func (w *Way) through(c *Client, r *http.Request) *Answer {
 	c.Helper()
 	k := c.newCall(r)
@@ -154,12 +153,12 @@ func (w *Way) through(c *Client, r *http.Request) *Answer {
 		w.note(stage)
 		return nil
 	}
-	if !k.reads() || c.options.limits.Metered { // a second read is counted, too
+	if !k.reads() || c.options.limits.Metered { // The limits would count a second read too.
 		w.note("")
 		return w.send(c, k)
 	}
 	if its, known := cursors.Load(r.URL.Query().Get("cursor")); known && its == "" {
-		w.note("") // its cursor is of this way
+		w.note("") // the cursor is from this way
 		got := w.send(c, k)
 		w.pair(nil, got)
 		return got
@@ -181,7 +180,7 @@ func (w *Way) through(c *Client, r *http.Request) *Answer {
 	return got
 }
 
-// again returns a copy of a request whose body can be read once more.
+// again returns a copy of a request. Both can read the body.
 func again(r *http.Request) *http.Request {
 	next := r.Clone(r.Context())
 	if r.Body != nil && r.Body != http.NoBody {
@@ -191,7 +190,7 @@ func again(r *http.Request) *http.Request {
 	return next
 }
 
-// same reports whether two answers are equal.
+// same reports whether two responses are equal apart from the parts that w.differing matches.
 func (w *Way) same(a, b *Answer) bool {
 	return a.Status == b.Status && a.Header.Get("ETag") == b.Header.Get("ETag") &&
 		a.Header.Get("Content-Type") == b.Header.Get("Content-Type") &&

@@ -11,7 +11,7 @@ import (
 	"kartei/test/waittest"
 )
 
-// Faults do something at one of the transactions of the jobs of an office.
+// Faults runs a function in place of one of the transactions of an office's jobs.
 type Faults struct {
 	mu   sync.Mutex
 	step int
@@ -19,14 +19,15 @@ type Faults struct {
 	hit  bool
 }
 
-// Arm makes do have the transaction of a step, counted from now.
+// Arm makes do run in place of the transaction with this number, counted from now. do can call
+// commit to run the transaction.
 func (f *Faults) Arm(step int, do func(commit func() error) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.step, f.do, f.hit = step, do, false
 }
 
-// Before does something before a transaction.
+// Before runs do before the transaction with this number.
 func (f *Faults) Before(step int, do func()) {
 	f.Arm(step, func(commit func() error) error {
 		do()
@@ -34,7 +35,7 @@ func (f *Faults) Before(step int, do func()) {
 	})
 }
 
-// Reached reports whether the step was reached.
+// Reached reports whether the jobs have come to the transaction of the last Arm or Before.
 func (f *Faults) Reached() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +70,7 @@ func (d faultyDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	return d.through(func() error { return d.DB.WriteIn(ctx, organization, f) })
 }
 
-// Faulty gives the jobs of an office faults. A job that fails is tried again at once.
+// Faulty gives the jobs of an office faults. A failed job is retried without delay.
 func Faulty(f *Faults) Option {
 	return Working(func(w *Workshop) {
 		w.DB = faultyDB{w.DB, f}
@@ -77,11 +78,11 @@ func Faulty(f *Faults) Option {
 	})
 }
 
-// ErrStep is for Faults that end a process.
+// ErrStep is an error for functions of Faults that stand for the end of the process.
 var ErrStep = errors.New("test: the process ends here")
 
-// Recover waits until all jobs are done that are due. If the end of one could not be
-// stored, the clock moves to the end of its lease.
+// Recover waits until no job is running or due. If the end of a job could not be stored, the job is
+// still running. Recover then moves the clock to the end of the job's lease.
 func (o *Office) Recover() {
 	o.Helper()
 	dead := 0
@@ -112,7 +113,7 @@ func (o *Office) Recover() {
 	}
 }
 
-// repeatedDB runs each transaction of the jobs twice, as after a conflict.
+// repeatedDB runs each transaction of the jobs twice, as happens after a conflict.
 type repeatedDB struct{ db.DB }
 
 // WriteIn implements db.DB.
@@ -127,8 +128,7 @@ func (d repeatedDB) WriteIn(ctx context.Context, organization int64, f func(db.T
 	})
 }
 
-// Repeated makes each transaction of the jobs of an office run twice. Only the second run
-// counts.
+// Repeated makes each transaction of an office's jobs run twice. Only the second run is committed.
 func Repeated() Option {
 	return Working(func(w *Workshop) { w.DB = repeatedDB{w.DB} })
 }

@@ -30,27 +30,26 @@ import (
 	"kartei/transfer/process"
 )
 
-// MaxFile is the maximum size of a file in an office, unless MaxSize sets
-// another.
+// MaxFile is the maximum size of a file in an office, in bytes.
 const MaxFile = 1 << 20
 
-// MaxStaged bounds the announced bytes of the open uploads of an office.
+// MaxStaged is the maximum sum of the announced sizes of an office's open uploads, in bytes.
 const MaxStaged = 64 << 20
 
-// BaseURL is the address of every office.
+// BaseURL is the base URL of all offices.
 const BaseURL = "https://kartei.example"
 
-// depot holds the files of a database, and the signal about its jobs. Offices
-// on the same database share its queue of jobs, so they share the depot too.
+// depot holds the blob store of a database, and the signal for the ends of its jobs. Offices on the
+// same database share its job queue, so they share the depot too.
 type depot struct {
 	store  *blob.Local
 	folder string
 	worked *signal
 }
 
-var depots sync.Map // by db.DB
+var depots sync.Map // maps a db.DB to its *depot
 
-// files makes the store of the office's files.
+// files opens the blob store of the office.
 func (o *Office) files() {
 	o.Helper()
 	if p, known := depots.Load(o.DB); known {
@@ -75,7 +74,7 @@ func (o *Office) files() {
 	})
 }
 
-// blobs returns the store as the office uses it.
+// blobs returns the blob store that the API and the jobs of the office use.
 func (o *Office) blobs() blob.Store {
 	if o.options.stored != nil {
 		return o.options.stored(o.Store)
@@ -83,10 +82,10 @@ func (o *Office) blobs() blob.Store {
 	return o.Store
 }
 
-// Stored makes an office use the store that wrap returns.
+// Stored makes an office use the blob store that wrap returns.
 func Stored(wrap func(blob.Store) blob.Store) Option { return func(o *options) { o.stored = wrap } }
 
-// Workshop holds the parts that run an office's jobs.
+// Workshop has the parts that run an office's jobs.
 type Workshop struct {
 	DB       db.DB
 	Maker    *document.Maker
@@ -94,7 +93,7 @@ type Workshop struct {
 	Options  job.Options
 }
 
-// Working changes the parts that run the jobs of an office.
+// Working makes an office call change on the parts that run its jobs, before the jobs start.
 func Working(change func(*Workshop)) Option { return func(o *options) { o.working = change } }
 
 // fileOptions returns the options of the API for files.
@@ -105,14 +104,14 @@ func (o *Office) fileOptions() upload.Files {
 	}
 }
 
-// viewer returns the viewer of documents of the office.
+// viewer returns the document viewer of the office. It is closed when the test ends.
 func (o *Office) viewer() *extract.Viewer {
 	viewer := o.extractor().NewViewer()
 	o.Cleanup(viewer.Close)
 	return viewer
 }
 
-// extractor returns the reader of texts of the office.
+// extractor returns the text extractor of the office.
 func (o *Office) extractor() *extract.Extractor {
 	o.Helper()
 	x, err := extract.New(o.options.texts)
@@ -122,10 +121,10 @@ func (o *Office) extractor() *extract.Extractor {
 	return x
 }
 
-// Texts sets how the office reads texts and draws pages.
+// Texts sets the options for the extraction of texts and the rendering of pages.
 func Texts(x extract.Options) Option { return func(o *options) { o.texts = x } }
 
-// work runs the office's jobs until the test ends.
+// work runs the jobs of the office until the test ends.
 func (o *Office) work() {
 	o.Helper()
 	logger := slog.New(slog.NewTextHandler(o.Logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -165,22 +164,21 @@ func (o *Office) work() {
 	o.Cleanup(o.stopWork)
 }
 
-// Restart stops the workers of the office's jobs, as the end of a process does,
-// and starts new ones.
+// Restart stops the job workers of the office, as the end of a process does, and starts new ones.
 func (o *Office) Restart() {
 	o.Helper()
 	o.stopWork()
 	o.work()
 }
 
-// Uploads returns what receives the files of the office's upload sessions.
+// Uploads returns the receiver of files for upload sessions.
 func (o *Office) Uploads() *api.Uploads { return &api.Uploads{API: o.API, Receiver: o.receiver()} }
 
 func (o *Office) receiver() *upload.Receiver {
 	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Access: o.Directory, Addresses: o.Store}
 }
 
-// Put sends a file to the address of an upload session.
+// Put sends a file to the URL of an upload session.
 func (c *Client) Put(session *Answer, file []byte) *Answer {
 	c.Helper()
 	s := session.JSON()
@@ -193,7 +191,7 @@ func (c *Client) Put(session *Answer, file []byte) *Answer {
 	return &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes(), c.Logged}
 }
 
-// Upload opens a session for a file and sends it. It returns the session's id.
+// Upload opens an upload session for a file and sends the file. It returns the id of the session.
 func (c *Client) Upload(name, contentType string, file []byte) string {
 	c.Helper()
 	session := c.Do("POST", "/uploads", map[string]any{
@@ -203,7 +201,8 @@ func (c *Client) Upload(name, contentType string, file []byte) string {
 	return session.Text("id")
 }
 
-// Await waits until an operation has ended, and returns it.
+// Await waits until the operation of a 202 response has ended. It returns the response with the
+// ended operation.
 func (c *Client) Await(accepted *Answer) *Answer {
 	c.Helper()
 	for {
@@ -220,8 +219,7 @@ func (c *Client) Await(accepted *Answer) *Answer {
 	}
 }
 
-// Rest waits until no job runs or is due, so all consequences of the calls
-// before are complete.
+// Rest waits until no job is running or due. Then all effects of earlier calls are complete.
 func (o *Office) Rest() {
 	o.Helper()
 	for watch, ends := waittest.New(), 0; ; ends++ {
@@ -268,7 +266,7 @@ func (o *Office) openJobs() string {
 // the effect of a job, call Ended before checking for it.
 func (o *Office) Ended() <-chan struct{} { return o.worked.wait() }
 
-// Stored returns the names of all stored files of an office, in order.
+// Stored returns the names of all stored files of the office, in order.
 func (o *Office) Stored() (names []string) {
 	o.Helper()
 	for info, err := range o.Store.List(context.Background(), "") {
@@ -281,8 +279,8 @@ func (o *Office) Stored() (names []string) {
 	return names
 }
 
-// Document uploads a file and makes a document of it, with further members if
-// they are given. It returns the document's id.
+// Document uploads a file and creates a document with it. members are further members of the
+// document. Document returns the id of the document.
 func (c *Client) Document(name, contentType string, file []byte, members ...map[string]any) string {
 	c.Helper()
 	body := map[string]any{"uploadId": c.Upload(name, contentType, file)}

@@ -11,8 +11,8 @@ import (
 	"kartei/store/db"
 )
 
-// Inside runs f as the client's principal in one transaction, like a door
-// without API keys. Neither the gate nor scopes are checked.
+// Inside runs f as the client's principal in one transaction. It skips the stages of the API, so
+// neither the switches of the organization nor scopes are checked.
 func (c *Client) Inside(f func(context.Context, *op.Call) error) {
 	c.Helper()
 	if err := c.Try(f); err != nil {
@@ -20,7 +20,7 @@ func (c *Client) Inside(f func(context.Context, *op.Call) error) {
 	}
 }
 
-// Try is like Inside, and returns the error of f.
+// Try does the same as Inside, but returns the error of f.
 func (c *Client) Try(f func(context.Context, *op.Call) error) error {
 	ctx := context.Background()
 	actor, err := c.Directory.Authenticate(ctx, c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))

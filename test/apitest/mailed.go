@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Mailed returns the emails that wait to be sent, the oldest first.
+// Mailed returns the emails in the queue, the oldest first.
 func (o *Office) Mailed() (mails []notify.Message) {
 	o.Helper()
 	vault := Keys.Vault(notify.MessagePurpose)
@@ -47,7 +47,8 @@ func (o *Office) Mailed() (mails []notify.Message) {
 
 var link = regexp.MustCompile(`https://\S+#(\S+)`)
 
-// Linked returns the token of the link of the newest email to an address.
+// Linked returns the token in the link of the newest email to an address. It fails the test if
+// there is no such email.
 func (o *Office) Linked(email string) (token string) {
 	o.Helper()
 	for _, m := range o.Mailed() {
@@ -61,7 +62,7 @@ func (o *Office) Linked(email string) (token string) {
 	return token
 }
 
-// Notices returns the notices of the office.
+// Notices returns a notification center on the database of the office.
 func (o *Office) Notices() *notify.Center {
 	return notify.New(notify.Options{
 		DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose),

@@ -1,4 +1,4 @@
-// Package apitest owns the helpers with which tests act as somebody through the doors, on a real API and database.
+// Package apitest owns an office for tests: a real API on a database, and clients that call it as a principal.
 package apitest
 
 import (
@@ -54,22 +54,22 @@ import (
 	"kartei/kit/serve"
 )
 
-// Begin is the initial time of every test office's clock: the day after the
-// release of the current version.
+// Begin is the initial time of the clock of each test office: the day after the release date of the
+// API's current version.
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
-// Keys are the master keys of every test office.
+// Keys has the master key of all test offices.
 var Keys = masterkey.Ring{Current: masterkey.New()}
 
 // Current returns the name of the current version of the API.
 func Current() string { return release.Names(release.VersionsIn("production"))[0] }
 
-// AllScopes are the scopes of every family.
+// AllScopes are all read and write scopes.
 var AllScopes = strings.Fields("companies:read companies:write contacts:read contacts:write documents:read documents:write " +
 	"tasks:read tasks:write webhook_endpoints:read webhook_endpoints:write")
 
-// Office is an organization with its sandbox on a running API. Keys made for
-// it are test keys, bound to the sandbox.
+// Office is an organization with its sandbox on a running API. The API keys that it makes are test
+// keys, which are bound to the sandbox.
 type Office struct {
 	testing.TB
 	DB        db.DB
@@ -82,7 +82,7 @@ type Office struct {
 	Handler  http.Handler
 	// ID is the id of the live organization, SandboxID the id of its sandbox.
 	ID, SandboxID string
-	// Logged has the operator's log of all replicas.
+	// Logged is the operator's log of all replicas.
 	Logged *dbtest.LogCollector
 
 	// Store holds the office's files.
@@ -90,17 +90,17 @@ type Office struct {
 	// Folder is the folder of Store.
 	Folder string
 
-	worked   *signal // signaled when a job has ended
+	worked   *signal // reports each end of a job
 	stopWork func()
 	versions []release.Version
-	// Limits counts the calls of this replica.
+	// Limits has the counts of calls of this replica.
 	Limits *limit.Ledger
 
 	options options
 	desk    *signin.Desk
 }
 
-// Option changes an office before it starts.
+// Option changes the options of an office before it starts.
 type Option func(*options)
 
 type options struct {
@@ -113,27 +113,26 @@ type options struct {
 	batched                  bool
 	silent                   bool
 	costly                   bool
-	way                      *Way // nil for none
+	way                      *Way // nil for REST
 	stored                   func(blob.Store) blob.Store
 	texts                    extract.Options
 	documents                *grant.Documents
 	working                  func(*Workshop)
 }
 
-// Replicas sets how many replicas answer the calls of an office on PostgreSQL
-// in turn. The default is the value of KARTEI_TEST_REPLICAS, or one. Tests that
-// use the internals of an API need Replicas(1).
+// Replicas sets how many replicas of an office on PostgreSQL respond to the calls in turn. The
+// default is the value of KARTEI_TEST_REPLICAS, or one. Tests that use the internals of an API need
+// Replicas(1).
 func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
-// Silent takes the mail server away.
+// Silent makes an office without a mail server.
 func Silent() Option { return func(o *options) { o.silent = true } }
 
-// Costly makes passwords as costly as in the product.
+// Costly makes the hashes of passwords as costly as in production.
 func Costly() Option { return func(o *options) { o.costly = true } }
 
-// Metered makes the limits count, with other numbers for some of them. It uses
-// one replica, because several use the time of the database, which a test
-// cannot move (package limit tests them).
+// Metered turns the limits on. The overrides replace the numbers of some limits. It sets one
+// replica, because several replicas use the time of the database, which a test cannot set.
 func Metered(overrides ...limit.Override) Option {
 	return func(o *options) {
 		policies, err := limit.With(overrides...)
@@ -144,22 +143,22 @@ func Metered(overrides ...limit.Override) Option {
 	}
 }
 
-// MaxCalls sets how many calls one replica answers at the same time.
+// MaxCalls sets the maximum number of concurrent calls of one replica.
 func MaxCalls(n int) Option { return func(o *options) { o.maxCalls = n } }
 
-// Transfers sets how many files one replica transfers at the same time, and how
-// many of one organization.
+// Transfers sets the maximum number of concurrent file transfers of one replica. bound is the
+// maximum for all organizations, each the maximum for one.
 func Transfers(bound, each int) Option {
 	return func(o *options) { o.transfers, o.transfersEach = bound, each }
 }
 
-// Documents sets what reads the documents of applications.
+// Documents sets the reader of client metadata documents.
 func Documents(d *grant.Documents) Option { return func(o *options) { o.documents = d } }
 
-// Versions sets the versions that are served instead of production's versions.
+// Versions sets the served versions of the API. The default are the versions of production.
 func Versions(v ...release.Version) Option { return func(o *options) { o.versions = v } }
 
-// New opens an office on d, which must be migrated. It is closed with the test.
+// New opens an office on d, which must have the current schema. It is closed when the test ends.
 func New(t testing.TB, d db.DB, with ...Option) *Office {
 	t.Helper()
 	o := options{replicas: 1, versions: release.VersionsIn("production")}
@@ -194,8 +193,8 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	return office
 }
 
-// inTurn lets further replicas answer every second, third ... call, if the
-// database can be opened more than once.
+// inTurn adds n-1 replicas, and lets all replicas respond to the calls in turn. It does nothing if
+// the database cannot be opened more than once.
 func (o *Office) inTurn(n int) {
 	o.Helper()
 	handlers := []http.Handler{o.Handler}
@@ -217,7 +216,7 @@ func (o *Office) directory() *access.Directory {
 	return access.NewDirectory(o.DB, o.Clock, access.Options{Failures: 1_000_000})
 }
 
-// open makes the API of the office and its door.
+// open makes the API of the office and its HTTP handler.
 func (o *Office) open() {
 	o.Helper()
 	o.count()
@@ -251,7 +250,7 @@ func (o *Office) open() {
 	o.work()
 }
 
-// doors returns the doors for programs.
+// doors returns the HTTP handler for REST, uploads and MCP.
 func (o *Office) doors() http.Handler {
 	o.Helper()
 	address := func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }
@@ -275,14 +274,14 @@ func (o *Office) doors() http.Handler {
 	})
 }
 
-// Desk returns what the sign-in of the office needs.
+// Desk returns the sign-in service of the office.
 func (o *Office) Desk() *signin.Desk { return o.desk }
 
-// SignInBy gives the office an OpenID provider, nil for none.
+// SignInBy sets the OpenID provider of the office. nil removes it.
 func (o *Office) SignInBy(p *sso.Provider) { o.desk.Provider = p }
 
-// count makes the limiter. On PostgreSQL it shares its counts with the other
-// replicas of the office.
+// count makes the limiter of the office. On PostgreSQL, all replicas of the office share their
+// counts.
 func (o *Office) count() {
 	o.Helper()
 	o.Limits = limit.Open(o.options.limits, o.Clock, limit.Options{
@@ -305,9 +304,9 @@ func (o *Office) count() {
 
 var replicas atomic.Int64
 
-// Replica returns the same office as another process would serve it, on the
-// same database reached through d. It has an API and a directory of its own,
-// and a clock of its own if one is given.
+// Replica returns a second replica of the office, as another process would run it. The replica
+// reaches the same database through d. It has its own API and directory, and its own clock if one
+// is given.
 func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	o.Helper()
 	r := *o
@@ -321,8 +320,8 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	return &r
 }
 
-// Organization makes a further organization. It returns its id and its sandbox's
-// id.
+// Organization makes a further organization. It returns the id of the organization and the id of
+// its sandbox.
 func (o *Office) Organization(name string) (live, sandbox string) {
 	o.Helper()
 	info, err := o.Operator.CreateOrganization(context.Background(), organization.New{
@@ -334,12 +333,12 @@ func (o *Office) Organization(name string) (live, sandbox string) {
 	return info.ID, info.SandboxID
 }
 
-// Requests reads the request log.
+// Requests queries the request log.
 func (o *Office) Requests(in requestlog.QueryInput) (requestlog.QueryOutput, error) {
 	return readLog(o, requestlog.List, in)
 }
 
-// VersionsInUse returns which keys use which version.
+// VersionsInUse returns the use of the API versions, by key.
 func (o *Office) VersionsInUse(in requestlog.VersionsInput) (requestlog.VersionsOutput, error) {
 	return readLog(o, requestlog.ListVersions, in)
 }
@@ -351,7 +350,7 @@ func readLog[I, O any](o *Office, of op.Operation[I, O], in I) (O, error) {
 	return operator.Run(o.Context(), o.Operator, of, in)
 }
 
-// Ask runs an operation by its id, with arguments as a client sends them.
+// Ask calls an operation by its id. args are the arguments as a client sends them.
 func Ask[Out any](ctx context.Context, a *api.API, by api.Caller, id string, args api.Arguments) (out Out, err error) {
 	r, err := api.Send(ctx, a, by, api.ByID(id), args)
 	if err != nil {
@@ -360,7 +359,8 @@ func Ask[Out any](ctx context.Context, a *api.API, by api.Caller, id string, arg
 	return api.Value[Out](r)
 }
 
-// User makes a user of the office, or of another organization, and returns its id.
+// User creates a user and returns the id. The user belongs to the office, unless the id of another
+// organization is given.
 func (o *Office) User(role access.Role, organization ...string) string {
 	o.Helper()
 	in := principal.New{
@@ -379,7 +379,8 @@ func (o *Office) User(role access.Role, organization ...string) string {
 
 var users atomic.Int64
 
-// Key makes a test key for a principal; no scopes means all.
+// Key creates a test API key for a principal and returns its secret. Without scopes, the key has
+// AllScopes.
 func (o *Office) Key(principal string, scopes ...string) string {
 	o.Helper()
 	if len(scopes) == 0 {
@@ -399,18 +400,18 @@ func (o *Office) Key(principal string, scopes ...string) string {
 	return key.Key
 }
 
-// Session signs a principal in, and returns the token of the session. The office's
-// other sessions of the principal go on.
+// Session signs a principal in and returns the token of the session. Other sessions of the
+// principal stay valid.
 func (o *Office) Session(principal string) (token string) {
 	o.Helper()
 	return Session(o.TB, o.DB, o.Clock, principal)
 }
 
-// Session signs a principal of a database in, and returns the token of the session.
-// A principal without an account gets one.
+// Session signs in a principal of the database d and returns the token of the session. If the
+// principal has no account, Session creates one.
 func Session(t testing.TB, d db.DB, c clock.Clock, id string) (token string) {
 	t.Helper()
-	joining.Lock() // only one caller makes the account of a principal
+	joining.Lock() // Two callers must not create an account for the same principal.
 	defer joining.Unlock()
 	now := clock.Now(c)
 	err := d.Write(context.Background(), func(tx db.Tx) error {
@@ -448,8 +449,8 @@ func Session(t testing.TB, d db.DB, c clock.Clock, id string) (token string) {
 
 var joining sync.Mutex
 
-// InSession reads as the web application does: by a session of the sandbox, with
-// the parameters of the internal version. target is a path below /v1 with its query.
+// InSession sends a GET request in a session of the sandbox, as the web application does. target is
+// a path below /v1 with its query, and has the parameters of the internal version.
 func (o *Office) InSession(token, target string) *Answer {
 	o.Helper()
 	path, query, _ := strings.Cut(target, "?")
@@ -460,7 +461,8 @@ func (o *Office) InSession(token, target string) *Answer {
 	return &Answer{TB: o.TB, Status: got.Status, Header: got.Header, Body: got.Body}
 }
 
-// As returns a client that acts with a fresh key of a fresh user.
+// As creates a user and an API key for the user. It returns a client with this key. A viewer gets
+// the read scopes only.
 func (o *Office) As(role access.Role, scopes ...string) *Client {
 	o.Helper()
 	user := o.User(role)
@@ -479,13 +481,13 @@ func readOnly(scopes []string) (read []string) {
 	return read
 }
 
-// Client sends requests with one key.
+// Client sends requests with one API key.
 type Client struct {
 	*Office
 	Principal, Key string
 }
 
-// Answer is the answer to a request.
+// Answer is the response to a request.
 type Answer struct {
 	testing.TB
 	Status int
@@ -494,17 +496,15 @@ type Answer struct {
 	log    *dbtest.LogCollector
 }
 
-// Do sends a request to /v1. headers are alternating names and values. A body
-// that is not []byte or string is sent as JSON. Unless headers say otherwise, a
-// write gets Svc-Preview and a POST gets a fresh Idempotency-Key. An empty
-// value removes a header.
+// Do sends a request for a path below /v1 and returns the response. headers are names and values in
+// turn. A body that is not []byte or string is encoded as JSON. By default, a write gets
+// Svc-Preview, and a POST gets a new Idempotency-Key. A header with an empty value is removed.
 func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
 	c.Helper()
 	return c.Send(c.Request(method, path, body, headers...))
 }
 
-// Send sends a request that Request returned, and that the test may have
-// changed.
+// Send sends a request from Request, which the test may have changed.
 func (c *Client) Send(r *http.Request) *Answer {
 	c.Helper()
 	if c.options.batched {
@@ -561,10 +561,11 @@ func (c *Client) Request(method, path string, body any, headers ...string) *http
 
 var keys atomic.Int64
 
-// Fresh returns a text that is unique in the process.
+// Fresh returns a text that is unique in this process.
 func Fresh() string { return fmt.Sprintf("fresh-%d", keys.Add(1)) }
 
-// Want fails the test unless the answer has the status and, for a problem, the code.
+// Want fails the test unless the response has the status and, if a code is given, this problem
+// code.
 func (a *Answer) Want(status int, code ...string) *Answer {
 	a.Helper()
 	if a.Status != status {
@@ -576,8 +577,8 @@ func (a *Answer) Want(status int, code ...string) *Answer {
 	return a
 }
 
-// cause returns the line of the operator's log that says why a call failed with
-// an internal error.
+// cause returns the line of the operator's log with the reason for an internal error. It is empty
+// for other responses.
 func (a *Answer) cause() string {
 	request := a.Header.Get("Request-Id")
 	if a.log == nil || a.Status != http.StatusInternalServerError || request == "" {
@@ -591,7 +592,7 @@ func (a *Answer) cause() string {
 	return ""
 }
 
-// JSON returns the answer's body as decoded JSON.
+// JSON returns the body as a decoded JSON object.
 func (a *Answer) JSON() map[string]any {
 	a.Helper()
 	var v map[string]any
@@ -601,7 +602,7 @@ func (a *Answer) JSON() map[string]any {
 	return v
 }
 
-// Text returns a text member. It is empty if the member is missing or null.
+// Text returns a string member of the body. It is empty if the member is missing or null.
 func (a *Answer) Text(name string) string {
 	a.Helper()
 	v := a.JSON()[name]
@@ -612,7 +613,7 @@ func (a *Answer) Text(name string) string {
 	return s
 }
 
-// Data returns the entries of a list.
+// Data returns the items of a list response.
 func (a *Answer) Data() []map[string]any {
 	a.Helper()
 	list, ok := a.JSON()["data"].([]any)
@@ -626,7 +627,7 @@ func (a *Answer) Data() []map[string]any {
 	return data
 }
 
-// Fields returns the errors of a problem as names and codes, in their order.
+// Fields returns the errors of a problem, each as the name of the field and the error code.
 func (a *Answer) Fields() []string {
 	a.Helper()
 	var fields []string

@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// wait bounds the life of a test's connection. It is long enough for a busy
-// machine, and passes only if an answer is missing.
+// wait is the maximum life of a test's connection. It is long enough for a busy machine, and passes
+// only if a response is missing.
 const wait = 2 * time.Minute
 
-// Server is an office behind a real listener on loopback.
+// Server is an office behind a real listener on the loopback interface.
 type Server struct {
 	*Office
-	// URL is the address without /v1, Address its host and port.
+	// URL is the base URL without /v1. Address is its host and port.
 	URL, Address string
 }
 
-// Listen starts a server that is stopped with the test.
+// Listen starts a server. It is stopped when the test ends.
 func (o *Office) Listen() *Server {
 	o.Helper()
 	s := httptest.NewServer(o.Handler)
@@ -32,18 +32,17 @@ func (o *Office) Listen() *Server {
 	return &Server{o, s.URL, s.Listener.Addr().String()}
 }
 
-// Wire is a request on the wire, byte for byte.
+// Wire is a request whose bytes the test controls.
 type Wire struct {
 	Method, Path string
-	// Lines are header lines such as "If-Match: *". A line replaces all lines
-	// of that name that Text would add. "-Name" only removes them.
+	// Lines are header lines such as "If-Match: *". A line replaces all lines with the same name
+	// that Text would add. "-Name" removes these lines.
 	Lines []string
 	// Body is sent unchanged, even if Lines announce chunks.
 	Body string
 }
 
-// Text returns the bytes of the request: HTTP/1.1 with the headers that Do
-// adds.
+// Text returns the bytes of an HTTP/1.1 request. It has the headers that Do adds.
 func (c *Client) Text(w Wire) string {
 	h := []string{"Host: localhost", "Authorization: Bearer " + c.Key}
 	if w.Method != "GET" && w.Method != "HEAD" {
@@ -69,7 +68,7 @@ func (c *Client) Text(w Wire) string {
 	return w.Method + " /v1" + w.Path + " HTTP/1.1\r\n" + strings.Join(h, "\r\n") + "\r\n\r\n" + w.Body
 }
 
-// without removes all lines with a header's name.
+// without returns lines without all lines that have the header name of line.
 func without(lines []string, line string) []string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(line, "-"), ":")
 	return slices.DeleteFunc(lines, func(l string) bool {
@@ -78,17 +77,16 @@ func without(lines []string, line string) []string {
 	})
 }
 
-// Send sends a request over a connection of its own and returns the answer. The
-// test fails if there is no answer within the wait, or if the connection closes
-// before.
+// Send sends a request over a new connection and returns the response. It fails the test if the
+// response does not come within wait, or if the connection closes before.
 func (s *Server) Send(c *Client, w Wire) *Answer {
 	s.Helper()
 	conn := s.Dial()
-	go io.Copy(conn, strings.NewReader(c.Text(w))) // the answer may come before the end of the request
+	go io.Copy(conn, strings.NewReader(c.Text(w))) // The response may come before the whole request is sent.
 	return s.Read(bufio.NewReader(conn), w)
 }
 
-// Dial opens a connection that is closed with the test.
+// Dial opens a connection. It is closed when the test ends.
 func (s *Server) Dial() net.Conn {
 	s.Helper()
 	conn, err := net.Dial("tcp", s.Address)
@@ -100,7 +98,7 @@ func (s *Server) Dial() net.Conn {
 	return conn
 }
 
-// Read reads the answer to the request w.
+// Read reads the response to the request w.
 func (s *Server) Read(r *bufio.Reader, w Wire) *Answer {
 	s.Helper()
 	response, err := http.ReadResponse(r, &http.Request{Method: w.Method})
@@ -113,7 +111,7 @@ func (s *Server) Read(r *bufio.Reader, w Wire) *Answer {
 		s.Fatalf("%s %.80s: half an answer: %v", w.Method, w.Path, err)
 	}
 	a := &Answer{TB: s.TB, Status: response.StatusCode, Header: response.Header, Body: body}
-	// Requests that are not valid HTTP are answered by net/http, in plain text.
+	// For requests that are not valid HTTP, net/http responds in plain text.
 	if bytes.HasPrefix(body, []byte("{")) || w.Method == "HEAD" {
 		Conform(s.TB, a.Header.Get("Svc-Version"), w.Method, w.Path, a.Status, a.Header, a.Body)
 	}

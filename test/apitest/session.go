@@ -23,11 +23,11 @@ import (
 	"kartei/store/db"
 )
 
-// BySession is the way of KARTEI_TEST_DOOR=session: the calls of clients travel by a
-// session of the same principal, as the web application makes them.
+// BySession is the Way for KARTEI_TEST_DOOR=session. It sends the calls of clients in a session of
+// the same principal, as the web application does.
 var BySession = &Way{
 	Door: api.Web, name: "session", send: (*Client).bySession, ownCursors: true,
-	// The message of a wrong parameter names those that the version takes.
+	// The message about an unknown parameter lists the parameters that the version has.
 	differing: regexp.MustCompile(`"(requestId|nextCursor|message)":"[^"]*"`),
 	Stages: []Stage{
 		{"door", "ranges, chunks and the size of headers are HTTP's; the web door reads forms", (*keyCall).ofHTTP},
@@ -54,16 +54,16 @@ var BySession = &Way{
 	},
 }
 
-// cursors holds the key's cursor for each session's cursor. A cursor belongs to its
-// version. A session's cursor has a twin only if both read the same page: others
-// may write between the two reads. A cursor without a twin is in the map with an
-// empty text, and the page behind it is not compared.
+// cursors maps a cursor from a session to the cursor of the key at the same place. A cursor is
+// valid in one version only. The two cursors match only if both pages were equal, because other
+// clients may write between the two reads. If they were not equal, the map has an empty text, and
+// the next page is not compared.
 var cursors sync.Map
 
 var nextCursor = regexp.MustCompile(`"nextCursor":"([^"]+)"`)
 
-// pair notes which cursor of a key is at the place of a session's cursor. byKey is
-// nil if the key read nothing.
+// pair stores the cursor of a key at the same place as the session's cursor. byKey is nil if the
+// key did not read the page.
 func (w *Way) pair(byKey, bySession *Answer) {
 	if !w.ownCursors {
 		return
@@ -81,7 +81,7 @@ func (w *Way) pair(byKey, bySession *Answer) {
 	cursors.Store(string(mine[1]), twin)
 }
 
-// withCursor replaces a session's cursor by the key's cursor.
+// withCursor replaces a session's cursor in the query by the key's cursor.
 func withCursor(r *http.Request) *http.Request {
 	if its, known := cursors.Load(r.URL.Query().Get("cursor")); known {
 		r.URL.RawQuery = strings.Replace(r.URL.RawQuery, r.URL.Query().Get("cursor"), its.(string), 1)
@@ -89,8 +89,8 @@ func withCursor(r *http.Request) *http.Request {
 	return r
 }
 
-// BySession sends a request of Request by a session of the key's principal, whatever
-// the stages say.
+// BySession sends a request from Request in a session of the key's principal. It ignores the
+// stages.
 func (c *Client) BySession(r *http.Request) *Answer {
 	c.Helper()
 	k := c.newCall(r)
@@ -100,7 +100,7 @@ func (c *Client) BySession(r *http.Request) *Answer {
 	return c.bySession(k)
 }
 
-// identify resolves the key of a request.
+// identify finds the actor of the request's API key, and the scopes that the principal may have.
 func (k *keyCall) identify() {
 	c := k.client
 	if values := k.Header["Authorization"]; len(values) != 1 || values[0] != "Bearer "+c.Key {
@@ -181,7 +181,7 @@ func (k *keyCall) keyed() bool {
 
 func (k *keyCall) aboutKey() bool { return k.path == "/me" || k.path == "/rate_limit" }
 
-// bySession calls the API as the door of the web does.
+// bySession calls the API as the web application does.
 func (c *Client) bySession(k *keyCall) *Answer {
 	c.Helper()
 	header := k.Header.Clone()
@@ -223,32 +223,33 @@ func (c *Client) bySession(k *keyCall) *Answer {
 	if k.Method == http.MethodHead {
 		a.Body = nil
 	}
-	// A session has the internal version, of which no client may know anything. Its
-	// answers equal the current version's answers.
+	// A session uses the internal version, which clients must not see. Its responses equal those of
+	// the current version.
 	current := release.Names(c.versions)[0]
 	a.Header.Set("Svc-Version", current)
 	a.Header.Set("Link", "<"+BaseURL+"/docs/openapi.json?version="+current+
 		`>; rel="service-desc"; type="application/json"`)
-	if k.aboutKey() { // it names the internal version
+	if k.aboutKey() { // the response names the internal version
 		return a
 	}
 	Conform(c.TB, current, k.Method, strings.TrimPrefix(k.URL.RequestURI(), "/v1"), a.Status, a.Header, a.Body)
 	return a
 }
 
-// signIn returns the token of a session of a principal that is not idle.
+// signIn returns the token of a valid session of the principal. It reuses a session of the same
+// hour.
 func (c *Client) signIn(principal string) string {
 	c.Helper()
 	name := fmt.Sprintf("%p %s %s", c.Clock, principal, c.Clock.Now().Truncate(time.Hour))
 	if token, known := signedIn.Load(name); known {
 		_, _, err := c.Directory.Resolve(context.Background(), api.Cookie(token.(string), false),
 			netip.MustParseAddr("192.0.2.1"), false)
-		if err == nil { // it ends when the role changes
+		if err == nil { // A change of the role ends the session.
 			return token.(string)
 		}
 	}
 	token := c.Session(principal)
-	// The sign-in stays recent for that hour: a key is never asked for another one.
+	// The session stays fresh until it expires, because calls with a key need no fresh sign-in.
 	err := c.DB.Write(context.Background(), func(tx db.Tx) error {
 		tx.Queue(`update sessions set fresh_until = expires_at where principal_id = $1 and created_at = $2`, principal,
 			int64(clock.Now(c.Clock)))

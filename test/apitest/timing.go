@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Attempt is a call whose duration might reveal something.
+// Attempt is a call whose duration may reveal a secret.
 type Attempt struct {
 	Name string
 	Do   func()
 }
 
-// Measure runs the attempts in rounds, each round in another order. It returns
-// their durations. The orders need no seed: durations do not come again.
+// Measure runs all attempts in each of turns rounds, in random order. It returns the durations, by
+// the name of the attempt. It needs no seed, because durations cannot be reproduced.
 func Measure(turns int, attempts []Attempt) map[string][]time.Duration {
 	took := map[string][]time.Duration{}
 	for range turns {
@@ -26,9 +26,9 @@ func Measure(turns int, attempts []Attempt) map[string][]time.Duration {
 	return took
 }
 
-// Advantage is the probability that a call of b is slower than a call of a. At 0.5
-// the two cannot be distinguished; at 0 or 1 they always can. It is the statistic
-// of Mann and Whitney over the two distributions.
+// Advantage returns the probability that a call of b is slower than a call of a. At 0.5, the two
+// cannot be told apart. At 0 or 1, each call shows which it is. It is the statistic of Mann and
+// Whitney for the two samples.
 func Advantage(a, b []time.Duration) float64 {
 	b = slices.Sorted(slices.Values(b))
 	sum := 0.0
@@ -40,7 +40,7 @@ func Advantage(a, b []time.Duration) float64 {
 	return sum / float64(len(a)*len(b))
 }
 
-// Median returns the median.
+// Median returns the median of the samples. samples must not be empty.
 func Median(samples []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(samples))[len(samples)/2]
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ByTool is the way of KARTEI_TEST_DOOR=mcp: the calls of clients travel as calls of
-// tools with the same key, as an assistant makes them.
+// ByTool is the Way for KARTEI_TEST_DOOR=mcp. It sends the calls of clients as MCP tool calls with
+// the same key, as an assistant does.
 var ByTool = &Way{
 	Door: api.MCP, name: "mcp", send: (*Client).byTool,
 	differing: regexp.MustCompile(`"(requestId|nextCursor)":"[^"]*"`),
@@ -80,8 +80,7 @@ var ByTool = &Way{
 	},
 }
 
-// toolHeaders are the headers of a request that a call of a tool has too, or that its
-// arguments stand for.
+// toolHeaders are the headers that a tool call has too, or for which it has an argument.
 var toolHeaders = []string{
 	"Authorization", "Accept-Language", "User-Agent", "Content-Type", "Svc-Organization", "Svc-Version",
 	"Svc-Preview", "Idempotency-Key", "If-Match",
@@ -103,7 +102,8 @@ func (k *keyCall) ofProtocol() bool {
 	return row != nil && row.HasBody() && !slices.Equal(k.Header["Content-Type"], []string{"application/json"})
 }
 
-// maxArguments bounds the bytes of arguments, so that the whole request has at most 1 MiB.
+// maxArguments is the maximum size of a tool call's arguments in bytes. The whole request has at
+// most 1 MiB.
 const maxArguments = 1<<20 - 1<<10
 
 func (k *keyCall) toolless() bool {
@@ -133,7 +133,7 @@ func (k *keyCall) keyedByDoor() bool {
 	return len(keys) > 1 || len(keys) == 0 && row.Creates() || len(keys) == 1 && (!row.Idempotent() || !isText(keys[0]))
 }
 
-// oneRevision is an If-Match that a revision stands for.
+// oneRevision matches an If-Match that the argument revision can replace.
 var oneRevision = regexp.MustCompile(`^"r([1-9][0-9]{0,17})"$`)
 
 func (k *keyCall) tagged() bool {
@@ -154,9 +154,9 @@ func (k *keyCall) tagged() bool {
 	return tag == nil
 }
 
-// readRevision reads the revision of the record that a request names, as an assistant does
-// before a change. Any will do for a record that the caller does not find. It reports
-// whether there is one; a metered office counts the read.
+// readRevision reads the revision of the record in the path, as an assistant does before a change.
+// If the caller cannot find the record, any revision will do. readRevision reports whether it has a
+// revision. With metered limits it returns false, because the read would be counted.
 func (k *keyCall) readRevision() bool {
 	if k.client.options.limits.Metered {
 		return false
@@ -192,8 +192,8 @@ func (k *keyCall) notFlat() bool {
 	return false
 }
 
-// large reports whether a page is larger than any of a tool. If it would be the last page
-// of a tool too, it is the same; only the answer shows that.
+// large reports whether the requested page is larger than any page of a tool. It sets k.cut if the
+// tool's page may still be the same because it is the last. Only the response shows that.
 func (k *keyCall) large() bool {
 	row, _ := k.row()
 	if _, pages := parameterOf(row, "limit"); !pages {
@@ -204,11 +204,11 @@ func (k *keyCall) large() bool {
 	return err == nil && n > maxToolSize && !k.cut
 }
 
-// maxToolSize is the size of the largest page of a tool.
+// maxToolSize is the maximum number of records in a page of a tool.
 const maxToolSize = 50
 
-// row returns the operation that the request calls, and the record id in the
-// path. The operation is nil if none has this path.
+// row returns the operation that the request calls, and the record id in the path. The operation is
+// nil if there is none for the path.
 func (k *keyCall) row() (row *api.Operation, record string) {
 	for _, template := range []string{k.path, withID(k.path)} {
 		for i := range api.Operations {
@@ -227,7 +227,7 @@ func (k *keyCall) row() (row *api.Operation, record string) {
 	return nil, ""
 }
 
-// body returns the body, which can be read once more.
+// body returns the body of the request. It can be read again.
 func (k *keyCall) body() []byte {
 	if k.Body == nil || k.Body == http.NoBody {
 		return nil
@@ -237,7 +237,7 @@ func (k *keyCall) body() []byte {
 	return body
 }
 
-// version returns the version in which a call is answered.
+// version returns the version of the API in which the server responds.
 func (k *keyCall) version() string {
 	names := release.Names(k.client.versions)
 	if len(names) == 1 {
@@ -246,7 +246,7 @@ func (k *keyCall) version() string {
 	return k.pin()
 }
 
-// pin returns the version of the key, or the current one.
+// pin returns the version that the key is bound to, or else the current version.
 func (k *keyCall) pin() string {
 	text := api.Authorization(k.Header["Authorization"]).Text
 	actor, err := k.client.Directory.Authenticate(context.Background(), text, access.V1, k.from())
@@ -256,14 +256,14 @@ func (k *keyCall) pin() string {
 	return actor.Credential().VersionPin
 }
 
-// argument is one of a tool.
+// argument is a named argument of a tool call.
 type argument struct {
 	name  string
 	value jsontext.Value
 }
 
-// arguments returns the arguments that a request has: its id, query, body and headers
-// side by side.
+// arguments returns the arguments of the tool call: the id, the query, the body and the headers of
+// the request side by side.
 func (k *keyCall) arguments() (list []argument) {
 	row, record := k.row()
 	if row.Named() {
@@ -283,15 +283,15 @@ func (k *keyCall) arguments() (list []argument) {
 		}
 		list = append(list, argument{p[0], value})
 	}
-	if f, pages := parameterOf(row, "limit"); pages && !limited { // the door has another default
+	if f, pages := parameterOf(row, "limit"); pages && !limited { // MCP has another default than REST
 		list = append(list, argument{"limit", jsontext.Value(f.Tag.Get("default"))})
 	}
 	members, _ := membersOf(k.body())
 	return append(list, members...)
 }
 
-// parameters returns the names and values of the query in their order, or nil if it is
-// malformed or no Unicode.
+// parameters returns the names and values in the query, in order. It returns nil if the query is
+// malformed or not valid UTF-8.
 func (k *keyCall) parameters() [][2]string {
 	list := [][2]string{}
 	for part := range strings.SplitSeq(k.URL.RawQuery, "&") {
@@ -309,8 +309,8 @@ func (k *keyCall) parameters() [][2]string {
 	return list
 }
 
-// literal returns the value of a parameter as an assistant sends it. Integers
-// and booleans have no quotes.
+// literal returns the value of a query parameter as an assistant sends it in JSON. Integers and
+// booleans have no quotes.
 func literal(row *api.Operation, name, value string) jsontext.Value {
 	f, known := parameterOf(row, name)
 	switch {
@@ -335,7 +335,8 @@ func parameterOf(row *api.Operation, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// membersOf returns the members of a JSON object in their order, each as it was sent.
+// membersOf returns the members of a JSON object in their order, with their values unchanged.
+// object is false if the body is not an object.
 func membersOf(body []byte) (list []argument, object bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -357,22 +358,22 @@ func membersOf(body []byte) (list []argument, object bool) {
 	return list, true
 }
 
-// text returns a text as JSON.
+// text returns s as a JSON string. s must be valid UTF-8.
 func text(s string) jsontext.Value {
 	b, err := jsontext.AppendQuote(nil, s)
 	if err != nil {
-		panic("apitest: " + err.Error()) // isText was asked before
+		panic("apitest: " + err.Error()) // callers have checked isText
 	}
 	return b
 }
 
-// isText reports whether JSON can hold a text.
+// isText reports whether a JSON string can hold s.
 func isText(s string) bool {
 	_, err := jsontext.AppendQuote(nil, s)
 	return err == nil
 }
 
-// toolResult is the answer to a call of a tool.
+// toolResult is the JSON-RPC response to a tool call.
 type toolResult struct {
 	ID     int            `json:"id"`
 	Error  jsontext.Value `json:"error"`
@@ -389,17 +390,17 @@ type toolResult struct {
 	} `json:"result"`
 }
 
-// ByTool sends a request of Request as the call of a tool, whatever the stages say.
+// ByTool sends a request from Request as a tool call. It ignores the stages.
 func (c *Client) ByTool(r *http.Request) *Answer {
 	c.Helper()
 	k := c.newCall(r)
-	k.tagged() // it reads the revision
+	k.tagged() // reads the revision
 	return c.callTool(k)
 }
 
-// byTool sends a call as a call of a tool. A change of any revision is repeated until it
-// finds the current one. byTool returns nil if a shortened page of the tool is not the last
-// page, because the request asked for a longer one.
+// byTool sends a request as a tool call. For If-Match: *, it repeats the call until the call has
+// the current revision. It returns nil if the tool's page is shorter than the requested page, and
+// is not the last one.
 func (c *Client) byTool(k *keyCall) *Answer {
 	c.Helper()
 	a := c.callTool(k)
@@ -416,7 +417,7 @@ func (c *Client) byTool(k *keyCall) *Answer {
 	return a
 }
 
-// callTool calls the tool of a request, and returns the answer as REST has it.
+// callTool calls the tool for a request. It returns the response in the form of REST.
 func (c *Client) callTool(k *keyCall) *Answer {
 	c.Helper()
 	row, _ := k.row()
@@ -435,16 +436,16 @@ func (c *Client) callTool(k *keyCall) *Answer {
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
 	a := &Answer{TB: c.TB, Status: w.Code, Header: Received(w.Result().Header), Body: w.Body.Bytes(), log: c.Logged}
-	if a.Header.Get("Content-Type") == "application/problem+json" { // a challenge is an answer of HTTP
+	if a.Header.Get("Content-Type") == "application/problem+json" { // A challenge is a plain HTTP response.
 		challenge := strings.Replace(a.Header.Get("Www-Authenticate"), "oauth-protected-resource/mcp",
 			"oauth-protected-resource/v1", 1)
 		a.Header.Set("Www-Authenticate", challenge)
-		a.Header.Set("Cache-Control", "private, no-cache") // the door lets nobody store anything
+		a.Header.Set("Cache-Control", "private, no-cache") // MCP responses have no-store.
 	} else {
 		a.unwrap(row)
 		a.derive(k, row)
 	}
-	if a.Status >= http.StatusBadRequest { // a problem names the path of the door
+	if a.Status >= http.StatusBadRequest { // A problem has the path of the MCP endpoint.
 		a.Body = bytes.Replace(a.Body, []byte(`"instance":"`+mcp.Path+`"`),
 			append([]byte(`"instance":`), text(k.URL.Path)...), 1)
 	}
@@ -453,7 +454,7 @@ func (c *Client) callTool(k *keyCall) *Answer {
 	return a
 }
 
-// rpc returns the request of a call as JSON-RPC 2.0.
+// rpc returns the tool call as a JSON-RPC 2.0 request.
 func (k *keyCall) rpc(tool string) []byte {
 	b := []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `","arguments":{`)
 	for i, a := range k.arguments() {
@@ -465,8 +466,8 @@ func (k *keyCall) rpc(tool string) []byte {
 	return append(b, `}}}`...)
 }
 
-// unwrap turns the protocol's answer into REST's answer. A result has the text of REST's
-// answer, an error has its problem.
+// unwrap replaces a by the response that REST would give. A result contains the body of that
+// response as text. An error contains the problem.
 func (a *Answer) unwrap(row *api.Operation) {
 	a.Helper()
 	var r toolResult
@@ -476,7 +477,7 @@ func (a *Answer) unwrap(row *api.Operation) {
 	}
 	content, structured := r.Result.Content, r.Result.StructuredContent
 	a.Body = []byte(content[0].Text)
-	if r.Result.IsError && len(content) == 2 { // one sentence, and the problem
+	if r.Result.IsError && len(content) == 2 { // a sentence and the problem
 		a.Body = []byte(content[1].Text)
 	}
 	if id := a.Header.Get("Request-Id"); r.Result.Meta.RequestID != id {
@@ -502,8 +503,8 @@ func (a *Answer) unwrap(row *api.Operation) {
 	a.Status = row.Status()
 }
 
-// derive gives an answer the headers of REST. Those that the door does not send follow from
-// the row, the body and the request; the others are as it sent them.
+// derive sets the headers of REST. The values of headers that MCP does not send follow from the
+// operation, the body and the request. The other headers stay unchanged.
 func (a *Answer) derive(k *keyCall, row *api.Operation) {
 	a.Helper()
 	h, version := a.Header, k.version()
@@ -526,7 +527,7 @@ func (a *Answer) derive(k *keyCall, row *api.Operation) {
 		h.Set("ETag", `"r`+strconv.FormatInt(int64(revision), 10)+`"`)
 	}
 	switch a.Status {
-	case http.StatusCreated: // the first revision, which the address of an upload does not show
+	case http.StatusCreated: // The ETag has the first revision. The URL of an upload session does not show it.
 		h.Set("ETag", `"r1"`)
 		if out.Implements(reflect.TypeFor[op.Locator]()) {
 			h.Set("Location", "/v1"+row.Path+"/"+a.Text("id"))
@@ -534,8 +535,8 @@ func (a *Answer) derive(k *keyCall, row *api.Operation) {
 	case http.StatusAccepted:
 		h.Set("Location", "/v1/operations/"+a.Text("id"))
 	}
-	// A tool's answer always has a body. After a deletion, or if the caller may not read the
-	// changed record, the body says only what was done.
+	// The result of a tool always has a body. After a deletion, the body says only that. The same
+	// holds if the caller may not read the changed record.
 	done := slices.Sorted(maps.Keys(members))
 	if word := done[0]; (word == "changed" || word == "deleted") && members[word] == true && len(done) <= 3 {
 		if members["id"] != record || row.Deletes() != (word == "deleted") {

@@ -8,13 +8,15 @@ import (
 	"kartei/store/db"
 )
 
-// Used stores the counts of calls, each as if it were written in its hour.
+// Used stores the counts of the calls, as if each call were counted in its hour. The calls must be
+// in the order of their times.
 func (o *Office) Used(calls ...usage.Call) {
 	o.Helper()
 	Used(o.TB, o.DB, calls...)
 }
 
-// Used stores the counts of calls in a database. They are in the order of their times.
+// Used stores the counts of the calls in a database, as if each call were counted in its hour. The
+// calls must be in the order of their times.
 func Used(t testing.TB, d db.DB, calls ...usage.Call) {
 	t.Helper()
 	c := usage.NewCounter()

@@ -1,4 +1,4 @@
-// Package child owns the programs that a test runs beside itself: they end with the process of the test.
+// Package child owns the programs that a test starts as child processes: they end with the process of the test.
 package child
 
 import (
@@ -6,14 +6,14 @@ import (
 	"runtime"
 )
 
-// Process is a program that runs.
+// Process is a running program.
 type Process struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 }
 
-// Start starts a program. The kernel signals it when the thread that started it ends,
-// so that thread is kept until then.
+// Start starts a program. The kernel kills the program when the thread that started it ends. So
+// this thread stays alive until the program has ended.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	cmd.SysProcAttr = attributes()
 	p := &Process{cmd: cmd, ended: make(chan struct{})}
@@ -25,7 +25,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // a killed program ends with an error
+			_ = cmd.Wait() // a killed program returns an error
 		}
 	}()
 	if err := <-started; err != nil {
@@ -34,11 +34,11 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Ended is closed once the program has ended.
+// Ended returns a channel that is closed when the program has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Kill ends the program, as a crash would.
+// Kill kills the program, as a crash would, and waits for its end.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may have ended by itself
+	_ = p.cmd.Process.Kill() // the program may have ended by itself
 	<-p.ended
 }

@@ -2,5 +2,5 @@ package child
 
 import "syscall"
 
-// attributes make a program end with this process.
+// attributes returns the settings with which the kernel kills the program when this process ends.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -4,5 +4,5 @@ package child
 
 import "syscall"
 
-// attributes make a program end with this process, on Linux only.
+// attributes returns nil. Only Linux can kill the program when this process ends.
 func attributes() *syscall.SysProcAttr { return nil }

@@ -1,4 +1,4 @@
-// Package clamdtest owns the clamd of a test, which knows a single virus and asks nobody.
+// Package clamdtest owns the clamd for tests, a virus scanner with a single signature and no network access.
 package clamdtest
 
 import (
@@ -15,30 +15,29 @@ import (
 	"kartei/test/child"
 )
 
-// EICAR is the harmless file that every scanner reports as a virus (eicar.org).
-// It is put together here, so that no scanner reports this program.
+// EICAR is the harmless test file that every scanner reports as a virus (eicar.org). The constant
+// has two parts, so that no scanner reports this source file.
 var EICAR = `X5O!P%@AP[4\PZX54(P^)7CC)7}` + `$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*`
 
-// Found is the name that the scanner reports for it.
+// Found is the name that clamd reports for EICAR.
 const Found = "Eicar-Test-Signature.UNOFFICIAL"
 
-// signature has the checksum of the file, its length and its name, in the form
-// of an .hdb database.
+// signature is the line for EICAR in an .hdb database: checksum, length and name.
 const signature = "44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test-Signature\n"
 
-// Daemon is a clamd.
+// Daemon is a clamd process. It can be stopped and started again.
 type Daemon struct {
 	URL   clamd.URL
 	dir   string
 	bin   string
 	lines string
-	// process is nil while the daemon does not run.
+	// process is nil if the daemon is stopped.
 	process *child.Process
 }
 
-// Start starts a clamd that ends with the test. settings are lines of its
-// configuration, such as "StreamMaxLength 1M". If clamd is not installed, the
-// test is skipped; with CI=true it fails.
+// Start starts a clamd, which is killed when the test ends. settings are lines of its
+// configuration, such as "StreamMaxLength 1M". If clamd is not installed, Start skips the test, or
+// fails it if CI is true.
 func Start(t testing.TB, settings ...string) *Daemon {
 	t.Helper()
 	bin := find()
@@ -49,8 +48,7 @@ func Start(t testing.TB, settings ...string) *Daemon {
 		}
 		t.Skip(missing)
 	}
-	// The path of a socket is limited to 107 bytes, and the folder of a test
-	// may be too long for that.
+	// The path of a socket is limited to 107 bytes. t.TempDir may be longer.
 	dir, err := os.MkdirTemp("", "kartei-clamd-")
 	if err != nil {
 		t.Fatal(err)
@@ -101,13 +99,13 @@ func (d *Daemon) Start(t testing.TB) {
 	}
 }
 
-// follow reads the log until clamd accepts connections, and discards the rest.
+// follow reads the log until clamd accepts connections. It returns the log so far, and discards the
+// rest in the background. up is false if clamd ended before.
 func follow(log *os.File) (said string, up bool) {
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
 		said += lines.Text() + "\n"
-		// clamd writes this line just before it listens. From then on,
-		// connections wait for it.
+		// clamd writes this line just before it listens. Connections after this line succeed.
 		if strings.HasPrefix(lines.Text(), "Self checking every") {
 			go func() {
 				io.Copy(io.Discard, log)

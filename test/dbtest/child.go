@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Child starts the program of the tests as a second process, in which none of
-// them runs. Its TestMain knows by the environment, NAME=VALUE, what it is for.
-// Child returns what the process prints. It is killed with the test.
+// Child starts the test program as a second process, which runs no tests. Its TestMain finds its
+// task in the environment. environment has the form NAME=VALUE. Child returns the process and its
+// output. The process is killed when the test ends.
 func Child(t *testing.T, environment ...string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")

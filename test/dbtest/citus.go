@@ -29,35 +29,36 @@ func (e *noCitusError) Error() string {
 // citusNeeds are the settings that Citus requires of each server.
 var citusNeeds = []string{"shared_preload_libraries=citus", "max_prepared_transactions=300"}
 
-// citusSettings are the settings of each server of a test cluster. Few shards
-// are made quickly. Each database also needs a background process.
+// citusSettings are the settings of each server in a test cluster. A small number of shards is
+// created fast. Each database needs a background process.
 var citusSettings = append(append(Disposable(), citusNeeds...), "max_worker_processes=64", "citus.shard_count=4")
 
 // citusWorkers is the number of servers in a test cluster besides the
 // coordinator.
 const citusWorkers = 2
 
-// citus returns the cluster of this process, which is started on first use.
+// citus returns the cluster of this process. The first call starts it.
 var citus = sync.OnceValues(newCitus)
 
-// Citus returns the URL of a fresh, migrated and distributed database on the
-// coordinator of a Citus cluster with two workers. It is dropped with the test.
-// Without Citus the test is skipped, with a hint how to install it.
+// Citus returns the URL of a new, distributed database with the current schema. The database is on
+// the coordinator of a Citus cluster with two workers. It is dropped when the test ends. If Citus
+// is missing, Citus skips the test.
 func Citus(t testing.TB) string {
 	t.Helper()
 	s := mustCitus(t)
 	return s.url(s.create(t, s.template))
 }
 
-// EmptyCitus is like Citus, for a database without tables. The database has the
-// extension and knows its workers.
+// EmptyCitus returns the URL of a new database without tables on the coordinator. The database has
+// the extension and knows the workers. It is dropped when the test ends.
 func EmptyCitus(t testing.TB) string {
 	t.Helper()
 	s := mustCitus(t)
 	return s.url(s.create(t, s.empty))
 }
 
-// LoneCitus is like EmptyCitus, for a database without workers.
+// LoneCitus returns the URL of a new database with the extension, but without tables and workers.
+// It is dropped when the test ends.
 func LoneCitus(t testing.TB) string {
 	t.Helper()
 	s := mustCitus(t)
@@ -95,10 +96,9 @@ func mustCitus(t testing.TB) *server {
 	return s
 }
 
-// NewCitus starts a cluster with a coordinator and two workers, each with the
-// given settings, for benchmarks. It returns the coordinator and a function that
-// removes the cluster. The coordinator's first database is empty and knows the
-// workers.
+// NewCitus starts a cluster with a coordinator and two workers for benchmarks. settings apply to
+// each server. NewCitus returns the coordinator and a function that removes the cluster. The
+// coordinator's first database is empty and knows the workers.
 func NewCitus(settings ...string) (coordinator *Server, remove func(), err error) {
 	if err := findCitus(); err != nil {
 		return nil, nil, err
@@ -112,8 +112,8 @@ func NewCitus(settings ...string) (coordinator *Server, remove func(), err error
 	return &Server{s.cluster}, stopPostgres, s.join(ctx, "postgres")
 }
 
-// newCitus makes a cluster with this machine's PostgreSQL, or uses the one that
-// KARTEI_TEST_CITUS names.
+// newCitus starts a cluster with the installed PostgreSQL, or connects to the cluster of
+// KARTEI_TEST_CITUS.
 func newCitus() (*server, error) {
 	addresses := make([]string, 1+citusWorkers)
 	if given := os.Getenv("KARTEI_TEST_CITUS"); given != "" {
@@ -151,8 +151,7 @@ func newCitus() (*server, error) {
 	return s, nil
 }
 
-// startCitus connects to a coordinator and its workers. It starts those without
-// an address.
+// startCitus connects to a coordinator and its workers. For an empty address it starts a server.
 func startCitus(addresses, settings []string) (*server, error) {
 	var all []*server
 	for _, address := range addresses {
@@ -164,7 +163,7 @@ func startCitus(addresses, settings []string) (*server, error) {
 		if n.cluster == nil {
 			continue
 		}
-		// A server connects to itself through its socket too.
+		// A server connects to itself too, through its socket.
 		if err := exec1(n.base.String(), "alter system set citus.local_hostname = '"+n.cluster.dir+"'",
 			"select pg_reload_conf()"); err != nil {
 			return nil, err
@@ -174,7 +173,7 @@ func startCitus(addresses, settings []string) (*server, error) {
 	return all[0], nil
 }
 
-// findCitus fails if the installed PostgreSQL lacks the extension.
+// findCitus returns an error if the installed PostgreSQL lacks the extension.
 func findCitus() error {
 	bin, err := findBinaries()
 	if err != nil {
@@ -193,7 +192,7 @@ func findCitus() error {
 	return nil
 }
 
-// join connects the databases with one name on all servers to one cluster.
+// join makes a cluster of the databases with this name on all servers.
 func (s *server) join(ctx context.Context, name string) error {
 	for _, n := range append([]*server{s}, s.workers...) {
 		if err := exec1(n.url(name), "create extension citus"); err != nil {
@@ -209,8 +208,7 @@ func (s *server) join(ctx context.Context, name string) error {
 	return exec1(s.url(name), statements...)
 }
 
-// place returns the host and port at which the other servers of a cluster reach
-// a server.
+// place returns the host and port at which the other servers of a cluster reach s.
 func (s *server) place() (host, port string) {
 	host, port = s.base.Hostname(), s.base.Port()
 	if given := s.base.Query().Get("host"); given != "" {

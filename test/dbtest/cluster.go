@@ -22,41 +22,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cluster is a PostgreSQL server of this process. It is made by initdb in a
-// folder of its own, reached through a socket there, and removed with the
-// process.
+// cluster is a PostgreSQL server of this process. initdb makes its folder, which also has its
+// socket. The folder is removed when the process ends.
 type cluster struct {
 	url      string
 	dir      string
 	bin      string
 	account  *syscall.Credential
 	settings []string
-	lease    *os.File // locked as long as this process lives
-	running  *process // nil if it is stopped
+	lease    *os.File // locked until this process ends
+	running  *process // nil if the server is stopped
 	once     sync.Once
 }
 
-// process is one run of the server.
+// process is a running postgres process.
 type process struct {
 	pid   int
 	halt  chan os.Signal
 	ended chan struct{}
 }
 
-// disposable are the settings of a server whose data may be lost.
+// disposable are the settings of a server whose data may be lost in a crash.
 var disposable = []string{
-	"max_connections=600", "shared_buffers=64MB", // for many parallel replicas
-	// No data needs to survive a crash of the machine.
+	"max_connections=600", "shared_buffers=64MB", // for many replicas at the same time
+	// The data need not survive a crash of the machine.
 	"fsync=off", "synchronous_commit=off", "full_page_writes=off",
-	// These turn off background work of the server.
+	// These settings turn off background work of the server.
 	"autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=512MB",
 }
 
 const folder = "kartei-postgres-"
 
-// startCluster makes and starts a server in a new folder below the given one,
-// with settings of the form name=value. It returns a *missingError if no
-// PostgreSQL is installed.
+// startCluster makes and starts a server in a new folder below the folder below. settings have the
+// form name=value. If PostgreSQL is not installed, it returns a *missingError.
 func startCluster(below string, settings []string) (_ *cluster, err error) {
 	sweep()
 	dir, err := os.MkdirTemp(below, folder)
@@ -75,7 +73,7 @@ func startCluster(below string, settings []string) (_ *cluster, err error) {
 	return c, nil
 }
 
-// keepCluster starts the server of a folder that is kept after this process.
+// keepCluster starts the server in dir. The folder stays when this process ends.
 func keepCluster(dir string, settings []string) (*cluster, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -87,7 +85,7 @@ func keepCluster(dir string, settings []string) (*cluster, error) {
 	return c, c.start()
 }
 
-// newCluster returns the cluster in a folder. It makes one if there is none.
+// newCluster returns the cluster in dir. It runs initdb if dir has none.
 func newCluster(dir string, settings []string) (*cluster, error) {
 	bin, err := findBinaries()
 	if err != nil {
@@ -118,8 +116,8 @@ func newCluster(dir string, settings []string) (*cluster, error) {
 	return c, initialize(bin, dir, account)
 }
 
-// parent returns the folder for clusters whose data belongs on a disk. The path of
-// a socket is limited to 107 bytes, which some temporary folders exceed.
+// parent returns the folder for clusters whose data belongs on a disk. The path of a socket is
+// limited to 107 bytes, and the path of the temporary folder may be too long.
 func parent() string {
 	if dir := os.TempDir(); len(dir) <= 60 {
 		return dir
@@ -127,8 +125,8 @@ func parent() string {
 	return "/tmp"
 }
 
-// findBinaries returns the folder of initdb and postgres: the one on PATH, or
-// else the newest in the usual folders of distributions.
+// findBinaries returns the folder of initdb and postgres. It prefers the folder on PATH, and then
+// the newest version in the usual folders of distributions.
 func findBinaries() (string, error) {
 	var candidates []string
 	if path, err := exec.LookPath("initdb"); err == nil {
@@ -185,8 +183,8 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, &missingError{"PostgreSQL refuses to run as root, and there is no user postgres or nobody"}
 }
 
-// takeLease marks the folder as used by a living process. A new lease is locked
-// before it gets its name, so another process's sweep never finds it unlocked.
+// takeLease locks the file lease in dir, which marks dir as used by a living process. A new lease
+// is locked before it gets this name. So sweep, in another process, cannot see it unlocked.
 func takeLease(dir string) (*os.File, error) {
 	name := filepath.Join(dir, "lease")
 	lease, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -208,9 +206,9 @@ func takeLease(dir string) (*os.File, error) {
 	return lease, nil
 }
 
-// sweep removes the folders of processes that died without removing theirs;
-// their servers died with them. A folder without a lease is still being made,
-// so it is left alone for an hour.
+// sweep removes folders of processes that ended without removing them. Their servers ended with
+// them. A folder without a lease may be in the making, so sweep waits an hour before it removes
+// such a folder.
 func sweep() {
 	var found []string
 	for _, dir := range []string{parent(), fastParent()} {
@@ -232,8 +230,8 @@ func sweep() {
 	}
 }
 
-// initialize runs initdb. The cluster sorts text by the rules of a language and
-// not by bytes. So tests find a column that lacks its collation.
+// initialize runs initdb. The cluster sorts text by the rules of a language and not by bytes. So
+// tests detect a column without an explicit collation.
 func initialize(bin, dir string, account *syscall.Credential) error {
 	data := filepath.Join(dir, "data")
 	args := []string{"--pgdata", data, "--username", "postgres", "--auth", "trust",
@@ -241,7 +239,7 @@ func initialize(bin, dir string, account *syscall.Credential) error {
 	if _, err := command(bin, "initdb", account, append(args, "--locale-provider=icu", "--icu-locale=de")...); err == nil {
 		return nil
 	}
-	// This is a build without ICU, or one before version 15.
+	// The first initdb fails if PostgreSQL has no ICU or is older than version 15.
 	os.RemoveAll(data)
 	if out, err := command(bin, "initdb", account, args...); err != nil {
 		return fmt.Errorf("dbtest: initdb: %w\n%s", err, out)
@@ -256,7 +254,7 @@ func command(bin, name string, account *syscall.Credential, args ...string) ([]b
 	return cmd.CombinedOutput()
 }
 
-// start runs the server and returns when it accepts connections.
+// start starts the server, and returns when the server accepts connections.
 func (c *cluster) start() error {
 	args := []string{"-D", filepath.Join(c.dir, "data")}
 	for _, setting := range append([]string{
@@ -275,8 +273,8 @@ func (c *cluster) start() error {
 	p := &process{halt: make(chan os.Signal, 1), ended: make(chan struct{})}
 	running := make(chan error)
 	go func() {
-		// The kernel signals the server if the thread that started it ends. So
-		// that thread is kept until the server has ended.
+		// The kernel signals the server when the thread that started it ends. So this thread stays
+		// alive until the server has ended.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		running <- err
@@ -312,7 +310,7 @@ func (c *cluster) start() error {
 	return err
 }
 
-// halt ends the server and waits for its end.
+// halt sends a signal to the server and waits for its end.
 func (c *cluster) halt(signal os.Signal) {
 	if c.running != nil {
 		c.running.halt <- signal
@@ -321,8 +319,8 @@ func (c *cluster) halt(signal os.Signal) {
 	}
 }
 
-// follow reads the server's log to its end. It sends to ready once, when the
-// server accepts connections or has failed.
+// follow reads the server's log to its end. It sends one value to ready: nil when the server
+// accepts connections, or an error if the server has failed.
 func follow(log io.Reader, ready chan<- error) {
 	var seen bytes.Buffer
 	up := false
@@ -343,7 +341,7 @@ func follow(log io.Reader, ready chan<- error) {
 	}
 }
 
-// remove kills the server and removes its folder.
+// remove stops the server at once and removes its folder.
 func (c *cluster) remove() {
 	c.once.Do(func() {
 		c.halt(syscall.SIGQUIT)

@@ -6,11 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fastParent returns the folder for clusters whose data may be lost: the file system
-// in memory if it has 4 GiB left, enough for the packages that run at the same time.
-// Each test makes a database and drops it, which is some thousand files. ext4 gives
-// no inode that was freed in the last five seconds, and the search for another took
-// half of PostgreSQL's time.
+// fastParent returns the folder for clusters whose data may be lost. It is the file system in
+// memory if that has 4 GiB left. This is enough for all packages whose tests run at the same time.
+// Each test creates and drops a database of some thousand files. On ext4, this took twice as long,
+// because ext4 does not reuse an inode within five seconds.
 func fastParent() string {
 	const folder, room = "/dev/shm", 4 << 30
 	var s unix.Statfs_t
@@ -20,8 +19,8 @@ func fastParent() string {
 	return folder
 }
 
-// serverAttributes makes the kernel shut down the server when this process dies
-// for any reason.
+// serverAttributes returns the settings with which the kernel stops the server when this process
+// ends for any reason.
 func serverAttributes(account *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: account, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
 }

@@ -1,4 +1,4 @@
-// Package dbtest owns the databases of tests: a fresh, migrated one of each engine for every test that asks.
+// Package dbtest owns the databases of tests: a new one with the current schema for each test, on both engines.
 package dbtest
 
 import (
@@ -19,32 +19,31 @@ import (
 	"kartei/store/schema"
 )
 
-// Each runs f on a fresh SQLite database and on a fresh PostgreSQL one. If
-// PostgreSQL is not installed, that half is skipped, or fails with CI=true.
-// With KARTEI_TEST_REPLICAS, several replicas answer, so SQLite is left out:
-// only one process may use its file. With KARTEI_TEST_DOOR, which changes the way of
-// calls and not their statements, it is PostgreSQL that is left out; batches have it
-// with replicas.
+// Each runs f on a new SQLite database and then on a new PostgreSQL database. If PostgreSQL is not
+// installed, Each skips the second run, or fails it if CI is true.
 //
-// Each database belongs to one test. So a test may call t.Parallel first if it
-// uses nothing else that is shared. Shared are the environment and the working
-// directory (t.Setenv and t.Chdir refuse parallel tests), and hooks and
-// counters in variables of a package. The goroutines that leaktest counts are
-// shared too, and so are the processors, for a test that measures time.
+// If KARTEI_TEST_REPLICAS is set, only PostgreSQL is used, because only one process may use a file
+// of SQLite. If KARTEI_TEST_DOOR is set, only SQLite is used, because the calls come another way
+// but send the same statements. With batch and replicas, it is PostgreSQL again.
 //
-// The two halves run one after the other, so variables outside f need no lock.
-// `make test` runs more packages at the same time than there are processors,
-// because tests that are not parallel wait a lot.
+// Each database belongs to one test. So a test may call t.Parallel if it uses nothing else that
+// tests share. Tests share the environment, the working directory, and variables of the package.
+// They also share the goroutines that leaktest counts, and the processors that a measured time
+// depends on.
+//
+// The two runs follow each other, so variables outside f need no lock. `make test` runs more
+// packages at the same time than there are processors, because tests that are not parallel often
+// wait.
 func Each(t *testing.T, f func(t *testing.T, d db.DB)) {
 	t.Helper()
 	replicas := os.Getenv("KARTEI_TEST_REPLICAS") != ""
 	if !replicas {
 		t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
 	}
-	switch os.Getenv("KARTEI_TEST_DOOR") { // another way in, and the same statements
+	switch os.Getenv("KARTEI_TEST_DOOR") { // the statements are the same
 	case "session", "mcp":
 		return
-	case "batch": // its calls run beside each other: the gate has them on replicas
+	case "batch": // The calls of a batch run concurrently. The gate tests them with replicas.
 		if !replicas {
 			return
 		}
@@ -52,8 +51,8 @@ func Each(t *testing.T, f func(t *testing.T, d db.DB)) {
 	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
 }
 
-// EachURL is like Each, for tests that open the database themselves or in
-// another process.
+// EachURL runs f with the URLs of the databases of Each. It is for tests that open a database
+// themselves or in another process.
 func EachURL(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	if os.Getenv("KARTEI_TEST_REPLICAS") == "" {
@@ -62,10 +61,9 @@ func EachURL(t *testing.T, f func(t *testing.T, url string)) {
 	t.Run("postgres", func(t *testing.T) { f(t, PostgresURL(t)) })
 }
 
-// SQLite returns a fresh SQLite database that is closed with the test. It
-// leaves out fsync; tests of durability open SQLiteURL themselves. With
-// KARTEI_TEST_REPLICAS it skips the test, which would only say again what it says
-// without.
+// SQLite returns a new SQLite database, which is closed when the test ends. It does not call fsync.
+// Tests of durability open SQLiteURL themselves. If KARTEI_TEST_REPLICAS is set, SQLite skips the
+// test, because replicas change nothing on SQLite.
 func SQLite(t testing.TB) db.DB {
 	t.Helper()
 	if os.Getenv("KARTEI_TEST_REPLICAS") != "" {
@@ -74,20 +72,20 @@ func SQLite(t testing.TB) db.DB {
 	return Open(t, SQLiteURL(t), db.Options{NoSync: true})
 }
 
-// Postgres returns a fresh PostgreSQL database that is closed and dropped with the test.
+// Postgres returns a new PostgreSQL database, which is closed and dropped when the test ends.
 func Postgres(t testing.TB) db.DB {
 	t.Helper()
 	return Open(t, PostgresURL(t), db.Options{Readers: 8, Writers: 8})
 }
 
-// Open opens a database for the duration of the test. Its log is discarded
-// unless opts has a logger.
+// Open opens a database and closes it when the test ends. Its log is discarded unless opts has a
+// logger.
 func Open(t testing.TB, url string, opts db.Options) db.DB {
 	t.Helper()
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Wait == 0 { // a busy machine must not fail a test
+	if opts.Wait == 0 { // A busy machine must not fail a test.
 		opts.Wait = time.Minute
 	}
 	if opts.Stated == nil {
@@ -107,11 +105,11 @@ func Open(t testing.TB, url string, opts db.Options) db.DB {
 	return d
 }
 
-// urls holds the URL of each open database.
+// urls maps each open db.DB to its URL.
 var urls sync.Map
 
-// Again opens the same PostgreSQL database again, as another replica would. It
-// returns nil for other databases.
+// Again opens the PostgreSQL database of d a second time, as another replica would. It returns nil
+// for SQLite, and for a database that Open did not open.
 func Again(t testing.TB, d db.DB) db.DB {
 	t.Helper()
 	url, known := urls.Load(d)
@@ -121,8 +119,8 @@ func Again(t testing.TB, d db.DB) db.DB {
 	return Open(t, url.(string), db.Options{Readers: 4, Writers: 4})
 }
 
-// SQLiteURL returns the URL of a fresh, migrated SQLite database in a folder of
-// the test. It is a copy of a file that each process migrates once.
+// SQLiteURL returns the URL of a new SQLite database with the current schema, in a folder of the
+// test. The file is a copy of a template, which each process makes once.
 func SQLiteURL(t testing.TB) string {
 	t.Helper()
 	template, err := sqliteTemplate()
@@ -136,24 +134,24 @@ func SQLiteURL(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// PostgresURL returns the URL of a fresh, migrated PostgreSQL database that is
-// dropped with the test. It is a copy of a template that each process migrates
-// once. If PostgreSQL is not installed, the test is skipped, or fails with
-// CI=true.
+// PostgresURL returns the URL of a new PostgreSQL database with the current schema, which is
+// dropped when the test ends. The database is a copy of a template, which each process makes once.
+// If PostgreSQL is not installed, PostgresURL skips the test, or fails it if CI is true.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	s := mustPostgres(t)
 	return s.url(s.create(t, s.template))
 }
 
-// EmptyPostgresURL is like PostgresURL, for a database without tables.
+// EmptyPostgresURL returns the URL of a new PostgreSQL database without tables, which is dropped
+// when the test ends.
 func EmptyPostgresURL(t testing.TB) string {
 	t.Helper()
 	s := mustPostgres(t)
 	return s.url(s.create(t, "template0"))
 }
 
-// mustPostgres returns the server of this process or ends the test.
+// mustPostgres returns the server of this process. If there is none, it skips or fails the test.
 func mustPostgres(t testing.TB) *server {
 	t.Helper()
 	s, err := postgres()
@@ -167,8 +165,8 @@ func mustPostgres(t testing.TB) *server {
 	return s
 }
 
-// sqliteTemplate returns the bytes of a migrated database, which each process
-// makes once.
+// sqliteTemplate returns the bytes of a SQLite database with the current schema. Each process makes
+// it once.
 var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "kartei-sqlite-")
 	if err != nil {
@@ -188,19 +186,21 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// Main runs the tests of a package and stops its PostgreSQL afterwards.
-// Packages that call Each have `func TestMain(m *testing.M) { dbtest.Main(m)
-// }`. Without that, the server still ends with the process (on Linux), but its
-// folder stays until the next run. after runs before the process ends. Main
-// also checks that all sent statements work if the data is distributed over
-// many servers: see Unspread.
+// Main runs the tests of a package and stops the PostgreSQL server afterwards. Each package that
+// uses dbtest needs this function:
 //
-// The test program also serves as the process that reads the text of a file:
-// see extract.Child.
+//	func TestMain(m *testing.M) { dbtest.Main(m) }
+//
+// Without Main, the server on Linux still ends with the process, but its folder stays until the
+// next run. Main calls each function of after before the process ends. It also fails if a statement
+// that was sent cannot run on distributed data: see Unspread.
+//
+// If the arguments are those for extract.Child, the test program extracts the text of a file
+// instead.
 func Main(m *testing.M, after ...func()) {
 	extract.Child(os.Args)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // as a serving process does: see instance.TuneCollector
+		debug.SetGCPercent(400) // A server process has the same value: see instance.TuneCollector.
 	}
 	code := m.Run()
 	stopPostgres()

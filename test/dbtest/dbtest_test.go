@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// Each test has a database of its own that has all migrations and no rows.
+// TestEachIsFresh checks that each run has its own database, with the current schema and without
+// rows.
 func TestEachIsFresh(t *testing.T) {
 	for range 2 {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// SmallDisk mounts a file system of the given size, and returns a function that
-// resizes it.
+// SmallDisk mounts a file system of the given size, such as 1m. It returns the folder and a
+// function that changes the size. It skips the test if the process may not mount.
 func SmallDisk(t testing.TB, size string) (dir string, resize func(size string)) {
 	t.Helper()
 	dir = t.TempDir()

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Liar is an impostor of a PostgreSQL server: it has no TLS, and asks for the
-// password in clear text.
+// Liar is a false PostgreSQL server. It has no TLS and asks for the password in clear text.
 type Liar struct {
 	net.Listener
 	mu    sync.Mutex
@@ -18,7 +17,7 @@ type Liar struct {
 	asked int
 }
 
-// NewLiar starts an impostor, which ends with the test.
+// NewLiar starts a false server. It is stopped when the test ends.
 func NewLiar(t *testing.T) *Liar {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,8 +45,7 @@ func NewLiar(t *testing.T) *Liar {
 // Port returns the port on 127.0.0.1.
 func (l *Liar) Port() int { return l.Addr().(*net.TCPAddr).Port }
 
-// Heard returns how often the impostor asked for a password, and all the
-// answers.
+// Heard returns how often the server asked for a password, and all bytes that clients sent then.
 func (l *Liar) Heard() (asked int, told string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// LogCollector collects the lines of several loggers, which may write concurrently.
+// LogCollector is an io.Writer that collects the lines of several loggers. It is safe for
+// concurrent use.
 type LogCollector struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write adds a line.
+// Write appends b. It never fails.
 func (l *LogCollector) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,7 +29,7 @@ func (l *LogCollector) String() string {
 // Len returns the number of bytes.
 func (l *LogCollector) Len() int { return len(l.String()) }
 
-// Take returns all lines and forgets them.
+// Take returns all lines and removes them.
 func (l *LogCollector) Take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,23 +7,22 @@ import (
 	"testing"
 )
 
-// Server is a PostgreSQL server for a single test or benchmark, which may stop,
-// start and damage it.
+// Server is a PostgreSQL server for a single test or benchmark. The test may stop, start and damage
+// it.
 type Server struct{ c *cluster }
 
 // Disposable are settings for NewServer that trade durability for speed.
 func Disposable() []string { return append([]string(nil), disposable...) }
 
-// OwnServer starts a server that ends with the test. Settings have the form
-// name=value. If PostgreSQL is not installed, the test is skipped, or fails
-// with CI=true.
+// OwnServer starts a server, which is removed when the test ends. settings have the form
+// name=value. If PostgreSQL is not installed, OwnServer skips the test, or fails it if CI is true.
 func OwnServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return OwnServerIn(t, parent(), settings...)
 }
 
-// OwnServerIn is like OwnServer, with the server's data in a folder below dir.
-// The path of dir has at most 60 bytes.
+// OwnServerIn starts a server as OwnServer does, with its data in a new folder below dir. The path
+// of dir must have at most 60 bytes.
 func OwnServerIn(t testing.TB, dir string, settings ...string) *Server {
 	t.Helper()
 	s, err := newServerIn(dir, settings)
@@ -38,7 +37,7 @@ func OwnServerIn(t testing.TB, dir string, settings ...string) *Server {
 	return s
 }
 
-// NewServer starts a server. The caller must call Remove.
+// NewServer starts a server. settings have the form name=value. The caller must call Remove.
 func NewServer(settings ...string) (*Server, error) { return newServerIn(parent(), settings) }
 
 func newServerIn(dir string, settings []string) (*Server, error) {
@@ -49,9 +48,9 @@ func newServerIn(dir string, settings []string) (*Server, error) {
 	return &Server{c}, nil
 }
 
-// KeepServer starts a server whose data is kept for later processes. It makes
-// the data if there is none. The caller must call Stop. If this process runs as
-// root, the server's user must be able to enter the folders above.
+// KeepServer starts a server on the data in dir, which stays for later processes. It creates the
+// data if there is none. The caller must call Stop. If this process runs as root, the server's
+// account must have access to all parent folders of dir.
 func KeepServer(dir string, settings ...string) (*Server, error) {
 	c, err := keepCluster(dir, settings)
 	if err != nil {
@@ -60,15 +59,14 @@ func KeepServer(dir string, settings ...string) (*Server, error) {
 	return &Server{c}, nil
 }
 
-// URL is the URL of the server's first database, which is empty. Its user may
-// do everything.
+// URL returns the URL of the server's first database, which is empty. Its user is a superuser.
 func (s *Server) URL() string { return s.c.url }
 
-// Dir is the server's folder. The owner of the folder runs the server.
+// Dir returns the server's folder. The server runs as the owner of this folder.
 func (s *Server) Dir() string { return s.c.dir }
 
-// Pid is the id of the server's process, the parent of its connections'
-// processes. It is 0 if the server is stopped.
+// Pid returns the process id of the server, the parent of the processes for its connections. It is
+// 0 if the server is stopped.
 func (s *Server) Pid() int {
 	if s.c.running == nil {
 		return 0
@@ -76,13 +74,13 @@ func (s *Server) Pid() int {
 	return s.c.running.pid
 }
 
-// Programs is the folder of PostgreSQL's programs.
+// Programs returns the folder of PostgreSQL's programs.
 func (s *Server) Programs() string { return s.c.bin }
 
-// Stop shuts the server down, without waiting for its clients.
+// Stop shuts the server down. It does not wait for clients to disconnect.
 func (s *Server) Stop() { s.c.halt(syscall.SIGINT) }
 
-// Kill ends the server like a crash.
+// Kill stops the server without a shutdown, so that the next start recovers as after a crash.
 func (s *Server) Kill() { s.c.halt(syscall.SIGQUIT) }
 
 // Start starts the server again after Stop or Kill, or after it ended by
@@ -100,5 +98,5 @@ func (s *Server) Ended() <-chan struct{} {
 	return s.c.running.ended
 }
 
-// Remove ends the server and removes its data.
+// Remove stops the server and removes its data.
 func (s *Server) Remove() { s.c.remove() }

@@ -7,7 +7,7 @@ import (
 	"kartei/store/db"
 )
 
-// SQLitePlan returns the lines of SQLite's plan for a statement.
+// SQLitePlan returns SQLite's query plan for a statement, one line for each step.
 func SQLitePlan(ctx context.Context, tx db.Tx, statement string, args ...any) (string, error) {
 	rows, err := tx.Query(ctx, "explain query plan "+statement, args...)
 	if err != nil {

@@ -25,8 +25,7 @@ import (
 	"kartei/store/schema"
 )
 
-// timeout bounds each administrative statement. It is long enough for a busy
-// machine.
+// timeout is the maximum time of an administrative statement. It is long enough for a busy machine.
 const timeout = 2 * time.Minute
 
 // missingError says that PostgreSQL is missing, and how to install it.
@@ -43,9 +42,9 @@ type server struct {
 	admin    *pgxpool.Pool
 	template string
 	cluster  *cluster // nil if this process did not start the server
-	copying  string   // what `create database` says of how a template is copied
-	// workers is set for the coordinator of a Citus cluster. empty is the name
-	// of an empty database in which it knows them.
+	copying  string   // the clause of `create database` for the way of copying a template
+	// workers are the workers of a Citus cluster if s is its coordinator. empty is then the name of
+	// an empty database that knows the workers.
 	workers []*server
 	empty   string
 }
@@ -56,10 +55,10 @@ var (
 	started error
 )
 
-// postgres returns the server of this process, started on first use.
+// postgres returns the server of this process. The first call starts it.
 func postgres() (*server, error) {
 	once.Do(func() {
-		if os.Getenv("KARTEI_TEST_POSTGRES") == "citus" { // makes every test use a distributed database
+		if os.Getenv("KARTEI_TEST_POSTGRES") == "citus" { // Each test then uses a distributed database.
 			shared, started = citus()
 		} else {
 			shared, started = newServer()
@@ -68,7 +67,7 @@ func postgres() (*server, error) {
 	return shared, started
 }
 
-// stopPostgres stops the server if it was started.
+// stopPostgres stops all servers that this process has started.
 func stopPostgres() {
 	once.Do(func() { started = errors.New("dbtest: stopped") })
 	nodesMu.Lock()
@@ -78,7 +77,7 @@ func stopPostgres() {
 	}
 }
 
-// nodes are the servers to which this process has connected.
+// nodes are the servers that this process has started or connected to.
 var (
 	nodesMu sync.Mutex
 	nodes   []*server
@@ -103,8 +102,7 @@ func newServer() (_ *server, err error) {
 	return s, nil
 }
 
-// newNode connects to a server. Without an address it starts one with the given
-// settings.
+// newNode connects to a server. If address is empty, it starts a server with the settings first.
 func newNode(address string, settings []string) (_ *server, err error) {
 	s := &server{}
 	if address == "" {
@@ -124,7 +122,7 @@ func newNode(address string, settings []string) (_ *server, err error) {
 	if s.admin, err = pgxpool.New(context.Background(), address); err != nil {
 		return nil, fmt.Errorf("dbtest: %w", err)
 	}
-	if s.cluster != nil { // each copy needs a checkpoint, which is slow where data must survive
+	if s.cluster != nil { // Each file copy needs a checkpoint, which is slow on a server with durable data.
 		if s.copying, err = copying(s.admin); err != nil {
 			return nil, err
 		}
@@ -135,9 +133,9 @@ func newNode(address string, settings []string) (_ *server, err error) {
 	return s, nil
 }
 
-// copying returns how a server copies a template: as files, which takes half of the
-// processor time of a copy through the log, the default since version 15. Before it
-// was the only way.
+// copying returns the clause of `create database` that makes the server copy a template as files.
+// The default since version 15 copies through the log and takes twice the processor time. Older
+// versions can only copy files and have no such clause.
 func copying(admin *pgxpool.Pool) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -167,7 +165,7 @@ func (s *server) url(name string) string {
 	return u.String()
 }
 
-// create makes a database that is dropped with the test, and returns its name.
+// create creates a database, which is dropped when the test ends, and returns its name.
 func (s *server) create(t testing.TB, template string) string {
 	t.Helper()
 	name := "kartei_test_" + strings.ToLower(rand.Text())
@@ -201,8 +199,8 @@ func (s *server) everywhere(ctx context.Context, statement string) error {
 	return nil
 }
 
-// quieten ends all connections to a database and allows no new ones. In a
-// cluster, servers may connect to each other at any time.
+// quieten closes all connections to a database and permits no new ones. In a cluster, servers may
+// connect to each other at any time.
 func (s *server) quieten(ctx context.Context, name string) error {
 	if err := s.everywhere(ctx, "alter database "+name+" allow_connections false"); err != nil {
 		return err
@@ -210,7 +208,7 @@ func (s *server) quieten(ctx context.Context, name string) error {
 	return s.everywhere(ctx, "select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = '"+name+"'")
 }
 
-// exec1 runs statements on a connection of their own.
+// exec1 runs statements on a new connection.
 func exec1(address string, statements ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -227,14 +225,13 @@ func exec1(address string, statements ...string) error {
 	return nil
 }
 
-// makeTemplate returns the name of a database that was filled by fill, and from
-// which others are copied. Several processes that share a server make it only
-// once. The database gets its name when it is complete, and accepts no
-// connections.
+// makeTemplate creates a template database, calls fill with the name of a draft, and returns the
+// name of the template. If several processes share a server, only one of them makes the template.
+// The database gets its final name when it is complete. It accepts no connections.
 func (s *server) makeTemplate(
 	ctx context.Context, name string, fill func(ctx context.Context, name string) error,
 ) (string, error) {
-	// Only one process does this at a time. The lock ends with this connection.
+	// Only one process at a time holds this lock. The end of the connection releases it.
 	conn, err := pgx.Connect(ctx, s.base.String())
 	if err != nil {
 		return "", err
@@ -251,7 +248,7 @@ func (s *server) makeTemplate(
 	draft := name + "_draft"
 	for _, statement := range []string{
 		"drop database if exists " + draft + " with (force)",
-		"drop database if exists " + name + " with (force)", // a worker may have one although the coordinator has none
+		"drop database if exists " + name + " with (force)", // A worker may have a draft even if the coordinator has none.
 		"create database " + draft + " template template0",
 	} {
 		if err := s.everywhere(ctx, statement); err != nil {
@@ -265,7 +262,7 @@ func (s *server) makeTemplate(
 		return "", err
 	}
 	for _, n := range append(slices.Clone(s.workers), s) {
-		// the coordinator comes last: its name shows that all are complete
+		// The coordinator comes last. If it has the name, all servers have it.
 		if _, err := n.admin.Exec(ctx, "alter database "+draft+" rename to "+name); err != nil {
 			return "", err
 		}
@@ -273,14 +270,14 @@ func (s *server) makeTemplate(
 	return name, nil
 }
 
-// migrate migrates a database and calls then with it.
+// migrate brings a database to the current schema and calls then with it.
 func (s *server) migrate(ctx context.Context, name string, then func(db.DB) error) error {
 	u, err := url.Parse(s.url(name))
 	if err != nil {
 		return err
 	}
 	query := u.Query()
-	query.Set("application_name", "kartei-template") // the database is new, so no server uses it
+	query.Set("application_name", "kartei-template") // The database is new, so no server uses it.
 	u.RawQuery = query.Encode()
 	d, err := open.Database(ctx, u.String(), db.Options{Logger: slog.New(slog.DiscardHandler), Readers: 1})
 	if err != nil {

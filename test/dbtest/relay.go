@@ -12,17 +12,17 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Counted returns a URL of the same PostgreSQL database through a relay that
-// counts round trips. It counts how often the server is asked for an answer.
+// Counted returns a URL for the same PostgreSQL database through a proxy, and the number of round
+// trips so far. A round trip is a request after which the client waits for the server.
 func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	t.Helper()
 	trips := new(atomic.Int64)
 	return relayed(t, address, func(client net.Conn, server string) { relay(client, server, trips) }), trips
 }
 
-// Stalled returns a URL of the same PostgreSQL database through a relay, and a
-// function that makes it silent, or go on. A silent relay accepts connections and
-// forwards nothing, like a machine that hangs. At the end of the test it goes on.
+// Stalled returns a URL for the same PostgreSQL database through a proxy, and a function that turns
+// the proxy silent or lets it go on. A silent proxy accepts connections and forwards nothing, like
+// a machine that hangs. When the test ends, the proxy goes on.
 func Stalled(t testing.TB, address string) (through string, stall func(on bool)) {
 	t.Helper()
 	var mu sync.Mutex
@@ -64,7 +64,7 @@ func Stalled(t testing.TB, address string) (through string, stall func(on bool))
 	return through, stall
 }
 
-// forward copies, and calls pass before each write.
+// forward copies from one connection to the other. It calls pass before each write.
 func forward(to io.Writer, from io.Reader, pass func()) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -79,8 +79,8 @@ func forward(to io.Writer, from io.Reader, pass func()) {
 	}
 }
 
-// relayed returns a URL of the same PostgreSQL database at a socket whose
-// connections serve gets, with the path of the server's socket.
+// relayed returns a URL for the same PostgreSQL database at a new socket. It calls serve for each
+// connection to this socket. The second argument of serve is the path of the server's own socket.
 func relayed(t testing.TB, address string, serve func(client net.Conn, server string)) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -137,7 +137,7 @@ func relay(client net.Conn, server string, trips *atomic.Int64) {
 		case *pgproto3.Sync:
 			trips.Add(1)
 		case *pgproto3.Query:
-			if m.String != "-- ping" { // a pool pings a connection that was idle for a second
+			if m.String != "-- ping" { // A connection pool pings a connection that was idle for a second.
 				trips.Add(1)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 var ctx = context.Background()
 
-// Run runs a statement in its own transaction, which must succeed.
+// Run runs a statement in its own transaction. It fails the test if the statement fails.
 func Run(t testing.TB, d db.DB, query string, args ...any) {
 	t.Helper()
 	if err := Exec(d, query, args...); err != nil {
@@ -20,7 +20,7 @@ func Run(t testing.TB, d db.DB, query string, args ...any) {
 	}
 }
 
-// Exec runs a statement in its own transaction.
+// Exec runs a statement in its own transaction and returns its error.
 func Exec(d db.DB, query string, args ...any) error {
 	return d.Write(ctx, func(tx db.Tx) error {
 		_, err := tx.Exec(ctx, query, args...)
@@ -28,7 +28,7 @@ func Exec(d db.DB, query string, args ...any) error {
 	})
 }
 
-// Get reads one row.
+// Get scans one row into dest. It fails the test if there is none.
 func Get(t testing.TB, d db.DB, dest []any, query string, args ...any) {
 	t.Helper()
 	err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(dest...) })
@@ -37,7 +37,7 @@ func Get(t testing.TB, d db.DB, dest []any, query string, args ...any) {
 	}
 }
 
-// Texts reads one column of text.
+// Texts returns the only column of all rows, which must be text.
 func Texts(t testing.TB, d db.DB, query string, args ...any) (all []string) {
 	t.Helper()
 	err := d.Read(ctx, func(tx db.Tx) (err error) {
@@ -50,14 +50,14 @@ func Texts(t testing.TB, d db.DB, query string, args ...any) (all []string) {
 	return all
 }
 
-// Count returns the number of rows of a table.
+// Count returns the number of rows in a table.
 func Count(t testing.TB, d db.DB, table string) (n int) {
 	t.Helper()
 	Get(t, d, []any{&n}, "select count(*) from "+table)
 	return n
 }
 
-// Things makes a table named things for tests of statements, with text sorted by bytes.
+// Things creates a table named things for tests of statements. Its text is sorted by bytes.
 func Things(t testing.TB, d db.DB) {
 	t.Helper()
 	collate := ""
@@ -73,9 +73,8 @@ func Things(t testing.TB, d db.DB) {
 	)`)
 }
 
-// Fill inserts rows into every table of a migrated database. Each column gets a
-// value of its type that differs from row to row. So a table that a copy of the
-// database omits is detected.
+// Fill inserts rows into each table of a database. Each value has the type of its column and
+// differs from row to row. So a test detects a table or a column that a copy of the database omits.
 func Fill(t testing.TB, d db.DB, rows int) {
 	t.Helper()
 	tables, err := schema.Tables(ctx, d)
@@ -103,16 +102,16 @@ func Fill(t testing.TB, d db.DB, rows int) {
 	}
 }
 
-// fixed are the values of columns with a rule.
+// fixed has the values for columns with a check constraint.
 var fixed = map[string]string{
 	"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": "",
 	"audience": "v1", "applications": "known",
 }
 
-// kinds are the values of columns named kind that have a rule, by table.
+// kinds has the values for columns named kind with a check constraint, by table.
 var kinds = map[string]string{"principals": "user", "oauth_clients": "registered", "oauth_tokens": "access"}
 
-// valueIn returns the value of a column in row i of a table.
+// valueIn returns a value for a column in row i of a table.
 func valueIn(table string, c schema.Column, i int) any {
 	switch text, known := fixed[c.Name]; {
 	case c.Name == "kind" && kinds[table] != "":
@@ -124,7 +123,7 @@ func valueIn(table string, c schema.Column, i int) any {
 	case c.Name == "external_id" && i%3 == 0, c.Name == "email_folded" && table == "principals" && i%2 == 0:
 		return nil
 	case c.Type == "text":
-		return fmt.Sprintf("é\"<%d", i) // so that an api_key's principal_id is a principal's id
+		return fmt.Sprintf("é\"<%d", i) // Equal rows of two tables have equal texts, so that references between tables are valid.
 	case c.Name == "rank", c.Name == "status":
 		return i % 7
 	case c.Type == "bigint":

@@ -17,9 +17,8 @@ import (
 	"kartei/store/schema"
 )
 
-// across has the statements that do not name their organization. Each has the
-// reason why it may ask all servers of a cluster. The key is the beginning of
-// the statement.
+// across maps the beginning of a statement to the reason why it may ask all servers of a cluster.
+// Such a statement does not name its organization.
 var across = map[string]string{
 	"select organization, task_id, due_at from reminders where look_at <= $1 order by look_at limit $2":                                                          "the look for tasks that are due: some of them along an index",
 	"select organization, due_at from job_turns order by due_at limit $1":                                                                                        "the look for jobs: some turns along an index",
@@ -38,8 +37,8 @@ var across = map[string]string{
 	"select organization from jobs where state = 'failed' and id = $1":                                                                                           "an operator names a job that was given up by its id",
 }
 
-// rewriting has the only statements that change or delete lines of the audit log. Nobody
-// has a way to others.
+// rewriting maps the beginning of a statement to its purpose. Only these statements may change or
+// delete rows of the audit log.
 var rewriting = map[string]string{
 	"update audit_lines set address = '' where organization = $1 and id in (":                                                                           "the addresses of an erased person",
 	"update audit_lines set changes = $3 where organization = $1 and id = $2":                                                                           "the networks of keys of an erased person",
@@ -47,8 +46,8 @@ var rewriting = map[string]string{
 	"delete from audit_lines where organization = $1 and (id) in (select id from audit_lines where organization = $1 limit $2)":                         "the erasure of an organization",
 }
 
-// record keeps the distinct statements that the product sent during the tests
-// of this process. Statements of the tests themselves are left out.
+// record has the distinct statements that the product sent during the tests of this process. It
+// leaves out statements that tests sent themselves.
 type record struct {
 	mu         sync.Mutex
 	statements map[string]bool
@@ -68,8 +67,8 @@ func (r *record) note(query string) {
 	r.statements[query] = true
 }
 
-// leftOut reports whether a test or a helper of tests sent the statement. That
-// is the case if the first caller outside db and its engines is one. Copying is left out too.
+// leftOut reports whether a test or a test helper sent the statement: the first caller outside
+// store/db and the schema is a test or a helper. Statements of store/db/move are left out too.
 func leftOut() bool {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -82,7 +81,7 @@ func leftOut() bool {
 				return true
 			}
 		case strings.HasPrefix(frame.Function, "kartei/store/db/move."):
-			// it reads and writes whole tables, while no server runs
+			// It reads and writes whole tables, and no server runs meanwhile.
 			return true
 		case !strings.HasPrefix(frame.Function, "kartei/store/db.") &&
 			!strings.HasPrefix(frame.Function, "kartei/store/db/") &&
@@ -95,7 +94,7 @@ func leftOut() bool {
 	}
 }
 
-// complaints describes the error in each statement that breaks the rule.
+// complaints returns an error text for each recorded statement that breaks a rule.
 func (r *record) complaints() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +117,7 @@ func (r *record) complaints() []string {
 	return list
 }
 
-// excuse returns why a statement may do what others may not, or "".
+// excuse returns the reason for the statement in excused, or "" if it has none.
 func excuse(query string, excused map[string]string) string {
 	query = plainSpaces(query)
 	for begins, reason := range excused {
@@ -129,7 +128,7 @@ func excuse(query string, excused map[string]string) string {
 	return ""
 }
 
-// spreadTables returns the tables whose rows each belong to one organization.
+// spreadTables returns the tables in which each row belongs to one organization.
 func spreadTables() (names []string, err error) {
 	template, err := sqliteTemplate()
 	if err != nil {
@@ -167,18 +166,19 @@ var (
 	inserting    = regexp.MustCompile(`\b(?:insert into|copy) (\w+) \(([^)]*)\)`)
 )
 
-// rewrites matches what changes or deletes lines of the audit log.
+// rewrites matches statements that change or delete rows of the audit log.
 var rewrites = regexp.MustCompile(`\b(?:update(?: or \w+)?|delete from|truncate(?: table)?|replace into|or replace into|merge into)(?: only)? "?audit_lines\b|\binto "?audit_lines\b.* on conflict\b`)
 
-// Rewrites reports whether a statement changes or deletes lines of the audit log.
+// Rewrites reports whether a statement changes or deletes rows of the audit log.
 func Rewrites(query string) bool { return rewrites.MatchString(strings.ToLower(plainSpaces(query))) }
 
-// Unspread returns why a statement cannot be executed by the one server of a
-// cluster that has the organization, or "". Each select, even a nested one,
-// must compare the organization by equality for each of the given tables that
-// it reads. It compares with a parameter, or with the organization of another
-// table. An insert must give the organization. A with clause must not write,
-// and no statement may skip locked rows.
+// Unspread returns why a statement cannot run on the one server of a cluster that has the
+// organization's rows, or "". tables are the distributed tables.
+//
+// Each select, even a nested one, must compare the column organization by equality for each
+// distributed table that it reads. It may compare with a parameter, or with the same column of
+// another table. An insert must give the organization. A with clause must not write, and no
+// statement may skip locked rows.
 func Unspread(query string, tables []string) string {
 	query = plainSpaces(query)
 	switch {
@@ -207,13 +207,13 @@ func Unspread(query string, tables []string) string {
 	return ""
 }
 
-// using matches each place where a statement names one of the tables.
+// using returns a pattern that matches each place where a statement names one of the tables.
 func using(tables []string) *regexp.Regexp {
 	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |\bcopy |, )(` + strings.Join(tables, "|") +
 		`)\b(?: |$|\))`)
 }
 
-// parts splits a statement into its selects, each without its nested ones.
+// parts splits a statement into its selects. Each part lacks the selects nested in it.
 func parts(query string) []string {
 	var all []string
 	open := []*strings.Builder{{}}

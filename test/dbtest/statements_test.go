@@ -52,7 +52,8 @@ func TestUnspread(t *testing.T) {
 	}
 }
 
-// Of the statements that change or delete lines of the audit log, four are excused.
+// TestRewrites checks which statements change or delete rows of the audit log, and that rewriting
+// allows only some of these.
 func TestRewrites(t *testing.T) {
 	for query, want := range map[string]string{
 		"insert into audit_lines (organization, id) values ($1, $2)":                          "",
@@ -80,7 +81,7 @@ func TestRewrites(t *testing.T) {
 	}
 }
 
-// Statements that a test sends are not recorded.
+// TestStatementsOfTestsAreLeftOut checks that statements that a test sends are not recorded.
 func TestStatementsOfTestsAreLeftOut(t *testing.T) {
 	Each(t, func(t *testing.T, d db.DB) {
 		const own = "select count(*) from contacts"

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// TestApplicationsSurviveKills has two applications refresh all the time, while processes
-// are killed with kill -9: the one of SQLite, or one of two replicas on PostgreSQL. An
-// answer may be lost; an application that asks again is never logged out. KARTEI_KILLS is
-// the number of kills.
+// TestApplicationsSurviveKills lets two applications refresh their tokens all the time, while
+// servers are killed with kill -9. On SQLite it kills the only server, on PostgreSQL one of two
+// replicas. A response may get lost, but an application that retries is never logged out.
+// KARTEI_KILLS is the number of kills.
 func TestApplicationsSurviveKills(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, replicas int, more ...string) {
@@ -72,7 +72,7 @@ func TestApplicationsSurviveKills(t *testing.T) {
 			}()
 		}
 		for n := range times("KARTEI_KILLS", 3) {
-			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // anywhere in the work
+			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // at a random moment
 			i := random.IntN(replicas)
 			servers[i].kill()
 			begin(i)
@@ -96,8 +96,8 @@ func TestApplicationsSurviveKills(t *testing.T) {
 	})
 }
 
-// ofReplica returns the flags that a replica adds to the first one's flags. It has a data
-// folder of its own, and shares the master key and the files.
+// ofReplica returns the flags that replica i needs besides the flags of the first. It has its own
+// data folder and shares the master key and the files.
 func ofReplica(dir string, i int) []string {
 	if i == 0 {
 		return nil
@@ -108,7 +108,7 @@ func ofReplica(dir string, i int) []string {
 	}
 }
 
-// refresher is an honest application.
+// refresher is an application that follows the rules for refresh tokens.
 type refresher struct {
 	at     []string
 	client string
@@ -116,7 +116,7 @@ type refresher struct {
 	random *rand.Rand
 }
 
-// run refreshes until stop. It returns the number of refreshes.
+// run refreshes the token until stop is closed. It returns the number of refreshes.
 func (f *refresher) run(stop <-chan struct{}) (n int, err error) {
 	for ; ; n++ {
 		select {
@@ -130,7 +130,7 @@ func (f *refresher) run(stop <-chan struct{}) (n int, err error) {
 	}
 }
 
-// refresh refreshes once, and uses the new access token at any replica.
+// refresh refreshes the token once, and uses the new access token at any replica.
 func (f *refresher) refresh(n int) error {
 	var answer struct {
 		Access  string `json:"access_token"`
@@ -172,8 +172,8 @@ func (f *refresher) refresh(n int) error {
 	return nil
 }
 
-// persist repeats a call at any replica until it is answered. An answer is final, unless
-// its server is starting or ending.
+// persist repeats a call at random replicas until one succeeds. It returns an error for a final
+// refusal. While servers start or end, a refusal is not final.
 func (f *refresher) persist(call func(base string) (int, error)) error {
 	for end := time.Now().Add(waittest.Bound); ; {
 		status, err := call("http://" + f.at[f.random.IntN(len(f.at))])
@@ -189,9 +189,9 @@ func (f *refresher) persist(call func(base string) (int, error)) error {
 	}
 }
 
-// TestApplicationsWithoutDatabase has the database stop. An application hears that the
-// server is to blame, and for how long to wait: neither that its token is dead, nor that
-// it is none. With the database, the same tokens work again.
+// TestApplicationsWithoutDatabase checks the responses to applications while the database is
+// stopped. They blame the server and have a Retry-After, and do not call the token invalid. When
+// the database runs again, the same tokens work.
 func TestApplicationsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	own, err := dbtest.NewServer()

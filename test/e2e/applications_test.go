@@ -14,9 +14,9 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// TestApplications connects an application with the Go library of OAuth, as its developer
-// would with nothing but the address of the instance: it registers, a person lets it in,
-// it acts, and it is disconnected. Then one of a service account gets its token.
+// TestApplications connects an application with the OAuth library of Go, knowing only the URL of
+// the instance. The application registers, a person gives consent, it calls the API, and the person
+// disconnects it. Then an application for a service account gets a token.
 func TestApplications(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, _ string, store ...string) {
@@ -43,7 +43,7 @@ func TestApplications(t *testing.T) {
 			got.Organization.ID != office.ID || strings.Join(got.Scopes, " ") != "contacts:read contacts:write" {
 			t.Errorf("%+v", got)
 		}
-		// The library refreshes by itself.
+		// The library refreshes an expired token by itself.
 		old := *tokens
 		old.Expiry = old.Expiry.AddDate(-1, 0, 0)
 		fresh, err := config.TokenSource(t.Context(), &old).Token()
@@ -52,7 +52,7 @@ func TestApplications(t *testing.T) {
 		}
 		a.me(fresh.AccessToken)
 
-		// The person disconnects it at the page, and then its next call fails.
+		// The person disconnects the application on its page. Its next call fails.
 		grant := a.me(fresh.AccessToken).Grant.ID
 		boss.fill(interfaces+"/applications", interfaces+"/applications/"+grant+"/end")
 		a.refused(fresh.AccessToken)
@@ -61,7 +61,7 @@ func TestApplications(t *testing.T) {
 		}).Token(); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
 			t.Errorf("an ended grant issues tokens: %v", err)
 		}
-		// The operator ends another one by the command line.
+		// The operator ends another grant by the command line.
 		again := a.connect(&boss, config, "contacts:read")
 		kartei(t, append([]string{"grant", "end", a.me(again.AccessToken).Grant.ID}, store...)...)
 		a.refused(again.AccessToken)
@@ -101,13 +101,13 @@ func TestApplications(t *testing.T) {
 	eachEngine(t, each)
 }
 
-// application is a program of somebody else.
+// application is a third-party application.
 type application struct {
 	testing.TB
 	served *server
 }
 
-// authorizationServer is the metadata of RFC 8414.
+// authorizationServer has the metadata of an authorization server (RFC 8414).
 type authorizationServer struct {
 	Issuer                string
 	AuthorizationEndpoint string `json:"authorization_endpoint"`
@@ -115,8 +115,8 @@ type authorizationServer struct {
 	RegistrationEndpoint  string `json:"registration_endpoint"`
 }
 
-// discover finds the authorization server from the refusal of a call without a
-// credential: the challenge names the metadata of the API, which names the server.
+// discover finds the authorization server, starting with a call without credentials. The challenge
+// of the 401 has the URL of the API's metadata, which names the server.
 func (a *application) discover() (server authorizationServer) {
 	a.Helper()
 	answer, err := http.Get(a.served.URL + "/v1/me")
@@ -153,7 +153,7 @@ func (a *application) fetch(at string, into any) {
 	}
 }
 
-// register registers the application.
+// register registers the application at the server (RFC 7591).
 func (a *application) register(server authorizationServer) *oauth2.Config {
 	a.Helper()
 	const about = `{"client_name":"Fristenkalender","redirect_uris":["http://127.0.0.1/callback"],"token_endpoint_auth_method":"none","application_type":"native","logo_uri":"https://evil.example/x.png"}`
@@ -179,7 +179,7 @@ func (a *application) register(server authorizationServer) *oauth2.Config {
 	}
 }
 
-// connect lets a person connect the application, and exchanges the code.
+// connect lets a person give consent to the application, and exchanges the code for tokens.
 func (a *application) connect(p *person, config *oauth2.Config, scopes ...string) *oauth2.Token {
 	a.Helper()
 	asked := *config
@@ -188,8 +188,8 @@ func (a *application) connect(p *person, config *oauth2.Config, scopes ...string
 	address := asked.AuthCodeURL("zustand", oauth2.S256ChallengeOption(verifier))
 	fields := p.form(strings.TrimPrefix(address, a.served.URL), "/oauth/authorize")
 	fields.Set("decision", "allow")
-	fields["scopes"] = scopes // nothing is ticked of an application that nobody has checked
-	staying := *p.browser     // no program listens at the address to which the browser goes
+	fields["scopes"] = scopes // An application that no admin has approved has no scopes ticked.
+	staying := *p.browser     // No program listens at the redirect URI.
 	staying.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	answer, err := staying.PostForm(a.served.URL+"/oauth/authorize", fields)
 	if err != nil {
@@ -209,7 +209,7 @@ func (a *application) connect(p *person, config *oauth2.Config, scopes ...string
 	return tokens
 }
 
-// me is the answer of GET /me.
+// me is the response of GET /me.
 type me struct {
 	AuthMethod, PrincipalID string
 	Organization            struct{ ID string }
@@ -226,7 +226,7 @@ func (a *application) me(token string) (m me) {
 	return m
 }
 
-// refused requires that a token is refused, with the challenge for it.
+// refused checks that a call with the token gets a 401 with the challenge for an invalid token.
 func (a *application) refused(token string) {
 	a.Helper()
 	got := client{a.TB, a.served, token}.call("GET", "/me", "", 401, "UNAUTHENTICATED").Header.Get("WWW-Authenticate")

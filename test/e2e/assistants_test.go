@@ -12,12 +12,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// assistantsBase is the address of the replicas, as assistants know it.
+// assistantsBase is the base URL of all replicas for assistants.
 const assistantsBase = "https://kartei.example"
 
-// TestAssistantsOfTwoReplicas has assistants with both revisions of the protocol whose
-// requests go to two replicas in turn. No replica has met the request before, and what
-// one of them changes or revokes, the other one knows.
+// TestAssistantsOfTwoReplicas checks assistants with both revisions of MCP whose requests go to two
+// replicas in turn. Each replica accepts requests that refer to earlier requests at the other.
+// Changes and revocations at one replica take effect at the other.
 func TestAssistantsOfTwoReplicas(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -60,13 +60,12 @@ func TestAssistantsOfTwoReplicas(t *testing.T) {
 	}
 }
 
-// turn is which replica answered a request, and how.
+// turn has the index of the replica that responded to a request, and the status.
 type turn struct{ replica, status int }
 
-// inTurn is what stands before replicas: it sends requests to them in turn, for the host
-// that they were sent to.
+// inTurn is a client transport that sends requests to the replicas in turn. The Host header stays.
 type inTurn struct {
-	replicas []string // their addresses
+	replicas []string // host and port of each
 	key      string
 
 	mu      sync.Mutex
@@ -77,7 +76,7 @@ type inTurn struct {
 // RoundTrip implements http.RoundTripper.
 func (w *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock() // one after the other, so the turns are certain
+	defer w.mu.Unlock() // requests run one after the other, so the order of replicas is certain
 	replica := w.next
 	w.next = (w.next + 1) % len(w.replicas)
 	r = r.Clone(r.Context())
@@ -90,7 +89,7 @@ func (w *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// assistant is a client of the official SDK.
+// assistant is a client session of the official Go SDK.
 type assistant struct {
 	testing.TB
 	*sdk.ClientSession
@@ -114,7 +113,7 @@ func connectAssistant(t testing.TB, wire *inTurn, revision string) *assistant {
 	return &assistant{t, session}
 }
 
-// call calls a tool, and returns the members of the record that it answers with.
+// call calls a tool and returns the members of the structured result.
 func (a *assistant) call(tool string, arguments map[string]any) map[string]any {
 	a.TB.Helper()
 	result, err := a.CallTool(a.TB.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
@@ -127,8 +126,8 @@ func (a *assistant) call(tool string, arguments map[string]any) map[string]any {
 	return result.StructuredContent.(map[string]any)
 }
 
-// work lists, creates, reads and changes a contact, and reads it as a resource. Each step
-// meets another replica than the one before, and twice the same step meets both.
+// work lists tools, creates, reads and changes a contact, and reads it as a resource. Requests
+// alternate between the replicas, and each step is done twice, so that it meets both.
 func (a *assistant) work(name string) {
 	a.TB.Helper()
 	for range 2 {
@@ -144,7 +143,7 @@ func (a *assistant) work(name string) {
 		}
 	}
 	revision := made["revision"]
-	for _, title := range []string{"Richterin", "Notarin", "Richterin a. D."} { // an odd number, so the turns change
+	for _, title := range []string{"Richterin", "Notarin", "Richterin a. D."} { // an odd number, so that the replicas change places
 		changed := a.call("contacts_update", map[string]any{"id": made["id"], "revision": revision, "jobTitle": title})
 		if changed["jobTitle"] != title || changed["revision"] == revision {
 			a.TB.Errorf("%v", changed)

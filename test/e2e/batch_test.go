@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestBatchesOverKills imports in batches while the server is killed again and
-// again. A batch without an answer is sent again unchanged. At the end each
-// part has created one contact and was answered with it.
+// TestBatchesOverKills imports contacts in batches while the server is killed repeatedly. The
+// client sends a batch without a response again, unchanged. In the end each part has created one
+// contact, and its result has that contact.
 func TestBatchesOverKills(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
@@ -61,8 +61,8 @@ func TestBatchesOverKills(t *testing.T) {
 	})
 }
 
-// importBatch sends the n-th batch until each of its parts is answered. It
-// returns the created contacts and the number of replayed answers.
+// importBatch sends the n-th batch until each part has a result. It returns the ids of the created
+// contacts and the number of replayed results.
 func (h *cluster) importBatch(ctx context.Context, c *httpClient, n int) (ids []string, replayed int, err error) {
 	calls := make([]string, 20)
 	for i := range calls {
@@ -112,8 +112,8 @@ func (h *cluster) importBatch(ctx context.Context, c *httpClient, n int) (ids []
 	}
 }
 
-// TestBatchStory follows a batch through the real program: its answer, its
-// costs, and the log, which lists a batch with its parts.
+// TestBatchStory sends a batch to the real binary. It checks the response, the cost, and the
+// request log, which lists the batch and its parts.
 func TestBatchStory(t *testing.T) {
 	t.Parallel()
 	store := []string{"--data-dir", t.TempDir()}

@@ -26,18 +26,15 @@ import (
 	"kartei/test/waittest"
 )
 
-// binary is the product. It is built once for all stories, unless KARTEI_BINARY
-// names one.
+// binary is the path of the tested binary. If KARTEI_BINARY is not set, the tests build it once.
 var binary = os.Getenv("KARTEI_BINARY")
 
-// sideBySide is the number of stories that run at once, unless -parallel is
-// given. They mostly wait for the ends of leases, for receivers without an
-// answer, and for the disk.
+// sideBySide is the number of tests that run in parallel, unless -parallel is given. They mostly
+// wait for leases to expire, for receivers that do not respond, and for the disk.
 const sideBySide = "8"
 
-// TestMain runs the stories in parallel. Each has a data folder, a database and
-// ports of its own. Stories that hold the server to less than some seconds are
-// not parallel, because the others use the processors.
+// TestMain runs the tests in parallel. Each test has its own data folder, database and ports. Tests
+// with deadlines of a few seconds are not parallel, because other tests would slow the server down.
 func TestMain(m *testing.M) {
 	runWithout(os.Args)
 	flag.Parse()
@@ -72,8 +69,8 @@ func build() (dir string, err error) {
 	return dir, nil
 }
 
-// command returns one run of the binary. Its environment holds the credentials
-// of the tests' buckets and nothing from the tester's own.
+// command returns a command that runs the binary. Its environment has the credentials for the
+// tests' buckets, and nothing else of this process except PATH and TMPDIR.
 func command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir(),
@@ -81,8 +78,7 @@ func command(args ...string) *exec.Cmd {
 	return c
 }
 
-// kartei runs a command to its end and returns its output. It fails the test
-// unless the command succeeds.
+// kartei runs a command and returns its output. It fails the test unless the command succeeds.
 func kartei(t testing.TB, args ...string) string {
 	t.Helper()
 	out, errs, status := try(t, args...)
@@ -92,7 +88,8 @@ func kartei(t testing.TB, args ...string) string {
 	return out
 }
 
-// try runs a command to its end.
+// try runs a command and returns its output, its error output and its exit status. It kills the
+// command after waittest.Bound.
 func try(t testing.TB, args ...string) (out, errs string, status int) {
 	t.Helper()
 	c := command(args...)
@@ -110,7 +107,7 @@ func try(t testing.TB, args ...string) (out, errs string, status int) {
 	return o.String(), e.String(), c.ProcessState.ExitCode()
 }
 
-// read runs a command with --json and decodes its single line.
+// read runs a command with --json and decodes its output.
 func read[T any](t testing.TB, args ...string) (v T) {
 	t.Helper()
 	decode(t, kartei(t, append(args, "--json")...), &v)
@@ -124,26 +121,25 @@ func decode(t testing.TB, text string, v any) {
 	}
 }
 
-// server is a running binary.
+// server is a running server process.
 type server struct {
 	cmd *exec.Cmd
-	// URL is the public address, Operator the address of the operator's
-	// listener.
+	// URL is the public base URL. Operator is the base URL of the operator's listener.
 	URL, Operator string
-	// First is the first line on standard output, for kartei demo --json.
+	// First is the first line of standard output, with the keys of kartei demo --json.
 	First string
 	temp  string        // TMPDIR of the demo
 	ready chan struct{} // closed when the server is ready
 	ended chan struct{}
-	err   error // of the process; valid once ended is closed
+	err   error // the result of the process, valid once ended is closed
 
 	mu    sync.Mutex
 	log   bytes.Buffer
 	spoke chan struct{} // closed at the next line of the log
 }
 
-// start runs the binary until it is ready. It ends with the test. Both
-// listeners use free ports unless args say otherwise.
+// start starts a server and waits until it is ready. The server is killed when the test ends. Both
+// listeners use free ports unless args set others.
 func start(t testing.TB, args ...string) *server {
 	t.Helper()
 	s, err := launch(args...)
@@ -154,8 +150,7 @@ func start(t testing.TB, args ...string) *server {
 	return s
 }
 
-// endsWith ends the server with the test, and prints its log if the test
-// failed.
+// endsWith kills the server when the test ends. If the test has failed, it prints the log.
 func (s *server) endsWith(t testing.TB) {
 	t.Cleanup(func() {
 		s.kill()
@@ -189,7 +184,7 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 	}
 }
 
-// spawn starts a serving command and reads its output. Nothing is polled: a
+// spawn starts a server and reads its output in the background. No polling is needed, because a
 // server logs that it is ready, and the demo prints it.
 func spawn(c *exec.Cmd) (*server, error) {
 	s := &server{cmd: c, ready: make(chan struct{}), ended: make(chan struct{}), spoke: make(chan struct{})}
@@ -278,21 +273,20 @@ func (s *server) says(t testing.TB, text string) {
 
 func tail(log string) string { return log[max(0, len(log)-4000):] }
 
-// kill ends the process like kill -9, and waits for its end.
+// kill kills the process with SIGKILL and waits for its end.
 func (s *server) kill() {
 	s.cmd.Process.Kill()
 	<-s.ended
 }
 
-// stop asks the process to end and returns its outcome.
+// stop sends SIGTERM and waits for the end of the process. It fails the test if the process fails.
 func (s *server) stop(t testing.TB) {
 	t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	s.wait(t)
 }
 
-// wait waits for a process that was asked to end, and fails the test unless it
-// succeeded.
+// wait waits for a process that was asked to end. It fails the test if the process fails.
 func (s *server) wait(t testing.TB) {
 	t.Helper()
 	select {
@@ -305,14 +299,14 @@ func (s *server) wait(t testing.TB) {
 	}
 }
 
-// answer is the answer to a call.
+// answer is the response to a call.
 type answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Text returns a member of a JSON answer as text, or the empty text.
+// Text returns a member of a JSON body as text. It is empty if there is none.
 func (a *answer) Text(name string) string {
 	var v map[string]any
 	if json.Unmarshal(a.Body, &v) != nil || v[name] == nil {
@@ -321,7 +315,7 @@ func (a *answer) Text(name string) string {
 	return fmt.Sprint(v[name])
 }
 
-// httpClient is an HTTP client with connections of its own.
+// httpClient is an HTTP client with its own connections.
 type httpClient struct {
 	http *http.Client
 	key  string
@@ -331,8 +325,8 @@ func newHTTPClient(key string) *httpClient {
 	return &httpClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: waittest.Bound}, key}
 }
 
-// call sends a request to an address of a server. headers are pairs of name and
-// value. Writes carry Svc-Preview, and bodies their content type.
+// call sends a request to a server. headers are names and values in turn. Writes get Svc-Preview,
+// and requests with a body get a Content-Type.
 func (c *httpClient) call(base, method, path, body string, headers ...string) (*answer, error) {
 	request, err := http.NewRequest(method, base+path, strings.NewReader(body))
 	if err != nil {
@@ -361,25 +355,25 @@ func (c *httpClient) call(base, method, path, body string, headers ...string) (*
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, err // an incomplete answer does not count
+		return nil, err // an incomplete response is an error
 	}
 	return &answer{response.StatusCode, response.Header, content}, nil
 }
 
-// client makes the calls of a story. Each answer must match the story and the
-// frozen document.
+// client calls the API for a test. It checks that each response conforms to the frozen OpenAPI
+// document.
 type client struct {
 	testing.TB
 	*server
 	key string
 }
 
-// call sends a request below /v1 and checks the status and, for a problem, the
-// code.
+// call sends a request for a path below /v1. It fails the test unless the response has the status
+// and, for a problem, the code.
 func (s client) call(method, path, body string, status int, code string, headers ...string) *answer {
 	s.Helper()
 	c := newHTTPClient(s.key)
-	defer c.http.CloseIdleConnections() // the listener accepts no thousands
+	defer c.http.CloseIdleConnections() // the listener limits the number of connections
 	a, err := c.call(s.URL+"/v1", method, path, body, headers...)
 	if err != nil {
 		s.Fatal(err)
@@ -391,13 +385,13 @@ func (s client) call(method, path, body string, status int, code string, headers
 	return a
 }
 
-// get requests an address outside the API and fails the test unless the answer
-// contains the words. /readyz may be repeated: it gives its checks two seconds,
-// and a busy machine may need more.
+// get requests a URL outside the API. It repeats the request until the response has the status and
+// contains all words, for example /readyz on a busy machine. After waittest.Bound it fails the
+// test.
 func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()
 	c := newHTTPClient("")
-	defer c.http.CloseIdleConnections() // the operator's listener accepts few connections
+	defer c.http.CloseIdleConnections() // the operator's listener limits the number of connections
 	for end := time.Now().Add(waittest.Bound); ; time.Sleep(50 * time.Millisecond) {
 		a, err := c.call(url, "GET", "", "")
 		if err != nil {
@@ -418,10 +412,10 @@ func get(t testing.TB, url string, status int, words ...string) string {
 	}
 }
 
-// office is an organization that was created on the command line.
+// office has the ids and the key of an organization that a command has created.
 type office struct{ ID, SandboxID, User, Key string }
 
-// found creates an organization with one admin and a test key with all scopes.
+// found creates an organization with an admin, and a test key with the scopes for contacts.
 func found(t testing.TB, store ...string) office {
 	t.Helper()
 	with := func(args ...string) []string { return append(args, store...) }
@@ -434,8 +428,8 @@ func found(t testing.TB, store ...string) office {
 	return office{org.ID, org.SandboxID, user.ID, key.Key}
 }
 
-// times reads a number of repetitions from the environment, so that the gate
-// repeats more often than a developer.
+// times returns a number of repetitions from the environment, or else standard. So CI can repeat
+// more often than a developer.
 func times(name string, standard int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
 		return n

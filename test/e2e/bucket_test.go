@@ -21,28 +21,28 @@ import (
 	"kartei/test/waittest"
 )
 
-// bucketFront stands between the bucket and its users, Kartei and its clients.
-// It makes the bucket fail on demand.
+// bucketFront is a proxy for a bucket. It can make requests from Kartei and its clients fail or
+// hang.
 type bucketFront struct {
 	*s3test.Gateway
 	url, name string
 
 	mu     sync.Mutex
-	fault  string // "500", "away", "gone", "before", "after" or "slow"; empty means none
-	after  int    // the number of requests that still succeed
-	failed int    // requests since then
-	meet   func() // called once, at the request of "before" or "after"
+	fault  string // "500", "away", "gone", "before", "after" or "slow", or "" for no fault
+	after  int    // the number of requests before the fault
+	failed int    // requests with the fault
+	meet   func() // called once, at the request of the fault "before" or "after"
 	stalls []*stall
 }
 
-// stall is a request that gets no answer, or half of one, until the test ends.
+// stall is a request that gets no response, or only half of it, until the test ends.
 type stall struct {
-	method, part string        // of the address
+	method, part string        // part is a part of the URL
 	met          chan struct{} // closed when the request arrives
 	half         bool
 }
 
-// newBucketFront creates a bucket with a front.
+// newBucketFront creates a bucket and a proxy for it.
 func newBucketFront(t *testing.T) *bucketFront {
 	t.Helper()
 	b := &bucketFront{Gateway: s3test.Shared(t)}
@@ -54,9 +54,9 @@ func newBucketFront(t *testing.T) *bucketFront {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
-			r.Out.Host = r.In.Host // the signature covers it
+			r.Out.Host = r.In.Host // The signature of the request includes the host.
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // it would log servers that were killed
+		ErrorLog: log.New(io.Discard, "", 0), // The log would have an error for each killed server.
 	}
 	ended := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -97,10 +97,10 @@ func newBucketFront(t *testing.T) *bucketFront {
 	return b
 }
 
-// location returns the location of the bucket behind the front.
+// location returns the location of the bucket through the proxy, for --blob-url.
 func (b *bucketFront) location() string { return s3test.Location(b.url, b.name) }
 
-// next returns the fault of the next request.
+// next returns the fault for the current request, or "".
 func (b *bucketFront) next() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,17 +119,18 @@ func (b *bucketFront) next() string {
 	return fault
 }
 
-// meets calls meet once, after some more requests: when the next request
-// arrives, or when the bucket has carried it out. That request gets no answer.
+// meets calls do once, at a request after the next after requests. With the fault before, the
+// bucket does not get this request. With the fault after, the bucket has executed it. The request
+// gets no response in both cases.
 func (b *bucketFront) meets(fault string, after int, do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fault, b.after, b.failed, b.meet = fault, after, 0, do
 }
 
-// stall makes one request hang. It is the next with this method and with part
-// in its address, or in the address of the object that it copies. It hangs
-// before it reaches the bucket, or halfway through its answer.
+// stall makes one request hang: the next with this method, and with part in its URL or in the URL
+// of the object that it copies. It hangs before it reaches the bucket. If half is set, it hangs
+// within its response.
 func (b *bucketFront) stall(method, part string, half bool) *stall {
 	s := &stall{method, part, make(chan struct{}), half}
 	b.mu.Lock()
@@ -138,7 +139,7 @@ func (b *bucketFront) stall(method, part string, half bool) *stall {
 	return s
 }
 
-// stalled returns the stall of a request, nil if there is none.
+// stalled returns the stall for a request, or nil.
 func (b *bucketFront) stalled(r *http.Request) *stall {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +158,7 @@ func (s *stall) hang(ended chan struct{}) {
 	panic(http.ErrAbortHandler)
 }
 
-// cutWriter passes on the first bytes of an answer and then hangs.
+// cutWriter writes the beginning of a response and then hangs.
 type cutWriter struct {
 	http.ResponseWriter
 	stall *stall
@@ -171,7 +172,7 @@ func (c *cutWriter) Write(p []byte) (int, error) {
 	return 0, nil
 }
 
-// slowReader and slowWriter pass on 400 KiB a second, like a slow connection.
+// slowReader and slowWriter transfer 400 KiB a second, like a slow connection.
 type slowReader struct{ io.Reader }
 
 func (r *slowReader) Read(p []byte) (int, error) {
@@ -192,7 +193,7 @@ func (w slowWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// fail makes the bucket fail after some more requests, until heal.
+// fail makes requests to the bucket fail until heal, after the next after requests.
 func (b *bucketFront) fail(t *testing.T, fault string, after int) {
 	t.Helper()
 	b.mu.Lock()
@@ -203,7 +204,7 @@ func (b *bucketFront) fail(t *testing.T, fault string, after int) {
 	}
 }
 
-// heal ends the fault, and reports whether a request met it.
+// heal ends the fault. It reports whether a request had the fault.
 func (b *bucketFront) heal(t *testing.T) (met bool) {
 	t.Helper()
 	b.mu.Lock()
@@ -215,7 +216,7 @@ func (b *bucketFront) heal(t *testing.T) (met bool) {
 	return b.failed > 0
 }
 
-// move renames the bucket, which is a folder of the bucket server.
+// move renames the bucket, which is a folder of the gateway.
 func (b *bucketFront) move(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.Rename(filepath.Join(b.Dir, from), filepath.Join(b.Dir, to)); err != nil {
@@ -229,8 +230,7 @@ func (b *bucketFront) failures() int {
 	return b.failed
 }
 
-// shows waits until the operator's listener reports that the files are
-// reachable or not.
+// shows waits until the metrics and /readyz of the server say whether the bucket is reachable.
 func (s client) shows(reachable bool) {
 	s.Helper()
 	want, check := "kartei_files_reachable 1\n", `"name":"files","ok":true`
@@ -246,7 +246,7 @@ func (s client) shows(reachable bool) {
 	get(s.TB, s.Operator+"/readyz", 200, check)
 }
 
-// TestBucketFails makes the bucket fail and makes it slow.
+// TestBucketFails checks a server whose bucket fails, and a server whose bucket is slow.
 func TestBucketFails(t *testing.T) {
 	t.Parallel()
 	together(t, map[string]func(t *testing.T){
@@ -255,9 +255,8 @@ func TestBucketFails(t *testing.T) {
 	})
 }
 
-// bucketAway makes the bucket fail at each step of the journey. Each answer is
-// clear, nothing is lost, and calls that need no bytes go on. Later the
-// client's retries succeed.
+// bucketAway makes the bucket fail at each step. It checks that each error is clear, that no data
+// is lost, and that calls without files succeed. After the fault, the client's retries succeed.
 func bucketAway(t *testing.T, h *cluster, s client, p place) {
 	a := &bucketStory{
 		client: s, cluster: h, place: p,
@@ -273,7 +272,7 @@ func bucketAway(t *testing.T, h *cluster, s client, p place) {
 	s.server.says(t, "the files of documents can be reached again")
 	a.failsMidway(t)
 	check(t, a.documents, h.store...)
-	// Deleted files are kept for some minutes, for backups.
+	// Deleted files stay some minutes for backups.
 	if n := len(p.files(t)); n < a.documents || n > a.documents+3 {
 		t.Errorf("%d objects of %d documents: %q", n, a.documents, p.files(t))
 	}
@@ -285,12 +284,12 @@ type bucketStory struct {
 	cluster   *cluster
 	place     place
 	file      []byte
-	kept      string // a document of it
-	good      string // a backup
+	kept      string // the id of a document with file
+	good      string // the path of a backup
 	documents int
 }
 
-// fails makes the bucket fail, and ends that.
+// fails makes the bucket fail, checks calls and commands meanwhile, and ends the fault.
 func (a *bucketStory) fails(t *testing.T, fault, key string) {
 	t.Helper()
 	s, b := a.client, a.place.front
@@ -332,8 +331,8 @@ func (a *bucketStory) fails(t *testing.T, fault, key string) {
 	s.has(a.kept, a.file)
 }
 
-// commandsFail runs the commands that need the bucket. Each says that it is
-// not available, and none that files are missing.
+// commandsFail runs the commands that need the bucket. Their errors must say that the bucket is not
+// available, and not that files are missing.
 func (a *bucketStory) commandsFail(t *testing.T, fault string) {
 	t.Helper()
 	for _, command := range [][]string{
@@ -351,7 +350,7 @@ func (a *bucketStory) commandsFail(t *testing.T, fault string) {
 	}
 }
 
-// failsMidway makes the bucket fail at each request of an operation.
+// failsMidway lets the bucket fail from each request on that one operation sends.
 func (a *bucketStory) failsMidway(t *testing.T) {
 	t.Helper()
 	s, b := a.client, a.place.front
@@ -366,7 +365,7 @@ func (a *bucketStory) failsMidway(t *testing.T) {
 		if r.Status != 202 && r.Status != 502 {
 			t.Fatalf("after %d requests: %d %s", after, r.Status, r.Body)
 		}
-		if r.Status == 202 { // the operation meets it, or ends before
+		if r.Status == 202 { // the operation has the fault, or ends before it
 			met := s.poll(r.Text("id"), func(string) bool { return b.failures() >= 3 })
 			if met.Text("status") == "failed" {
 				t.Fatalf("after %d requests the operation failed: %s", after, met.Body)
@@ -386,11 +385,10 @@ func (a *bucketStory) failsMidway(t *testing.T) {
 	}
 }
 
-// bucketSlow makes the bucket slow for a whole file. Then it makes three
-// requests hang: a copy for an operation, a read by an operation, and a read by
-// a client. Calls that need no bucket go on, and so do other files. Nothing is
-// lost. Each request that hangs is repeated after half a minute without a retry
-// of the client.
+// bucketSlow makes the bucket slow for the transfer of one file. Then it makes three requests hang:
+// a copy by an operation, a read by an operation, and a read by a client. Calls that need no bucket
+// succeed meanwhile, and so do calls for other files. No data is lost. The server repeats a request
+// that hangs after half a minute, without a retry of the client.
 func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	b := p.front
 	text := func(name string) []byte {
@@ -432,8 +430,8 @@ func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	s.has(other, text("Andere"))
 	s.has(kept, text("Brief"))
 	s.call("PATCH", "/documents/"+kept, `{"name":"Neu.txt"}`, 200, "", "If-Match", "*")
-	// A request that hangs is repeated after half a minute. If the machine took
-	// longer for the rest, the order is not checked.
+	// The server repeats a hanging request after half a minute. If the other calls took longer, the
+	// order is not checked.
 	var early []string
 	for id := range operations {
 		if status := s.call("GET", "/operations/"+id, "", 200, "").Text("status"); status != "running" {
@@ -462,7 +460,7 @@ func bucketSlow(t *testing.T, h *cluster, s client, p place) {
 	}
 }
 
-// await waits for an event that must happen.
+// await waits until the channel is closed. It fails the test after waittest.Bound.
 func await(t *testing.T, happens <-chan struct{}) {
 	t.Helper()
 	select {

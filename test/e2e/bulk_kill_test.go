@@ -10,11 +10,10 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestWholeListsSurviveKills gives all contacts of a list a tag, and takes it back, with
-// the forms of the pages. The server is killed with kill -9 at random times, and goes on:
-// no contact is changed twice, and none is left out. KARTEI_BULK_KILLS is the number of
-// kills in each of the two parts. With KARTEI_ENTRIES it also makes the large run that
-// docs/performance.md tells of.
+// TestWholeListsSurviveKills adds a tag to all contacts of a list and undoes this, with the forms
+// of the pages. The server is killed with kill -9 at random moments. No contact may be changed
+// twice or left out. KARTEI_BULK_KILLS is the number of kills in each of the two parts. With
+// KARTEI_ENTRIES it does the large run of docs/performance.md.
 func TestWholeListsSurviveKills(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, _ string, store ...string) {
@@ -44,10 +43,10 @@ func TestWholeListsSurviveKills(t *testing.T) {
 	eachEngine(t, each)
 }
 
-// changer is a person who changes whole lists, at a server that is killed again and again.
+// changer is a person who changes whole lists at a server that is killed repeatedly.
 type changer struct{ mover }
 
-// begin gives all contacts a tag, and returns the page of the change.
+// begin adds a tag to all contacts, and returns the path of the page about this change.
 func (p *changer) begin(tag string) string {
 	p.Helper()
 	form := p.form("/contacts", "/bulk/contacts/tag")
@@ -62,8 +61,8 @@ func (p *changer) begin(tag string) string {
 	return answer.Request.URL.Path
 }
 
-// goOn waits until the page of a change offers or says something. It kills the server at
-// most so many times, each time in a part of the work that no kill has met.
+// goOn waits until the change has ended and its page contains text. It kills the server up to
+// KARTEI_BULK_KILLS times, each time at a progress that had no kill before.
 func (p *changer) goOn(page, text string) {
 	p.Helper()
 	met := map[string]bool{}
@@ -84,7 +83,8 @@ func (p *changer) goOn(page, text string) {
 	}
 }
 
-// changedTo counts the contacts that have a revision, and only a tag or none.
+// changedTo counts the contacts with this revision that have only this tag. An empty tag stands for
+// no tags.
 func changedTo(s client, revision int, tag string) (n int) {
 	s.Helper()
 	for path := "/contacts?limit=100"; ; {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestReleaseCandidate runs an instance as a release candidate. It serves the
-// next version to clients that ask for it by header or pin. It reports the keys
-// that did, and becomes a production instance on the same data.
+// TestReleaseCandidate runs an instance with --environment rc. The instance serves the next version
+// of the API to clients that ask for it by a header or by the pin of their key. It reports these
+// keys. Then it becomes a production instance on the same data.
 func TestReleaseCandidate(t *testing.T) {
 	t.Parallel()
 	const current, next = "2026-11-01", "2027-02-01"
@@ -22,7 +22,8 @@ func TestReleaseCandidate(t *testing.T) {
 			"--env", "test", "--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1", "--pin", next)...)
 	s, p := client{t, served, office.Key}, client{t, served, pinned.Key}
 
-	// Without the header Svc-Preview, by a pin and by Svc-Version.
+	// The next version needs no Svc-Preview. One client has a pinned key, the other sends
+	// Svc-Version.
 	anna := `{"firstName":"Anna","email":"Anna@Kanzlei.example"}`
 	s.call("POST", "/contacts", anna, 404, "OPERATION_NOT_IN_VERSION", "Svc-Preview", "", "Idempotency-Key", "a")
 	s.call("POST", "/contacts", anna, 201, "", "Svc-Preview", "", "Idempotency-Key", "a", "Svc-Version", next)

@@ -17,30 +17,30 @@ import (
 	"kartei/test/waittest"
 )
 
-// cluster is a server, or several replicas, on one set of data. Servers are
-// killed and restarted repeatedly while clients go on.
+// cluster is a server, or several replicas, with the same data. Servers are killed and restarted
+// while clients call them.
 type cluster struct {
 	testing.TB
-	store    []string // flags that locate the data
+	store    []string // flags for the location of the data
 	database string
 	office   office
-	flags    []string // more flags of the server
-	front    *front   // before replicas; nil for a single server
+	flags    []string // further flags for each server
+	front    *front   // the load balancer, nil for a single server
 
 	mu      sync.Mutex
-	servers []*server // nil if none runs
+	servers []*server // nil if the server does not run
 	last    []*server
-	back    chan struct{} // closed while at least one runs
+	back    chan struct{} // closed while at least one server runs
 
-	writes atomic.Int64 // acknowledged so far
-	moves  atomic.Int64 // changes on whatever the test waits for: writes, starts of servers
+	writes atomic.Int64 // the acknowledged writes so far
+	moves  atomic.Int64 // progress of any kind: writes and starts of servers
 	news   chan struct{}
 
 	seed   uint64
-	random *rand.Rand // of the goroutine that kills
+	random *rand.Rand // for the goroutine that kills servers
 }
 
-// clusters runs f on data of each engine, and on replicas that share data.
+// clusters runs f on a SQLite server, and on one, two and three replicas on PostgreSQL.
 func clusters(t *testing.T, f func(t *testing.T, h *cluster)) {
 	t.Run("sqlite", func(t *testing.T) {
 		dir := t.TempDir()
@@ -55,8 +55,8 @@ func clusters(t *testing.T, f func(t *testing.T, h *cluster)) {
 	}
 }
 
-// newPostgresCluster starts n servers on one database. Clients reach several
-// servers through a round-robin.
+// newPostgresCluster starts n servers on one database. Clients reach several servers through a load
+// balancer.
 func newPostgresCluster(t *testing.T, n int, flags ...string) *cluster {
 	t.Helper()
 	url := dbtest.PostgresURL(t)
@@ -92,13 +92,13 @@ func newClusterWith(t *testing.T, n int, flags []string, database string, store 
 	return h
 }
 
-// numbers returns random numbers for one of the test's goroutines.
+// numbers returns random numbers for one goroutine of the test.
 func (h *cluster) numbers(goroutine int) *rand.Rand {
 	return rand.New(rand.NewPCG(h.seed, uint64(goroutine)))
 }
 
-// going returns a context that ends, with a failure, when nothing moves for
-// waittest.Bound. The others count what moves besides the cluster.
+// going returns a context. If no counter changes for waittest.Bound, it fails the test and cancels
+// the context. others are counters besides h.moves.
 func (h *cluster) going(others ...*atomic.Int64) (ctx context.Context, cancel func()) {
 	ctx, stop := context.WithCancel(h.Context())
 	var watching sync.WaitGroup
@@ -122,7 +122,7 @@ func (h *cluster) going(others ...*atomic.Int64) (ctx context.Context, cancel fu
 	return ctx, func() { stop(); watching.Wait() }
 }
 
-// open starts a server in each place without one.
+// open starts all servers that do not run.
 func (h *cluster) open() {
 	h.Helper()
 	var starting sync.WaitGroup
@@ -142,7 +142,7 @@ func (h *cluster) openOne(i int) {
 	if !slices.Contains(h.flags, "--limits") {
 		args = append(args, "--no-metered")
 	}
-	if i > 0 { // a replica has its own data folder, with the same master key and files
+	if i > 0 { // A replica has its own data folder, and shares the master key and the files.
 		args = append(args, "--data-dir", h.TempDir(), "--master-key-file", filepath.Join(h.store[1], "master.key"),
 			"--blob-url", "file:"+filepath.Join(h.store[1], "files"))
 	}
@@ -155,7 +155,7 @@ func (h *cluster) openOne(i int) {
 	h.moves.Add(1)
 }
 
-// put sets the server of a place; nil means none.
+// put stores server i, or nil if the server has ended. It returns the previous server.
 func (h *cluster) put(i int, s *server) (before *server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,7 +181,7 @@ func (h *cluster) running() bool {
 	return slices.ContainsFunc(h.servers, func(s *server) bool { return s != nil })
 }
 
-// kill ends all servers with kill -9. Calls in flight get no answer.
+// kill kills all servers with kill -9. Calls in flight get no response.
 func (h *cluster) kill() {
 	for i := range h.servers {
 		h.killOne(i)
@@ -194,7 +194,7 @@ func (h *cluster) killOne(i int) {
 	}
 }
 
-// close stops all servers in an orderly way.
+// close stops all servers, one after the other, and waits for their ends.
 func (h *cluster) close() {
 	h.Helper()
 	for i := range h.servers {
@@ -204,8 +204,7 @@ func (h *cluster) close() {
 	}
 }
 
-// address returns the address of the running server, or of the round-robin
-// before several. It waits until one runs.
+// address returns the base URL of the server or of the load balancer. It waits until a server runs.
 func (h *cluster) address(ctx context.Context) (string, error) {
 	for {
 		h.mu.Lock()
@@ -225,7 +224,8 @@ func (h *cluster) address(ctx context.Context) (string, error) {
 	}
 }
 
-// call sends a request once. After an error its outcome is unknown.
+// call sends a request once. After an error, the client must repeat the request, because the
+// request may or may not have taken effect.
 func (h *cluster) call(
 	ctx context.Context, c *httpClient, method, path, body string, headers ...string,
 ) (*answer, error) {
@@ -238,7 +238,7 @@ func (h *cluster) call(
 		return nil, err
 	}
 	switch a.Status {
-	case 409, 429, 503, 502: // to be repeated, as the problem's page says, or because the round-robin lost the replica
+	case 409, 429, 503, 502: // The documentation says that clients should repeat these. 502 means that the load balancer has lost the replica.
 		return nil, fmt.Errorf("%s %s: %s", method, path, a.Body)
 	case 500:
 		h.Errorf("%s %s: %s", method, path, a.Body)
@@ -246,8 +246,8 @@ func (h *cluster) call(
 	return a, nil
 }
 
-// insist repeats a request until it is answered, as a client does with a
-// repeatable request. It gives up if nothing else moves either.
+// insist repeats a request until it gets a response, as clients do with repeatable requests. It
+// gives up if h.moves does not change for waittest.Bound.
 func (h *cluster) insist(
 	ctx context.Context, c *httpClient, method, path, body string, headers ...string,
 ) (*answer, error) {
@@ -259,7 +259,7 @@ func (h *cluster) insist(
 	}
 }
 
-// wrote counts an acknowledged write and wakes its waiters.
+// wrote counts an acknowledged write and wakes the goroutines that wait in written.
 func (h *cluster) wrote() {
 	h.writes.Add(1)
 	h.moves.Add(1)
@@ -288,9 +288,8 @@ func (h *cluster) written(ctx context.Context, n int64, done <-chan struct{}) er
 	}
 }
 
-// storm kills the server, or one of the replicas, and restarts it, several
-// times. A few writes come before each kill. One time in four there are none,
-// so that a server also dies right after its start.
+// storm kills and restarts a random server, several times. Some writes come before each kill. In
+// one of four cases there are none, so that a server also dies right after its start.
 func (h *cluster) storm(ctx context.Context, kills int) {
 	h.Helper()
 	for range kills {
@@ -304,26 +303,25 @@ func (h *cluster) storm(ctx context.Context, kills int) {
 	}
 }
 
-// change is the last acknowledged change of a contact.
+// change is the last acknowledged state of a contact.
 type change struct {
 	id, name string
 	revision int64
 	deleted  bool
-	tick     string // updatedAt
-	// maybe is a change without an answer that the writer did not find. It may
-	// still happen: PostgreSQL executes statements that a server sent before it
-	// was killed.
+	tick     string // its updatedAt
+	// maybe is a change that got no response and was not visible afterwards. It may still take
+	// effect, because PostgreSQL executes statements that a server has sent before its death.
 	maybe *attempt
 }
 
-// attempt is a change of a name, or a deletion.
+// attempt is a change of the name, or a deletion.
 type attempt struct {
 	name     string
 	deleting bool
 }
 
-// writer changes its own contacts and remembers what was acknowledged. It fails
-// the test if the server has lost or invented something.
+// writer changes its own contacts and remembers the acknowledged states. It fails the test if the
+// server has lost or invented a change.
 type writer struct {
 	*cluster
 	as       *httpClient
@@ -331,15 +329,15 @@ type writer struct {
 	sequence int
 	random   *rand.Rand
 	contacts []*change
-	retried  int // creations without a first answer
-	unsure   int // other changes without an answer
+	retried  int // creations that needed a retry
+	unsure   int // other changes without a response
 }
 
 func (h *cluster) writer(number int) *writer {
 	return &writer{cluster: h, as: newHTTPClient(h.office.Key), number: number, random: h.numbers(1 + number)}
 }
 
-// work writes until stop is closed, and completes every change that it begins.
+// work writes until stop is closed. It completes each change that it has begun.
 func (w *writer) work(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -381,7 +379,8 @@ func (w *writer) next() string {
 	return fmt.Sprintf("Schreiber %d Änderung %d", w.number, w.sequence)
 }
 
-// create sends the same call with the same key until it is answered.
+// create creates a contact. It repeats the call with the same idempotency key until it gets a
+// response.
 func (w *writer) create(ctx context.Context) error {
 	name := w.next()
 	body := fmt.Sprintf(`{"lastName":%q,"externalId":%q}`, name, name)
@@ -405,8 +404,8 @@ func (w *writer) create(ctx context.Context) error {
 	}
 }
 
-// update patches the known revision. If no answer comes, the contact must have
-// either the old or the new state.
+// update changes the name with If-Match. If there is no response, the contact must have either the
+// old or the new state.
 func (w *writer) update(ctx context.Context, c *change) error {
 	want := attempt{name: w.next()}
 	a, err := w.call(ctx, w.as, "PATCH", "/contacts/"+c.id, fmt.Sprintf(`{"lastName":%q}`, want.name), "If-Match",
@@ -427,7 +426,7 @@ func (w *writer) update(ctx context.Context, c *change) error {
 	return fmt.Errorf("update of %+v to %s: %d %s", c, want.name, a.Status, a.Body)
 }
 
-// remove deletes the known revision.
+// remove deletes the contact with If-Match.
 func (w *writer) remove(ctx context.Context, c *change) error {
 	a, err := w.call(ctx, w.as, "DELETE", "/contacts/"+c.id, "", "If-Match", fmt.Sprintf(`"r%d"`, c.revision))
 	switch {
@@ -449,8 +448,8 @@ func (c *change) accept(now contact) {
 
 func (c *change) erase() { c.deleted, c.revision, c.maybe = true, c.revision+1, nil }
 
-// look checks the outcome of a change without an answer. It happened or it did
-// not, and nothing acknowledged before is gone.
+// look reads a contact after a change without a response. The contact must have the state before or
+// after the change, and no acknowledged change may be lost.
 func (w *writer) look(ctx context.Context, c *change, lost attempt) error {
 	a, err := w.insist(ctx, w.as, "GET", "/contacts/"+c.id, "")
 	if err != nil {

@@ -13,16 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runWithout replaces this process with another program under a filter that
-// hides a system call. A kernel without the call and a container with a strict
-// policy do the same.
+// runWithout replaces this process by another program that cannot use one system call. A seccomp
+// filter hides the call. Old kernels lack it too, and strict containers forbid it.
 func runWithout(args []string) {
 	if len(args) < 4 || args[1] != "without" {
 		return
 	}
 	call := map[string]uint32{"landlock": unix.SYS_LANDLOCK_CREATE_RULESET, "seccomp": unix.SYS_SECCOMP}[args[2]]
 	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // loads the number of the system call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
@@ -40,8 +39,8 @@ func runWithout(args []string) {
 	os.Exit(1)
 }
 
-// If the system cannot confine its readers, the server says so once. It reads
-// texts or not, as configured.
+// TestUnconfinedReader checks a server on a system that cannot confine the reader of files. The
+// server logs this once. As configured, it extracts texts or not.
 func TestUnconfinedReader(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,14 +8,14 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestDemoMovesToPostgreSQL moves a demo to PostgreSQL and back with one
-// command each. The server there gives the same answers byte for byte.
+// TestDemoMovesToPostgreSQL moves the data of a demo to PostgreSQL and back, with one command each.
+// The server on PostgreSQL gives the same responses, byte for byte.
 func TestDemoMovesToPostgreSQL(t *testing.T) {
 	t.Parallel()
 	moveDemo(t, dbtest.EmptyPostgresURL(t), func() {})
 }
 
-// TestDemoMovesToCitus does the same on a Citus cluster. One more command
+// TestDemoMovesToCitus moves the data of a demo to a Citus cluster and back. One more command
 // distributes the data.
 func TestDemoMovesToCitus(t *testing.T) {
 	t.Parallel()
@@ -36,8 +36,7 @@ func TestDemoMovesToCitus(t *testing.T) {
 	})
 }
 
-// moveDemo moves a demo to url and back. It calls then before a server starts
-// there.
+// moveDemo moves the data of a demo to url and back. It calls then before a server starts on url.
 func moveDemo(t *testing.T, url string, then func()) {
 	dir := t.TempDir()
 	file := "sqlite:" + filepath.Join(dir, "kartei.db")
@@ -56,7 +55,7 @@ func moveDemo(t *testing.T, url string, then func()) {
 		return all
 	}
 	for strings.Contains(kartei(t, "jobs", "--data-dir", dir), "documents.create") {
-		// its documents are still being created
+		// The demo is still creating its documents.
 	}
 	before := answers(demo)
 	if _, errs, status := try(t, "copy", "--from", file, "--to", url); status != 1 || !strings.Contains(errs, "in use") {
@@ -91,8 +90,7 @@ func moveDemo(t *testing.T, url string, then func()) {
 	compare(start(t, "serve", "--data-dir", dir, "--database-url", back))
 }
 
-// withoutCursor removes the cursor from a page, because each response has a new
-// one.
+// withoutCursor removes the cursor from a page of a list, because each response has another one.
 func withoutCursor(page string) string {
 	before, after, found := strings.Cut(page, `"nextCursor":"`)
 	if !found {

@@ -8,8 +8,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestDemoWithoutItsBucket starts the demo without its bucket. The next start,
-// with the bucket, creates the documents.
+// TestDemoWithoutItsBucket starts the demo while its bucket is unavailable. The next start, with
+// the bucket, creates the documents.
 func TestDemoWithoutItsBucket(t *testing.T) {
 	t.Parallel()
 	b := newBucketFront(t)
@@ -21,7 +21,7 @@ func TestDemoWithoutItsBucket(t *testing.T) {
 		decode(t, demo.First, &line)
 		tell := client{t, demo, line.Keys.Full}
 		tell.call("GET", "/contacts?limit=1", "", 200, "")
-		// A call each half second stays below the limit of the key.
+		// Two calls a second stay below the limit of the key.
 		for watch := waittest.New(); ; time.Sleep(500 * time.Millisecond) {
 			n := len(pageOf(t, tell.call("GET", "/documents?limit=100", "", 200, "")).Data)
 			if n > 0 || b.failing() {
@@ -37,10 +37,10 @@ func TestDemoWithoutItsBucket(t *testing.T) {
 		t.Errorf("%d documents without a bucket", n)
 	}
 	b.fail(t, "", 0)
-	documents() // waits for one
+	documents() // waits for one document
 }
 
-// failing reports whether the bucket is unavailable at present.
+// failing reports whether the bucket is unavailable.
 func (b *bucketFront) failing() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,9 +16,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestFullDisk fills the disk under a server. Writes are refused as retryable,
-// reads go on, and nothing acknowledged is lost. Once there is space, writes
-// succeed without a restart.
+// TestFullDisk fills the disk of a server. Meanwhile writes fail with a Retry-After, reads succeed,
+// and acknowledged data stays. Once there is space, writes succeed without a restart.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
@@ -48,17 +47,17 @@ func TestFullDisk(t *testing.T) {
 	f.hasAll(h.settle())
 }
 
-// fullDisk is a server whose disk gets full, with what it acknowledged.
+// fullDisk is a server whose disk is full, and the contacts that it has acknowledged.
 type fullDisk struct {
 	client
 	t            *testing.T
 	disk         string
 	store        []string
 	as           *httpClient
-	acknowledged map[string]string // id to body
+	acknowledged map[string]string // maps an id to the body
 }
 
-// post creates a contact of 9 KB, if there is space.
+// post creates a contact of 9 KB. It records an acknowledged contact.
 func (f *fullDisk) post(key string) *answer {
 	f.Helper()
 	a, err := f.as.call(f.URL+"/v1", "POST", "/contacts",
@@ -72,8 +71,8 @@ func (f *fullDisk) post(key string) *answer {
 	return a
 }
 
-// refuses writes until five writes are refused. The database log still has
-// space, so some may succeed.
+// refuses sends writes until five have failed. Some may succeed, because the database log still has
+// space.
 func (f *fullDisk) refuses() {
 	f.Helper()
 	refusals := 0
@@ -95,7 +94,7 @@ func (f *fullDisk) refuses() {
 	get(f.t, f.Operator+"/healthz", 200)
 }
 
-// reads checks that reads go on, and that refused writes are absent.
+// reads checks that reads succeed, and that failed writes have stored nothing.
 func (f *fullDisk) reads() {
 	f.Helper()
 	if n := f.call("GET", "/contacts/count", "", 200, "").Text("count"); n != fmt.Sprint(len(f.acknowledged)) {
@@ -109,9 +108,8 @@ func (f *fullDisk) reads() {
 	}
 }
 
-// tellsOperator checks that the log has one line for the operator. Reads go on,
-// so the replica stays ready. Small writes, such as lines of the request log,
-// may still find space.
+// tellsOperator checks the log, /readyz and the metrics. The replica stays ready, because reads
+// succeed. Small writes, such as rows of the request log, may find space for a while.
 func (f *fullDisk) tellsOperator() {
 	f.Helper()
 	f.says(f.t, "writes are refused")
@@ -134,8 +132,8 @@ func (f *fullDisk) tellsOperator() {
 	}
 }
 
-// accepts checks that writes succeed again. The trouble ends with the next
-// write that comes a second later, here of the request log.
+// accepts checks that writes succeed again. The server reports this after the next write that comes
+// a second later, here a row of the request log.
 func (f *fullDisk) accepts() {
 	f.Helper()
 	if a := f.post("after"); a.Status != 201 {
@@ -150,7 +148,7 @@ func (f *fullDisk) accepts() {
 	get(f.t, f.Operator+"/metrics", 200, "kartei_db_writable 1\n")
 }
 
-// hasAll checks that all that was acknowledged is there.
+// hasAll checks that the database has all acknowledged contacts.
 func (f *fullDisk) hasAll(data storedData) {
 	f.Helper()
 	if len(data.contacts) != len(f.acknowledged) {
@@ -164,8 +162,8 @@ func (f *fullDisk) hasAll(data storedData) {
 	}
 }
 
-// TestStartOnFullDisk starts a server on a completely full disk. It waits,
-// answers like a starting server, and serves once there is space.
+// TestStartOnFullDisk starts a server on a full disk. The server waits and responds like a server
+// that is starting. Once there is space, it serves calls.
 func TestStartOnFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
@@ -192,9 +190,9 @@ func TestStartOnFullDisk(t *testing.T) {
 	s.stop(t)
 }
 
-// TestReadOnlyDisk starts a server on a read-only disk. The server says so,
-// ends, and changes nothing. It starts once the disk is writable again. (Linux
-// refuses to make a disk read-only while a file on it is open for writing.)
+// TestReadOnlyDisk starts a server on a read-only disk. The server reports the reason, ends, and
+// changes nothing. When the disk is writable again, it starts. Linux cannot make a disk read-only
+// while a file on it is open for writing, so the server is stopped before.
 func TestReadOnlyDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
@@ -226,9 +224,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	s.call("POST", "/contacts", `{"lastName":"Tal"}`, 201, "", "Idempotency-Key", "two")
 }
 
-// TestRestoreFillsTheDisk restores a copy to a disk that has room for it and for
-// nothing more. The restore takes effect, so the error says that, and where the
-// previous database is.
+// TestRestoreFillsTheDisk restores a backup to a disk with just enough space for it. The restore
+// takes effect although an error follows. The error says this, and where the previous database is.
 func TestRestoreFillsTheDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
@@ -270,7 +267,8 @@ func TestRestoreFillsTheDisk(t *testing.T) {
 	h.open()
 }
 
-// smallDisk mounts a file system of a given size, in bytes. Only root may mount.
+// smallDisk mounts a file system of size bytes and returns its folder. If this process may not
+// mount, smallDisk skips the test.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -293,7 +291,7 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fill writes a file until the disk has no byte left.
+// fill writes a file until the disk is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)

@@ -20,9 +20,8 @@ import (
 	"kartei/transfer/imports"
 )
 
-// TestTwoDoors does each act at a page in one office, and by the command line in another
-// one like it: what the act is about has the same state then, and the audit log the same
-// line.
+// TestTwoDoors does each act on a page in one office, and by a command in an equal office. The
+// state afterwards and the entry in the audit log must be the same.
 func TestTwoDoors(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, _ string, store ...string) {
@@ -52,8 +51,8 @@ func TestTwoDoors(t *testing.T) {
 	eachEngine(t, each)
 }
 
-// TestEachActHasTwoDoors looks for each act of people and operators in the table of
-// TestTwoDoors.
+// TestEachActHasTwoDoors checks that TestTwoDoors covers each operation outside the contract, or
+// that there is a reason why not.
 func TestEachActHasTwoDoors(t *testing.T) {
 	elsewhere := map[string]string{
 		"people.create":      "has no page: people are invited",
@@ -86,7 +85,8 @@ func TestEachActHasTwoDoors(t *testing.T) {
 	}
 }
 
-// oneDoor says of acts, or of the first part of their names, why they have one door.
+// oneDoor maps an operation, or the first part of its id, to the reason why it has only a page or
+// only a command.
 var oneDoor = map[string]string{
 	"access.end":    "ends what acts for the caller's own account",
 	"grants.renew":  "a person renews a connection of their own",
@@ -103,15 +103,15 @@ var oneDoor = map[string]string{
 	"jobs.retry":           "jobs are the operator's",
 }
 
-// doorAct is an act of an admin, through both doors.
+// doorAct is an act of an admin, done on a page and by a command.
 type doorAct struct {
 	row string
-	// page fills in forms, and command is a command line.
+	// page does the act on pages. command returns the command line for it.
 	page    func(o *doorOffice)
 	command func(o *doorOffice) []string
-	// show is the command that shows what the act is about.
+	// show returns the command that shows the state of the changed object.
 	show func(o *doorOffice) []string
-	// made names what the act makes, for the acts that follow.
+	// made is the name under which the id of a new object is stored for the acts that follow.
 	made string
 }
 
@@ -157,13 +157,13 @@ var doorActs = []doorAct{
 				"en", "--role", "viewer", "--rights", "contacts=none",
 			}
 		}},
-	{row: "people.set", show: shows("user"), // disables
+	{row: "people.set", show: shows("user"), // disables the user
 		page: func(o *doorOffice) {
 			at := people + "/" + o.id("user") + "/leave"
 			o.fill(at, at)
 		},
 		command: func(o *doorOffice) []string { return []string{"user", "set", o.id("user"), "--disable"} }},
-	{row: "people.set", show: shows("user"), // enables
+	{row: "people.set", show: shows("user"), // enables the user
 		page:    func(o *doorOffice) { o.fill(people+"/"+o.id("user"), people+"/"+o.id("user")+"/enable") },
 		command: func(o *doorOffice) []string { return []string{"user", "set", o.id("user"), "--enable"} }},
 	{row: "people.handOver", show: shows("user"),
@@ -234,7 +234,7 @@ var doorActs = []doorAct{
 	{row: "keys.revoke", show: shows("key"),
 		page:    func(o *doorOffice) { o.fill(o.keyPage()+"/revoke", o.keyPage()+"/revoke") },
 		command: func(o *doorOffice) []string { return []string{"key", "revoke", o.id("key")} }},
-	{row: "keys.revoke", show: showsEndpoint, // with the endpoints that it made
+	{row: "keys.revoke", show: showsEndpoint, // together with the endpoints that the key has created
 		page: func(o *doorOffice) {
 			at := interfaces + "/keys/" + o.id("maker") + "/revoke"
 			o.fill(at, at, "disable", "true")
@@ -259,12 +259,12 @@ var doorActs = []doorAct{
 			o.fill(interfaces+"/applications", interfaces+"/applications/"+o.id("client")+"/rotate")
 		},
 		command: func(o *doorOffice) []string { return []string{"client", "rotate", o.id("client")} }},
-	{row: "clients.set", show: clients, // disables
+	{row: "clients.set", show: clients, // disables the application
 		page: func(o *doorOffice) {
 			o.fill(interfaces+"/applications", interfaces+"/applications/"+o.id("client")+"/disable")
 		},
 		command: func(o *doorOffice) []string { return []string{"client", "disable", o.id("client")} }},
-	{row: "clients.set", show: clients, // enables
+	{row: "clients.set", show: clients, // enables the application
 		page: func(o *doorOffice) {
 			o.fill(interfaces+"/applications", interfaces+"/applications/"+o.id("client")+"/enable")
 		},
@@ -277,14 +277,14 @@ var doorActs = []doorAct{
 		command: func(o *doorOffice) []string {
 			return []string{"webhook", "enable", o.id("endpoint"), "--org", o.SandboxID}
 		}},
-	{row: "webhooks.resend", show: showsAttempts("contact's event", 200), // a period
+	{row: "webhooks.resend", show: showsAttempts("contact's event", 200), // all events of a period
 		page: func(o *doorOffice) {
 			o.resend("since", time.Now().Add(-24*time.Hour).Format("2006-01-02T15:04"))
 		},
 		command: func(o *doorOffice) []string {
 			return []string{"webhook", "resend", o.id("endpoint"), "--org", o.SandboxID, "--since", "24h"}
 		}},
-	{row: "webhooks.enable", show: showsAttempts("refused", 200, 410), // with what was missed, and what failed before
+	{row: "webhooks.enable", show: showsAttempts("refused", 200, 410), // with the missed events and the failed ones
 		page: func(o *doorOffice) {
 			o.refuses("refused")
 			o.happens("missed")
@@ -308,7 +308,7 @@ var doorActs = []doorAct{
 			o.attempted("missed", 200)
 			return []string{"webhook", "resend", o.id("endpoint"), "--org", o.SandboxID, "--event", o.id("missed")}
 		}},
-	{row: "webhooks.resend", show: showsFailed, // all that failed
+	{row: "webhooks.resend", show: showsFailed, // all failed events
 		page: func(o *doorOffice) {
 			o.refuses("failed")
 			kartei(o.TB, o.on("webhook", "enable", o.id("endpoint"), "--org", o.SandboxID)...)
@@ -370,10 +370,10 @@ var doorActs = []doorAct{
 		}},
 }
 
-// movedIn is the file of an import.
+// movedIn is the content of the imported file.
 const movedIn = "Nachname;Mobil\nBerg;0171 1\nHaas;0171 2\n"
 
-// shows returns the command that shows what the office has under a name.
+// shows returns the command that shows the object with this name, which is also the command's noun.
 func shows(name string) func(o *doorOffice) []string {
 	return func(o *doorOffice) []string { return []string{name, "show", o.id(name)} }
 }
@@ -390,8 +390,8 @@ func showsEndpoint(o *doorOffice) []string {
 	return []string{"webhook", "show", o.id("endpoint"), "--org", o.SandboxID}
 }
 
-// showsAttempts waits until an event was tried at the endpoint with these answers, the
-// newest first. It returns the command that shows this, and the state of the endpoint.
+// showsAttempts waits until an event was sent to the endpoint with these response statuses, the
+// newest first. It returns the command that shows the attempts.
 func showsAttempts(event string, answers ...int) func(o *doorOffice) []string {
 	return func(o *doorOffice) []string {
 		o.attempted(event, answers...)
@@ -399,8 +399,8 @@ func showsAttempts(event string, answers ...int) func(o *doorOffice) []string {
 	}
 }
 
-// showsFailed is showsAttempts for the event that failed. Those that were delivered
-// before do not come again.
+// showsFailed waits for the attempts at the failed event. Events that were delivered before must
+// not be sent again.
 func showsFailed(o *doorOffice) []string {
 	o.Helper()
 	o.attempted("failed", 200, 410)
@@ -410,15 +410,15 @@ func showsFailed(o *doorOffice) []string {
 	return showsAttempts("failed", 200, 410)(o)
 }
 
-// doorOffice is an office with an admin at its pages. Its ids have names.
+// doorOffice is an office whose admin uses pages and commands.
 type doorOffice struct {
 	person
 	office
 	store []string
-	// domain is the domain of its people's addresses.
+	// domain is the domain of the people's email addresses.
 	domain string
 	ids    map[string]string
-	// program creates the contacts of the sandbox, and receiver gets their events.
+	// program creates the contacts of the sandbox. receiver gets their events.
 	program  client
 	receiver *hook
 	secret   string
@@ -477,7 +477,7 @@ func (o *doorOffice) id(name string) string {
 
 func (o *doorOffice) keyPage() string { return interfaces + "/keys/" + o.id("key") }
 
-// happens creates a contact in the sandbox, and names its event.
+// happens creates a contact in the sandbox. It stores the id of its event under the name event.
 func (o *doorOffice) happens(event string) (contact string) {
 	o.Helper()
 	contact = o.program.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", event).Text("id")
@@ -490,8 +490,8 @@ func (o *doorOffice) happens(event string) (contact string) {
 	return contact
 }
 
-// attempted waits until an event was tried with these answers, the newest first. It
-// returns the state of the endpoint then.
+// attempted waits until an event was sent with these response statuses, the newest first. It
+// returns the state of the endpoint.
 func (o *doorOffice) attempted(event string, answers ...int) (status string) {
 	o.Helper()
 	for watch := waittest.New(); ; {
@@ -517,8 +517,8 @@ func (o *doorOffice) attempted(event string, answers ...int) (status string) {
 	}
 }
 
-// refuses has the receiver answer an event with 410 Gone, which disables the endpoint.
-// Then it takes events again.
+// refuses lets the receiver respond to an event with 410 Gone, which disables the endpoint.
+// Afterwards the receiver accepts events again.
 func (o *doorOffice) refuses(event string) {
 	o.Helper()
 	o.receiver.answers(o.secret, http.StatusGone)
@@ -529,8 +529,8 @@ func (o *doorOffice) refuses(event string) {
 	o.receiver.answers(o.secret, http.StatusOK)
 }
 
-// resend sends the form of the endpoint's page that has a field: for one event, for all
-// that failed or for a period. The field is filled in if it is empty.
+// resend sends the form of the endpoint's page that has this field: for one event, for all failed
+// events, or for a period. It fills in the field if it is empty.
 func (o *doorOffice) resend(field, value string) {
 	o.Helper()
 	at := interfaces + "/webhooks/" + o.id("endpoint")
@@ -566,7 +566,7 @@ func (o *doorOffice) handedOver() {
 	}
 }
 
-// importIs waits until the import has a state.
+// importIs waits until the import has this state.
 func (o *doorOffice) importIs(want imports.State) {
 	o.Helper()
 	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
@@ -580,18 +580,18 @@ func (o *doorOffice) importIs(want imports.State) {
 	}
 }
 
-// newFile names a file that is not there.
+// newFile returns the path of a file that does not exist.
 func (o *doorOffice) newFile() string { return filepath.Join(o.TempDir(), "export.zip") }
 
-// actTrace is what an act leaves behind, in the names of its office.
+// actTrace is the state and the audit entry after an act. Names replace the ids in both.
 type actTrace struct{ state, line string }
 
-// seen returns the trace of the newest act. It also stores the id of what the
-// act made, under the name a.made, if there is one.
+// seen returns the trace of the newest act. If the act has made an object, seen stores its id under
+// the name a.made.
 func (o *doorOffice) seen(a doorAct) actTrace {
 	o.Helper()
 	lines := read[struct{ Data []audit.Line }](o.TB, o.on("audit", "--limit", "10")...).Data
-	lines = slices.DeleteFunc(lines, func(l audit.Line) bool { return l.Door == "job" }) // a hand-over ends when it ends
+	lines = slices.DeleteFunc(lines, func(l audit.Line) bool { return l.Door == "job" }) // a hand-over ends in a job, at any time
 	l := lines[0]
 	if l.Operation != a.row {
 		o.Fatalf("the newest line is about %s, want %s", l.Operation, a.row)
@@ -609,10 +609,10 @@ func (o *doorOffice) seen(a doorAct) actTrace {
 	}
 }
 
-// varying are times, what is drawn at random, and who acts.
+// varying matches times, random values and actors, which differ between the offices.
 var varying = regexp.MustCompile(`"responseTimeMs":\d+|"\d{4}-\d\d-\d\dT[^"]*"|\b\d{16}\b|"kidShort":"[^"]*"|"invitedBy":"[^"]*"|"madeBy":"[^"]*"|\b[a-z]{3}_[0-9a-z]{26}\b`)
 
-// named returns a text with names in place of ids, and without what varies.
+// named returns a text with names in place of ids. It removes everything that varying matches.
 func (o *doorOffice) named(text string) string {
 	for name, id := range o.ids {
 		text = strings.ReplaceAll(text, id, "<"+name+">")

@@ -1,2 +1,2 @@
-// Package e2e owns stories of the real binary: a newcomer's hour, an operator's day, a kill -9.
+// Package e2e owns tests of the real binary: the first hour of a newcomer, the day of an operator, kill -9.
 package e2e

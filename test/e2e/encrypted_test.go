@@ -10,9 +10,8 @@ import (
 	"filippo.io/age"
 )
 
-// TestEncryptedBackup makes a backup for a recipient while calls go on. It is
-// unreadable without the recipient's key, and restores to a complete instance
-// elsewhere.
+// TestEncryptedBackup makes a backup for an age recipient while calls go on. Without the
+// recipient's key, the backup is unreadable. With it, the restored instance is complete.
 func TestEncryptedBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,8 +6,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// engines are those on which the whole program is tried. A short run (go test -short)
-// takes SQLite and two replicas on PostgreSQL: the packages have tests on both.
+// engines returns the engines on which the whole binary is tested. With go test -short, this is
+// only SQLite. The tests of the packages use both engines.
 func engines() []string {
 	if testing.Short() {
 		return []string{"sqlite"}
@@ -15,7 +15,7 @@ func engines() []string {
 	return []string{"sqlite", "postgres"}
 }
 
-// newStore returns the address of a new database, and the flags of a command for it.
+// newStore returns the URL of a new database, and the flags with which commands use it.
 func newStore(t *testing.T, engine string) (database string, flags []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func newStore(t *testing.T, engine string) (database string, flags []string) {
 	return database, []string{"--data-dir", dir, "--database-url", database}
 }
 
-// eachEngine runs a test on each engine, one beside the other.
+// eachEngine runs a test on each engine, in parallel.
 func eachEngine(t *testing.T, f func(t *testing.T, database string, store ...string)) {
 	t.Helper()
 	for _, engine := range engines() {

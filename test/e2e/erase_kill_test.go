@@ -10,10 +10,10 @@ import (
 	"kartei/test/seed"
 )
 
-// TestErasureSurvivesKills erases an organization. The server is killed with kill -9 at
-// random times meanwhile, and the command is repeated: in the end nothing of the
-// organization is left, and another one has all of its records. KARTEI_ENTRIES is the
-// number of records of each, and KARTEI_ERASE_KILLS the maximum number of kills.
+// TestErasureSurvivesKills erases an organization and kills the server with kill -9 at random
+// moments. The command is repeated. In the end the database has no row of the organization, and
+// another organization has all of its records. KARTEI_ENTRIES is the number of records in each,
+// KARTEI_ERASE_KILLS the maximum number of kills.
 func TestErasureSurvivesKills(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, address string, store ...string) {
@@ -40,9 +40,9 @@ func TestErasureSurvivesKills(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Duration(random.Int64N(int64(n+1) * int64(200*time.Millisecond)))) // anywhere in the work
+			time.Sleep(time.Duration(random.Int64N(int64(n+1) * int64(200*time.Millisecond)))) // at a random moment
 			served.kill()
-			_ = c.Process.Kill() // without a server it would go on by itself
+			_ = c.Process.Kill() // Without a server, the command would erase everything itself.
 			done = c.Wait() == nil
 			t.Logf("after kill -9: %d rows are left", rowsOf(t, address, goes.ID, goes.SandboxID))
 			served = start(t, on("serve", "--no-metered")...)
@@ -61,7 +61,7 @@ func TestErasureSurvivesKills(t *testing.T) {
 	eachEngine(t, each)
 }
 
-// rowsOf counts the rows of organizations in all tables. No server runs.
+// rowsOf counts the rows of the organizations in all tables. No server may run.
 func rowsOf(t *testing.T, address string, organizations ...string) (sum int64) {
 	t.Helper()
 	d, err := open.Database(t.Context(), address, db.Options{})

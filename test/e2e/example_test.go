@@ -28,9 +28,9 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// postman stands between the server and a receiver. It doubles deliveries and
-// changes their order and can accept some and lose them. It terminates TLS for
-// the receiver.
+// postman is a proxy between the server and a webhook receiver. It sends some deliveries twice,
+// changes their order, and can lose some after it has accepted them. It terminates TLS for the
+// receiver.
 type postman struct {
 	testing.TB
 	*httptest.Server
@@ -40,7 +40,7 @@ type postman struct {
 	random *rand.Rand
 	loses  bool
 	held   []func() error
-	prompt bool // holds nothing back
+	prompt bool // whether it holds back no delivery
 	counts map[string]int
 }
 
@@ -54,8 +54,7 @@ func newPostman(t testing.TB, to string) *postman {
 	return p
 }
 
-// towards returns the flags with which a server finds a local receiver under
-// the name postHost.
+// towards returns the flags with which a server reaches a local receiver under the name postHost.
 func towards(t testing.TB, receiver *httptest.Server) []string {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
@@ -96,7 +95,7 @@ func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch n := p.random.IntN(4); {
 	case p.loses && n < 2:
 		p.counts["lost"]++
-	case n == 2 && len(p.held) < 5 && !p.prompt: // delivered after a later one, alone or with others
+	case n == 2 && len(p.held) < 5 && !p.prompt: // delivered after a later delivery, alone or with others
 		p.counts["held back"]++
 		p.held = append(p.held, bring)
 	default:
@@ -106,7 +105,7 @@ func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Unlock()
 	for _, f := range now {
-		if err := f(); err != nil && !p.lossy() { // while the receiver restarts, deliveries are lost too
+		if err := f(); err != nil && !p.lossy() { // Deliveries also get lost while the receiver restarts.
 			p.Error(err)
 		}
 	}
@@ -126,8 +125,8 @@ func (p *postman) careless() {
 	p.loses, p.prompt = true, false
 }
 
-// handOver delivers everything that is held back. From then on nothing is held
-// back, because no later delivery would release it.
+// handOver delivers all deliveries that are held back. From now on none is held back, because there
+// may be no later delivery that would release it.
 func (p *postman) handOver() {
 	p.mu.Lock()
 	held := p.held
@@ -140,7 +139,7 @@ func (p *postman) handOver() {
 	}
 }
 
-// copyist is the guide's program with its file.
+// copyist runs the guide's example program and knows its database file.
 type copyist struct {
 	*cluster
 	post                  *postman
@@ -150,8 +149,7 @@ type copyist struct {
 	calls                 int
 }
 
-// begin starts the program. The program reports when it has read all lists
-// once.
+// begin starts the program, and waits until the program reports that it has read all lists once.
 func (c *copyist) begin(flags ...string) {
 	c.Helper()
 	cmd := exec.Command(c.program, append([]string{"-base", c.front.URL, "-file", c.file, "-listen", c.listen},
@@ -160,8 +158,7 @@ func (c *copyist) begin(flags ...string) {
 	c.run = startCommand(c.TB, cmd)
 }
 
-// equals waits until the copy equals the data that the key sees, record by
-// record.
+// equals waits until each record of the copy equals the record that the key can read.
 func (c *copyist) equals(what string) {
 	c.Helper()
 	want := c.source()
@@ -228,7 +225,7 @@ func (c *copyist) copied() map[string]string {
 	defer d.Close()
 	rows, err := d.Query(`select id, body from records`)
 	if err != nil {
-		return all // the program has not created its tables yet
+		return all // the program has no tables yet
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -241,9 +238,9 @@ func (c *copyist) copied() map[string]string {
 	return all
 }
 
-// TestCopyByWebhooks runs the guide's program against the server while
-// deliveries are doubled, held back and lost. Both are killed and restarted. At
-// the end the copy equals the source.
+// TestCopyByWebhooks runs the guide's example program against a server. Deliveries are doubled,
+// held back and lost, and both programs are killed and restarted. In the end the copy equals the
+// source.
 func TestCopyByWebhooks(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "mirror")
@@ -252,7 +249,7 @@ func TestCopyByWebhooks(t *testing.T) {
 	}
 	story := func(t *testing.T, database string, store ...string) {
 		c := newCopyist(t, program, database, store...)
-		c.changes(3) // before the copy and its endpoint exist
+		c.changes(3) // These changes come before the copy and its endpoint exist.
 		c.subscribe()
 		paper := c.byWebhooks()
 		c.byFeed(paper)
@@ -271,7 +268,7 @@ func TestCopyByWebhooks(t *testing.T) {
 
 func newCopyist(t *testing.T, program, database string, store ...string) *copyist {
 	t.Helper()
-	free := httptest.NewServer(nil) // reserves a free address
+	free := httptest.NewServer(nil) // This server reserves a free address.
 	listen := free.Listener.Addr().String()
 	free.Close()
 	post := newPostman(t, "http://"+listen)
@@ -295,7 +292,7 @@ func newCopyist(t *testing.T, program, database string, store ...string) *copyis
 	}
 }
 
-// call sends a call that must succeed, with a key.
+// call sends a call with a key. It fails the test unless the call succeeds.
 func (c *copyist) call(key, method, path, body string) *answer {
 	c.Helper()
 	c.calls++
@@ -307,7 +304,7 @@ func (c *copyist) call(key, method, path, body string) *answer {
 	return a
 }
 
-// document creates a document of a small file.
+// document creates a document with a small file.
 func (c *copyist) document() (id string) {
 	c.Helper()
 	file := []byte("Anlage")
@@ -344,7 +341,7 @@ func (c *copyist) document() (id string) {
 	}
 }
 
-// changes creates, changes and deletes n records of each list.
+// changes creates n records in each list, changes some of them and deletes some.
 func (c *copyist) changes(n int) {
 	c.Helper()
 	for i := range n {
@@ -365,7 +362,7 @@ func (c *copyist) changes(n int) {
 	}
 }
 
-// subscribe creates the endpoint of the copy.
+// subscribe creates the webhook endpoint of the copy.
 func (c *copyist) subscribe() {
 	c.Helper()
 	var endpoint struct{ Secret string }
@@ -377,8 +374,7 @@ func (c *copyist) subscribe() {
 	c.secret = endpoint.Secret
 }
 
-// byWebhooks shows that webhooks alone suffice, although they come twice and
-// out of order.
+// byWebhooks checks that webhooks alone suffice, although some come twice and out of order.
 func (c *copyist) byWebhooks() (document string) {
 	c.Helper()
 	c.begin("-feed", "1h", "-all", "1h")
@@ -390,8 +386,8 @@ func (c *copyist) byWebhooks() (document string) {
 	return document
 }
 
-// byFeed loses webhooks, and kills the program and the server. The feed has
-// what was lost.
+// byFeed loses deliveries, and kills the program and the server. The program gets the lost events
+// from the feed.
 func (c *copyist) byFeed(document string) {
 	c.Helper()
 	c.post.careless()
@@ -409,8 +405,8 @@ func (c *copyist) byFeed(document string) {
 	c.equals("by the feed")
 }
 
-// byLists makes the two changes that have no event: a document is renamed, and
-// a record becomes invisible.
+// byLists makes the two changes that have no event: a new name for a document, and a record that
+// becomes invisible.
 func (c *copyist) byLists() {
 	c.Helper()
 	c.run.kill()
@@ -423,7 +419,7 @@ func (c *copyist) byLists() {
 	c.run.kill()
 }
 
-// postmanFailed fails the test unless deliveries went wrong in each way.
+// postmanFailed checks that the postman has lost, held back and doubled deliveries.
 func (c *copyist) postmanFailed() {
 	c.Helper()
 	c.post.mu.Lock()

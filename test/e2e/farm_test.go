@@ -23,17 +23,16 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// farm is a set of receivers of webhooks behind real TLS, distinguished by host
-// name.
+// farm is a set of webhook receivers behind real TLS. Each receiver has its own host name.
 type farm struct {
 	testing.TB
-	ca       string // file with the certificate authority
+	ca       string // the file with the certificate of the authority
 	address  string
-	silent   string // accepts connections and sends nothing
+	silent   string // an address that accepts connections and sends nothing
 	internal *httptest.Server
-	came     atomic.Int64 // requests to the internal address to which some redirect
+	came     atomic.Int64 // requests to an internal address, to which some receivers redirect
 	hosts    map[string]*receiver
-	firsts   atomic.Int64 // first visits of an event at a receiver
+	firsts   atomic.Int64 // events that were sent to a receiver for the first time
 	open     sync.WaitGroup
 }
 
@@ -43,11 +42,11 @@ type receiver struct {
 	host   string
 	answer *behaviour
 
-	id, secret string // of its endpoint
+	id, secret string // of the webhook endpoint
 
 	mu       sync.Mutex
-	visits   map[string][]visit     // by event
-	received []webhooktest.Delivery // the first hundred
+	visits   map[string][]visit     // by the id of the event
+	received []webhooktest.Delivery // the first hundred requests
 	news     chan struct{}          // closed at the next visit
 }
 
@@ -57,10 +56,10 @@ type visit struct {
 	createdAt string // of the event
 }
 
-// behaviour is what a receiver does, and how the log describes it.
+// behaviour is the way in which a receiver responds, and the result in the delivery log.
 type behaviour struct {
 	name   string
-	to     func(*farm) string // its address, unless it is behind the farm's
+	to     func(*farm) string // the address of the receiver, nil for the farm's own address
 	serve  func(*farm, http.ResponseWriter)
 	status int
 	code   string
@@ -101,7 +100,7 @@ var (
 		name: "closes", code: "PROTOCOL",
 		serve: func(f *farm, w http.ResponseWriter) { f.hijack(w, func(net.Conn) {}) },
 	}
-	// The status has arrived, and only the status counts.
+	// The status has arrived, and only the status matters.
 	closesLate = &behaviour{name: "closes after its head", status: 200, serve: func(f *farm, w http.ResponseWriter) {
 		f.hijack(w, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n") })
 	}}
@@ -116,7 +115,7 @@ var (
 	}}
 )
 
-// newFarm creates a number of receivers of each behaviour.
+// newFarm starts receivers. numbers is the number of receivers for each behaviour.
 func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 	t.Helper()
 	f := &farm{TB: t, hosts: map[string]*receiver{}, ca: filepath.Join(t.TempDir(), "ca.pem")}
@@ -133,7 +132,7 @@ func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 		t.Fatal(err)
 	}
 	f.address = listener.Addr().String()
-	server := &http.Server{Handler: f, ErrorLog: log.New(io.Discard, "", 0)} // it would log clients that disconnect
+	server := &http.Server{Handler: f, ErrorLog: log.New(io.Discard, "", 0)} // The log would have an error for each client that disconnects.
 	f.open.Go(func() { server.Serve(listener) })
 	t.Cleanup(func() {
 		quiet.Close()
@@ -149,7 +148,7 @@ func newFarm(t testing.TB, numbers map[*behaviour]int) *farm {
 	return f
 }
 
-// tls creates an authority and a certificate for all hosts.
+// tls creates a self-signed certificate for all host names.
 func (f *farm) tls() *tls.Config {
 	certificate, err := webhooktest.Certificate("*.farm.test", f.ca)
 	if err != nil {
@@ -190,7 +189,7 @@ func (f *farm) hijack(w http.ResponseWriter, then func(net.Conn)) {
 	then(c)
 }
 
-// flags lead a server to the receivers.
+// flags returns the flags with which a server reaches the receivers.
 func (f *farm) flags() []string {
 	var dial []string
 	for host, r := range f.hosts {
@@ -206,13 +205,12 @@ func (f *farm) flags() []string {
 	}
 }
 
-// ServeHTTP checks each request as a delivery, and records it before it
-// answers.
+// ServeHTTP checks and records each delivery before it responds.
 func (f *farm) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r := f.hosts[request.Host]
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	if r == nil {
 		f.Errorf("a request came to %s", request.Host)
@@ -224,7 +222,7 @@ func (f *farm) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.answer.serve(f, w)
 }
 
-// check verifies a request and records it.
+// check verifies a delivery and records it.
 func (r *receiver) check(request *http.Request, body []byte) error {
 	now := time.Now()
 	var e feedEntry
@@ -254,7 +252,7 @@ func (r *receiver) check(request *http.Request, body []byte) error {
 	return verifier.Verify(body, request.Header)
 }
 
-// saw returns the first visit of each event.
+// saw returns the first visit for each event.
 func (r *receiver) saw() map[string]visit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -265,8 +263,8 @@ func (r *receiver) saw() map[string]visit {
 	return first
 }
 
-// until waits until done accepts what the receiver saw. It goes on as long as
-// any receiver gets new events, because a busy machine takes its time.
+// until waits until done accepts the visits of the receiver. It fails the test if no receiver gets
+// new events for waittest.Bound. As long as some do, a busy machine is only slow.
 func (r *receiver) until(done func(saw map[string]visit) bool) {
 	r.Helper()
 	going := r.progress()
@@ -288,8 +286,8 @@ func (r *receiver) until(done func(saw map[string]visit) bool) {
 	}
 }
 
-// progress returns a function that reports whether there was progress within
-// waittest.Bound. Progress means new events at receivers, or a changed argument.
+// progress returns a function that reports whether there was progress within waittest.Bound: a new
+// event at any receiver, or another argument than before.
 func (f *farm) progress() func(n int) bool {
 	firsts, last, at := f.firsts.Load(), 0, time.Now()
 	return func(n int) bool {
@@ -300,7 +298,7 @@ func (f *farm) progress() func(n int) bool {
 	}
 }
 
-// subscribe creates the receiver's endpoint.
+// subscribe creates the webhook endpoint for the receiver.
 func (r *receiver) subscribe(h *cluster, as *httpClient, types ...string) {
 	r.Helper()
 	body, _ := json.Marshal(map[string]any{

@@ -16,9 +16,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestFileTurnsReadOnly makes the files of an SQLite database read-only under
-// its server. Writes are refused as retryable and reads go on. Writes succeed
-// again once the files are writable.
+// TestFileTurnsReadOnly makes the database files read-only while a server uses them. Writes fail
+// with a Retry-After, and reads succeed. When the files are writable again, writes succeed.
 func TestFileTurnsReadOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -65,8 +64,8 @@ func TestFileTurnsReadOnly(t *testing.T) {
 	}
 }
 
-// immutable makes files unchangeable, even for processes that have them open,
-// or ends that.
+// immutable sets or clears the immutable flag of files. No process can change an immutable file,
+// even if the file is open.
 func immutable(t *testing.T, on bool, paths ...string) {
 	t.Helper()
 	const fixed = 0x10 // FS_IMMUTABLE_FL
@@ -96,9 +95,8 @@ func immutable(t *testing.T, on bool, paths ...string) {
 	}
 }
 
-// TestPostgresFrozen stops every process of PostgreSQL. The server says that it
-// is not ready. A call that came meanwhile is answered when the processes go
-// on.
+// TestPostgresFrozen stops all processes of PostgreSQL with SIGSTOP. The server reports that it is
+// not ready. A call that came meanwhile gets its response when the processes go on.
 func TestPostgresFrozen(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
@@ -106,7 +104,7 @@ func TestPostgresFrozen(t *testing.T) {
 	if !l.post() || !l.read() {
 		t.Fatal("refused before")
 	}
-	// The first process starts no other from here on.
+	// From here on, the stopped first process starts no other processes.
 	if err := syscall.Kill(own.Pid(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +117,7 @@ func TestPostgresFrozen(t *testing.T) {
 		}
 	}
 	all(syscall.SIGSTOP)
-	defer all(syscall.SIGCONT) // a frozen process does not end either
+	defer all(syscall.SIGCONT) // A stopped process cannot end either.
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
 		if !l.post() {
@@ -136,7 +134,7 @@ func TestPostgresFrozen(t *testing.T) {
 	get(t, h.servers[0].Operator+"/readyz", 200)
 }
 
-// processes returns a process and its children.
+// processes returns the ids of a process and its children.
 func processes(t *testing.T, parent int) []int {
 	t.Helper()
 	found := []int{parent}
@@ -147,7 +145,7 @@ func processes(t *testing.T, parent int) []int {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		var pid, above int
 		var state string

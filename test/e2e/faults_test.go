@@ -19,15 +19,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ledger writes contacts while the database has faults, and compares the data
-// with what was acknowledged.
+// ledger creates contacts while the database has faults. It compares the data with the acknowledged
+// contacts.
 type ledger struct {
 	*cluster
 	t            *testing.T
 	as           *httpClient
 	random       *rand.Rand
 	sequence     int
-	acknowledged map[string]string // id to body
+	acknowledged map[string]string // maps an id to the body
 }
 
 func newLedger(t *testing.T, h *cluster) *ledger {
@@ -40,7 +40,7 @@ func newLedger(t *testing.T, h *cluster) *ledger {
 	}
 }
 
-// post sends a creation. It must be acknowledged, or refused as retryable.
+// post creates a contact. The call must succeed, or fail with a Retry-After.
 func (l *ledger) post() (accepted bool) {
 	l.t.Helper()
 	l.sequence++
@@ -56,13 +56,14 @@ func (l *ledger) post() (accepted bool) {
 	return a.Status == 201
 }
 
-// read requests a list. It must be answered, or refused as retryable.
+// read requests a list. The call must succeed, or fail with a Retry-After.
 func (l *ledger) read() (answered bool) {
 	l.t.Helper()
 	return l.answer("GET", "/contacts?limit=2", "").Status == 200
 }
 
-// answer fails the test if a refusal is unclear.
+// answer sends a request. It fails the test if the response is another refusal than the allowed
+// ones.
 func (l *ledger) answer(method, path, body string, headers ...string) *answer {
 	l.t.Helper()
 	a, err := l.as.call(l.servers[0].URL+"/v1", method, path, body, headers...)
@@ -80,7 +81,7 @@ func (l *ledger) answer(method, path, body string, headers ...string) *answer {
 	return a
 }
 
-// over calls f until it returns true, without a restart of the server.
+// over calls f until f returns true. It fails the test after waittest.Bound.
 func (l *ledger) over(f func() bool) {
 	l.t.Helper()
 	for end := time.Now().Add(waittest.Bound); !f(); {
@@ -90,8 +91,7 @@ func (l *ledger) over(f func() bool) {
 	}
 }
 
-// got reads the data, even if the machine is so busy that calls meet the
-// servers' limits.
+// got reads a path until the response is 200, because a busy machine may refuse some calls.
 func (l *ledger) got(path string) (body []byte) {
 	l.t.Helper()
 	l.over(func() bool {
@@ -102,7 +102,7 @@ func (l *ledger) got(path string) (body []byte) {
 	return body
 }
 
-// verify compares the data of the office with what was acknowledged.
+// verify compares the contacts of the office with the acknowledged ones.
 func (l *ledger) verify() {
 	l.t.Helper()
 	var count struct{ Count int }
@@ -119,13 +119,12 @@ func (l *ledger) verify() {
 // trouble is a fault of a PostgreSQL server.
 type trouble struct {
 	name  string
-	reads bool   // go on
-	told  string // at /readyz
+	reads bool   // whether reads succeed meanwhile
+	told  string // the reason in /readyz
 	make  func(t *testing.T) (end func())
 }
 
-// troubles returns the faults of a server, for the cluster that uses it at an
-// address.
+// troubles returns faults of the server own. address is the database URL of the cluster.
 func troubles(h *cluster, own *dbtest.Server, address string) []trouble {
 	return []trouble{
 		{"stopped", false, "", func(t *testing.T) func() {
@@ -170,7 +169,7 @@ func troubles(h *cluster, own *dbtest.Server, address string) []trouble {
 // execute runs statements on a database server.
 func execute(t *testing.T, own *dbtest.Server, statements ...string) {
 	t.Helper()
-	ctx := context.Background() // also valid after the test
+	ctx := context.Background() // also valid during cleanup
 	conn, err := pgx.Connect(ctx, own.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +182,7 @@ func execute(t *testing.T, own *dbtest.Server, statements ...string) {
 	}
 }
 
-// fillTable moves a table to a disk of its own, and fills that.
+// fillTable moves a table to its own small disk, and fills this disk.
 func fillTable(t *testing.T, own *dbtest.Server) (end func()) {
 	t.Helper()
 	disk := smallDisk(t, 64<<20)
@@ -210,8 +209,8 @@ func fillTable(t *testing.T, own *dbtest.Server) (end func()) {
 	}
 }
 
-// TestPostgresInTrouble causes each trouble of a PostgreSQL server in turn, while one server of
-// Kartei runs. Kartei is never restarted.
+// TestPostgresInTrouble causes each fault of a PostgreSQL server in turn. Kartei recovers from each
+// without a restart.
 func TestPostgresInTrouble(t *testing.T) {
 	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
 	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
@@ -229,7 +228,7 @@ func TestPostgresInTrouble(t *testing.T) {
 	}
 }
 
-// survives causes a trouble and ends it.
+// survives causes a fault, checks the server meanwhile, and ends the fault.
 func (l *ledger) survives(trouble trouble) {
 	l.t.Helper()
 	operator := l.servers[0].Operator
@@ -237,7 +236,7 @@ func (l *ledger) survives(trouble trouble) {
 		l.over(l.post)
 	}
 	end := trouble.make(l.t)
-	// Data that still has space may be stored, and a setting takes a moment.
+	// Space that is left may take some data, and a setting takes a moment to apply.
 	l.over(func() bool { return !l.post() })
 	for range 3 {
 		if l.post() {
@@ -258,7 +257,7 @@ func (l *ledger) survives(trouble trouble) {
 	l.over(func() bool { return l.post() && !strings.Contains(get(l.t, operator+"/readyz", 200), `"ok":false`) })
 }
 
-// openFolder lets other users enter a folder of the test.
+// openFolder lets other users enter a folder of the test and its parents.
 func openFolder(t *testing.T, dir string) {
 	t.Helper()
 	for temp := os.TempDir() + "/"; strings.HasPrefix(dir, temp); dir = filepath.Dir(dir) {
@@ -268,9 +267,9 @@ func openFolder(t *testing.T, dir string) {
 	}
 }
 
-// TestPostgresDiskFull fills the only disk of a PostgreSQL server, which also
-// holds its log. PostgreSQL refuses or ends. When it has space and runs again,
-// all acknowledged data is there. Kartei is never restarted.
+// TestPostgresDiskFull fills the only disk of a PostgreSQL server, which also has its log.
+// PostgreSQL refuses writes or ends. When it has space and runs again, all acknowledged data is
+// there. Kartei is not restarted.
 func TestPostgresDiskFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 160<<20)
@@ -317,8 +316,7 @@ func restart(t *testing.T, s *dbtest.Server) {
 	}
 }
 
-// takeConnections takes every connection of the database server, including
-// Kartei's.
+// takeConnections takes all connections of the database server, even those that Kartei has open.
 func takeConnections(t *testing.T, address string) (giveBack func()) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -334,8 +332,7 @@ func takeConnections(t *testing.T, address string) (giveBack func()) {
 		if len(taken) == 0 || watch.IsStuck(len(taken)) {
 			t.Fatalf("%d connections, and no more: %v", len(taken), err)
 		}
-		// A connection that is being opened has no state and no application
-		// name yet.
+		// A connection that is being opened has no state and no application name yet.
 		err = taken[0].QueryRow(t.Context(), `select count(*) filter (where state is not null and application_name <> 'kartei') >= cast(current_setting('max_connections') as int),
 			count(pg_terminate_backend(pid)) filter (where application_name = 'kartei') from pg_stat_activity where backend_type = 'client backend'`).Scan(&all, new(int))
 		if err != nil {

@@ -14,9 +14,8 @@ import (
 	"kartei/test/s3test"
 )
 
-// TestBackupWhileFilesGo makes backups while documents are constantly created
-// and deleted, with files in a folder and in a bucket. After a restore each
-// document has its file with its bytes.
+// TestBackupWhileFilesGo makes backups while documents are created and deleted, with the files in a
+// folder and in a bucket. After a restore, each document has its file.
 func TestBackupWhileFilesGo(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"folder", "bucket"} {
@@ -40,7 +39,7 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 	}
 }
 
-// backupStory is a server whose documents come and go.
+// backupStory is a server whose documents are created and deleted all the time.
 type backupStory struct {
 	client
 	t             *testing.T
@@ -56,13 +55,13 @@ func newBackupStory(t *testing.T, place, engine string) *backupStory {
 	b := &backupStory{t: t, place: place, engine: engine}
 	dir := t.TempDir()
 	b.store = b.emptyStore(dir)
-	// Each call uses a connection of its own.
+	// Each call uses a new connection.
 	b.cluster = newClusterWith(t, 1, []string{"--max-connections-per-address", "4096"}, b.store[3], b.store...)
 	b.client = b.cluster.at(0).forFiles(b.cluster.office, b.store...)
 	return b
 }
 
-// emptyStore returns the flags of empty data.
+// emptyStore returns the flags for an empty database and empty files.
 func (b *backupStory) emptyStore(dir string) []string {
 	b.t.Helper()
 	database, files := "sqlite:"+dir+"/kartei.db", "file:"+filepath.Join(dir, "files")
@@ -76,10 +75,10 @@ func (b *backupStory) emptyStore(dir string) []string {
 	return []string{"--data-dir", dir, "--database-url", database, "--blob-url", files}
 }
 
-// contentOf returns the bytes of the document with a name.
+// contentOf returns the content of the document with this name.
 func contentOf(name string) []byte { return []byte(strings.Repeat("Inhalt von "+name+"\n", 3000)) }
 
-// work creates and deletes documents until end is called.
+// work creates and deletes documents in the background until end is called.
 func (b *backupStory) work() (end func()) {
 	ctx, cancel := b.cluster.going()
 	b.ctx = ctx
@@ -114,7 +113,7 @@ func (b *backupStory) work() (end func()) {
 	}
 }
 
-// copied makes a backup after some more changes.
+// copied makes a backup after at least four more writes.
 func (b *backupStory) copied() (folder string) {
 	b.t.Helper()
 	if b.cluster.written(b.ctx, b.cluster.writes.Load()+4, nil) != nil {
@@ -128,7 +127,7 @@ func (b *backupStory) copied() (folder string) {
 	return folder
 }
 
-// restored restores a backup. Each of its documents has its file.
+// restored restores a backup and checks that each document has its file.
 func (b *backupStory) restored(folder string) {
 	b.t.Helper()
 	store := b.emptyStore(b.t.TempDir())
@@ -136,11 +135,10 @@ func (b *backupStory) restored(folder string) {
 	kartei(b.t, slices.Concat([]string{"restore", folder}, store, key)...)
 	restored := b.client
 	restored.server = start(b.t, slices.Concat([]string{"serve"}, store, key)...)
-	// Operations of the copy go on. Each present document has its file, and the
-	// check of the files may find more.
+	// The restored server continues the operations of the copy. Each visible document has its file.
 	var list struct{ Data []struct{ ID, Name string } }
 	decode(b.t, string(restored.call("GET", "/documents?limit=100", "", 200, "").Body), &list)
-	// Files deleted during the copy may be in it, and are reported as such.
+	// The copy may contain files that were deleted during the copy. The check reports them.
 	var out struct {
 		Wanted   int
 		Findings []struct{ State, Name string }

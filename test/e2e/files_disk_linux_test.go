@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// TestFilesOnAFullDisk fills the disk at each step of an upload and its
-// operation. In one run the disk holds files and database, in the other files
-// alone. Refusals are retryable, and with space the client's retry
-// succeeds. At the end each document has a file, each file a document, and
-// nothing is in progress.
+// TestFilesOnAFullDisk fills the disk at each step of an upload and its operation. In one run the
+// disk has files and database, in the other only files. Errors have a Retry-After, and once there
+// is space, the client's retry succeeds. In the end documents and files match, and no operation is
+// in progress.
 func TestFilesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{true, false} {
@@ -61,13 +60,13 @@ func newFilesDisk(t *testing.T, shared bool) *filesDisk {
 
 func (f *filesDisk) ballast() string { return filepath.Join(f.disk, "ballast") }
 
-// fill fills the disk.
+// fill fills the disk with the ballast file.
 func (f *filesDisk) fill() {
 	f.Helper()
 	fill(f.t, f.ballast())
 }
 
-// fillToHalf leaves space for half of the file.
+// fillToHalf leaves space for half of f.file.
 func (f *filesDisk) fillToHalf() {
 	f.Helper()
 	f.fill()
@@ -76,7 +75,7 @@ func (f *filesDisk) fillToHalf() {
 	}
 }
 
-// room ends fill.
+// room removes the ballast file.
 func (f *filesDisk) room() {
 	f.Helper()
 	if err := os.Remove(f.ballast()); err != nil {
@@ -84,14 +83,14 @@ func (f *filesDisk) room() {
 	}
 }
 
-// next returns the next file.
+// next returns the name and the content of a new file.
 func (f *filesDisk) next() (name string, text []byte) {
 	f.files++
 	return fmt.Sprintf("Datei %d.txt", f.files), append(fmt.Appendf(nil, "Nummer %d\n", f.files), f.file...)
 }
 
-// refusable makes a call on a full disk, which may be refused, and reports
-// whether it was accepted.
+// refusable sends a request while the disk is full. It reports whether the response has the status
+// taken. Any other response must have a Retry-After.
 func (f *filesDisk) refusable(step, method, path, body string, taken int, headers ...string) bool {
 	f.Helper()
 	f.fill()
@@ -106,7 +105,7 @@ func (f *filesDisk) refusable(step, method, path, body string, taken int, header
 	return a.Status == taken
 }
 
-// sent sends a file with space.
+// sent sends a file while there is space.
 func (f *filesDisk) sent(step string, session *answer, text []byte) {
 	f.Helper()
 	if a, err := f.put(session, text); err != nil || a.Status != 204 {
@@ -114,8 +113,8 @@ func (f *filesDisk) sent(step string, session *answer, text []byte) {
 	}
 }
 
-// creates creates the document of a session. Something may happen during its
-// operation. Then all documents are checked.
+// creates creates the document of a session. It calls during while the operation runs. Then it
+// checks the content of all documents.
 func (f *filesDisk) creates(session *answer, text []byte, during func(operation string)) (id string) {
 	f.Helper()
 	begun := f.call("POST", "/documents", f.of(session), 202, "", "Idempotency-Key", session.Text("id")).Text("id")
@@ -130,7 +129,7 @@ func (f *filesDisk) creates(session *answer, text []byte, during func(operation 
 
 func quietly(string) {}
 
-// sessionOnFullDisk opens a session on a full disk, and another with space.
+// sessionOnFullDisk tries to open a session on a full disk, and then uploads with space.
 func (f *filesDisk) sessionOnFullDisk() {
 	f.Helper()
 	f.refusable("before the session", "POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":1}`,
@@ -141,8 +140,8 @@ func (f *filesDisk) sessionOnFullDisk() {
 	f.creates(session, text, quietly)
 }
 
-// fileOnFullDisk sends a file for which there is no space. Three attempts show
-// that none leaves anything.
+// fileOnFullDisk sends a file for which there is no space. Three attempts show that a failed
+// attempt leaves nothing on the disk.
 func (f *filesDisk) fileOnFullDisk(step string, fill func()) {
 	f.Helper()
 	name, text := f.next()
@@ -159,8 +158,7 @@ func (f *filesDisk) fileOnFullDisk(step string, fill func()) {
 	f.creates(session, text, quietly)
 }
 
-// documentOnFullDisk begins a document on a full disk, and once more with
-// space.
+// documentOnFullDisk starts the creation of a document on a full disk, and again with space.
 func (f *filesDisk) documentOnFullDisk() {
 	f.Helper()
 	name, text := f.next()
@@ -170,8 +168,8 @@ func (f *filesDisk) documentOnFullDisk() {
 	f.creates(session, text, quietly)
 }
 
-// operationOnFullDisk fills the disk during an operation, which may end sooner
-// or need no space.
+// operationOnFullDisk fills the disk during an operation. The operation may have ended before, or
+// may need no space.
 func (f *filesDisk) operationOnFullDisk() {
 	f.Helper()
 	name, text := f.next()
@@ -185,8 +183,8 @@ func (f *filesDisk) operationOnFullDisk() {
 	})
 }
 
-// deletionOnFullDisk deletes a document on a full disk. It is deleted, or there
-// as before.
+// deletionOnFullDisk deletes a document on a full disk. The document is deleted, or it is
+// unchanged.
 func (f *filesDisk) deletionOnFullDisk() {
 	f.Helper()
 	name, text := f.next()
@@ -203,7 +201,7 @@ func (f *filesDisk) deletionOnFullDisk() {
 	}
 }
 
-// complete checks that each document has a file, and that nothing is left.
+// complete checks that each document has a file, and that no other file is left.
 func (f *filesDisk) complete() {
 	f.Helper()
 	f.idle(f.store...)

@@ -26,10 +26,9 @@ func TestKillFiles(t *testing.T) {
 	})
 }
 
-// killFiles kills the server at any moment while files are sent, made into
-// documents, read and deleted. The client's retries complete each. At the end
-// each document has one file with its bytes, and there is nothing else. No
-// operation is in progress.
+// killFiles kills the server at random moments while files are sent, made into documents, read and
+// deleted. The client repeats calls until they succeed. In the end each document has its file,
+// there are no other files, and no operation is in progress.
 func killFiles(t *testing.T, h *cluster, key string, p place) {
 	ctx, cancel := h.going()
 	defer cancel()
@@ -64,7 +63,7 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 		if h.written(ctx, h.writes.Load()+1+h.random.Int64N(12), nil) != nil {
 			break
 		}
-		time.Sleep(time.Duration(h.random.Int64N(int64(20 * time.Millisecond)))) // anywhere in the next steps
+		time.Sleep(time.Duration(h.random.Int64N(int64(20 * time.Millisecond)))) // at a random moment
 		h.killOne(0)
 		h.open()
 	}
@@ -92,8 +91,8 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	h.close()
 	files := 0
 	for _, name := range p.files(t) {
-		// The single server on SQLite removes unfinished files when it starts;
-		// others do so later.
+		// A single server on SQLite removes unfinished files when it starts. Other servers do so
+		// later.
 		if strings.HasPrefix(name, "unfinished/") && p.front == nil && !strings.HasPrefix(h.database, "sqlite:") {
 			continue
 		}
@@ -109,10 +108,9 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	t.Logf("%d calls, %d documents", h.writes.Load(), documents)
 }
 
-// killAtEachRequest kills the server at each request to its bucket, from the
-// upload of a file to the end of its operation. Each request gets a kill before
-// the bucket receives it and another after the bucket has executed it. The
-// client's retries complete each file.
+// killAtEachRequest kills the server at each request to its bucket, from the upload of a file to
+// the end of the operation. Each request has one kill before the bucket receives it, and one after
+// the bucket has executed it. The client repeats calls until they succeed.
 func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 	begun, as := map[string][]byte{}, newHTTPClient(s.key)
 	for _, fault := range []string{"before", "after"} {
@@ -121,7 +119,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 			session, dead := s.open("Brief.txt", file), make(chan struct{})
 			p.front.meets(fault, n, func() { h.killOne(0); close(dead) })
 			a, err := s.put(session, file)
-			if err != nil || a.Status != 200 { // the kill cuts off this answer
+			if err != nil || a.Status != 200 { // The kill may interrupt this response.
 				if a, err = s.put(session, file); err != nil || a.Status != 200 {
 					t.Fatalf("%s request %d: %+v, %v", fault, n, a, err)
 				}
@@ -139,12 +137,12 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 				}
 			}
 			ended := err == nil
-			if met := p.front.heal(t); met || !ended { // the server also checks by itself whether the bucket is reachable
+			if met := p.front.heal(t); met || !ended { // The server also checks by itself whether the bucket is reachable.
 				ended = false
 				await(t, dead)
 				h.open()
 				s.server = h.servers[0]
-				get(t, s.server.Operator+"/readyz", 200, `"name":"files","ok":true`) // until then the bucket is not used
+				get(t, s.server.Operator+"/readyz", 200, `"name":"files","ok":true`) // Before that, the server does not use the bucket.
 			}
 			if a, err = begin(); err != nil || a.Status != 202 {
 				t.Fatalf("%s request %d: %+v, %v", fault, n, a, err)
@@ -168,7 +166,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 	}
 }
 
-// sender creates documents and remembers what was acknowledged.
+// sender creates documents and remembers the acknowledged ones.
 type sender struct {
 	*cluster
 	as        *httpClient
@@ -178,11 +176,12 @@ type sender struct {
 	documents map[string][]byte
 }
 
-// step completes one file.
+// step uploads a file and makes a document of it. The server must refuse some of the files, because
+// their content does not match their type. Some of the documents are deleted again.
 func (s *sender) step(ctx context.Context, n int) error {
 	name := fmt.Sprintf("s%d-%d", s.number, n)
 	file := bytes.Repeat([]byte(name+" Guten Tag\n"), 1+s.random.IntN(40_000))
-	bad := s.random.IntN(4) == 0 && len(s.documents) > 0 // the first file stays, so there is something to look at
+	bad := s.random.IntN(4) == 0 && len(s.documents) > 0 // The first file stays, so that there is one to read.
 	if bad {
 		file = append([]byte("MZ\x90\x00\x03\x00\x00\x00"), file...)
 	}
@@ -211,7 +210,7 @@ func (s *sender) step(ctx context.Context, n int) error {
 		if status := ended.Text("status"); status == "succeeded" || status == "failed" {
 			break
 		}
-		time.Sleep(20 * time.Millisecond) // like a polling client
+		time.Sleep(20 * time.Millisecond) // like a client that polls
 	}
 	s.wrote()
 	var o struct {
@@ -237,14 +236,14 @@ func (s *sender) step(ctx context.Context, n int) error {
 	return nil
 }
 
-// send sends a file until it is accepted.
+// send sends a file until the server accepts it.
 func (s *sender) send(ctx context.Context, session *answer, file []byte) error {
 	target, err := url.Parse(session.Text("url"))
 	if err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		if s.place.front == nil { // the present address of the server
+		if s.place.front == nil { // the current address of the server
 			base, err := s.address(ctx)
 			if err != nil {
 				return err

@@ -15,17 +15,17 @@ import (
 	"kartei/test/waittest"
 )
 
-// fresh numbers names that must be unique.
+// fresh is a counter for unique names.
 var fresh atomic.Int64
 
-// forFiles returns a client that may read and write documents.
+// forFiles returns a client whose key may read and write documents.
 func (s client) forFiles(o office, store ...string) client {
 	s.Helper()
 	s.key = documentsKey(s.TB, o, store...)
 	return s
 }
 
-// documentsKey creates a key for documents.
+// documentsKey creates a test key with the scopes for documents.
 func documentsKey(t testing.TB, o office, store ...string) string {
 	t.Helper()
 	return read[struct{ Key string }](t, append([]string{"key", "create", "--org", o.ID, "--principal", o.User,
@@ -33,7 +33,7 @@ func documentsKey(t testing.TB, o office, store ...string) string {
 		"--scopes", "documents:read,documents:write", "--ip", "127.0.0.1/32"}, store...)...).Key
 }
 
-// open opens an upload session for a file.
+// open opens an upload session for a file. It returns the response.
 func (s client) open(name string, file []byte) *answer {
 	s.Helper()
 	sum := sha256.Sum256(file)
@@ -42,7 +42,7 @@ func (s client) open(name string, file []byte) *answer {
 		201, "", "Idempotency-Key", fmt.Sprint("open-", fresh.Add(1)))
 }
 
-// put sends bytes to the address of a session.
+// put sends bytes to the URL of an upload session.
 func (s client) put(session *answer, file []byte) (*answer, error) {
 	s.Helper()
 	var to struct {
@@ -66,7 +66,7 @@ func (s client) put(session *answer, file []byte) (*answer, error) {
 	return &answer{response.StatusCode, response.Header, body}, err
 }
 
-// send opens a session and sends the file.
+// send opens an upload session and sends the file.
 func (s client) send(name string, file []byte) (session *answer) {
 	s.Helper()
 	session = s.open(name, file)
@@ -76,10 +76,10 @@ func (s client) send(name string, file []byte) (session *answer) {
 	return session
 }
 
-// of returns the body that creates a document from a session.
+// of returns the request body that creates a document from a session.
 func (s client) of(session *answer) string { return fmt.Sprintf(`{"uploadId":%q}`, session.Text("id")) }
 
-// await returns an operation after its end.
+// await waits until an operation has ended, and returns it.
 func (s client) await(id string) *answer {
 	s.Helper()
 	a := s.poll(id, func(string) bool { return false })
@@ -89,13 +89,13 @@ func (s client) await(id string) *answer {
 	return a
 }
 
-// poll reads an operation on one connection until it has ended, or enough
-// accepts its status.
+// poll reads an operation until it has ended, or until enough accepts its status. It uses one
+// connection.
 func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	s.Helper()
 	as := newHTTPClient(s.key)
 	for watch := waittest.New(); a == nil || !watch.IsStuck(string(a.Body)); time.Sleep(20 * time.Millisecond) {
-		// As a client does
+		// A client would poll in the same way.
 		var err error
 		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
 			s.Fatalf("operation %s: %+v, %v", id, a, err)
@@ -107,8 +107,7 @@ func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	return a
 }
 
-// make uploads a file, creates its document, and returns the operation after
-// its end.
+// make uploads a file and creates a document with it. It returns the ended operation.
 func (s client) make(name string, file []byte) *answer {
 	s.Helper()
 	session := s.send(name, file)
@@ -116,7 +115,7 @@ func (s client) make(name string, file []byte) *answer {
 		"make-"+session.Text("id")).Text("id"))
 }
 
-// made returns the id of the document that an operation created.
+// made returns the id of the document that an operation has created.
 func (s client) made(operation *answer) string {
 	s.Helper()
 	var o struct{ Result *struct{ ID string } }
@@ -132,7 +131,7 @@ func (s client) document(name string, file []byte) string {
 	return s.made(s.make(name, file))
 }
 
-// has checks the bytes of a document.
+// has checks the content of a document.
 func (s client) has(document string, file []byte) {
 	s.Helper()
 	if a := s.call("GET", "/documents/"+document+"/content", "", 200, ""); !bytes.Equal(a.Body, file) {
@@ -140,7 +139,7 @@ func (s client) has(document string, file []byte) {
 	}
 }
 
-// idle waits until no job of documents waits or runs.
+// idle waits until no job for documents is waiting or running.
 func (s client) idle(store ...string) {
 	s.Helper()
 	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
@@ -165,7 +164,8 @@ func (s client) idle(store ...string) {
 	}
 }
 
-// check compares the files with the database. There must be no difference.
+// check runs kartei blobs check. It fails the test unless files and database agree on this number
+// of documents.
 func check(t testing.TB, documents int, store ...string) {
 	t.Helper()
 	out := read[struct{ Wanted, Stored, Found int }](t, append([]string{"blobs", "check", "--age", "0s"}, store...)...)

@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// front is a plain round-robin before replicas, as in
-// docs/operating/replicas.md. It asks each replica's /readyz and sends calls to
-// the ready ones in turn, or to any if none is ready. It repeats no call: if a
-// replica dies, its callers get 502.
+// front is a round-robin load balancer for replicas, as in docs/operating/replicas.md. It polls
+// /readyz of each replica and sends calls to the ready replicas in turn. If none is ready, it uses
+// any. It does not repeat calls, so callers of a dying replica get 502.
 type front struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -56,8 +55,7 @@ func newFront(t *testing.T) *front {
 	return f
 }
 
-// set puts a replica into a place; nil removes it at once, like a name service
-// that learns of a machine's end.
+// set adds replica i. If s is nil, it removes the replica at once, as a service registry would.
 func (f *front) set(i int, s *server) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +68,7 @@ func (f *front) set(i int, s *server) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", s.URL[len("http://"):]
 		},
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-		ErrorLog:  log.New(io.Discard, "", 0), // the replica is gone, as the test intends
+		ErrorLog:  log.New(io.Discard, "", 0), // The replica is gone, as the test intends.
 	}
 	f.replicas[i] = &replica{s, proxy, true}
 }
@@ -94,12 +92,12 @@ func (f *front) check() {
 	}
 }
 
-// next returns the next replica in turn, nil if there is none.
+// next returns the next ready replica in turn. If none is ready, it returns any, or nil.
 func (f *front) next() *replica {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var any *replica
-	for range 8 { // more than there are places
+	for range 8 { // more than the number of replicas
 		f.turn = (f.turn + 1) % 8
 		if r := f.replicas[f.turn]; r != nil {
 			if r.ready {

@@ -9,8 +9,8 @@ import (
 	"kartei/transfer/imports"
 )
 
-// TestImportByCommands imports a table by the command line, at a server that runs, and
-// takes it back. The office then leaves as a file.
+// TestImportByCommands imports a table by commands while a server runs, exports the organization,
+// and undoes the import.
 func TestImportByCommands(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, _ string, store ...string) {

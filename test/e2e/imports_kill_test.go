@@ -13,11 +13,10 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestImportsSurviveKills imports a table with the forms of the pages. The server is
-// killed with kill -9 at random times while it reads, checks, imports and undoes, and
-// goes on: nothing is made twice, and nothing is left out. KARTEI_IMPORT_KILLS is
-// the number of kills in each of the four parts. With KARTEI_ENTRIES it also makes the large
-// run that docs/performance.md tells of.
+// TestImportsSurviveKills imports a table with the forms of the pages. The server is killed with
+// kill -9 at random moments while it reads, checks, imports and undoes. Each contact must be
+// created exactly once. KARTEI_IMPORT_KILLS is the number of kills in each of the four parts. With
+// KARTEI_ENTRIES it does the large run of docs/performance.md.
 func TestImportsSurviveKills(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, _ string, store ...string) {
@@ -62,7 +61,7 @@ func TestImportsSurviveKills(t *testing.T) {
 	eachEngine(t, each)
 }
 
-// mover is a person who imports, at a server that is killed again and again.
+// mover is a person who imports contacts at a server that is killed repeatedly.
 type mover struct {
 	person
 	store  []string
@@ -77,17 +76,17 @@ func (p *mover) serve() {
 	p.server = start(p.TB, p.on("serve", "--no-metered")...)
 }
 
-// kill ends the server at a random time, and starts it anew.
+// kill kills the server at a random moment and starts it again.
 func (p *mover) kill() {
 	p.Helper()
-	time.Sleep(time.Duration(p.random.Int64N(int64(150 * time.Millisecond)))) // anywhere in the next steps
+	time.Sleep(time.Duration(p.random.Int64N(int64(150 * time.Millisecond)))) // at a random moment
 	p.server.kill()
 	p.kills++
 	p.serve()
 	p.signIn()
 }
 
-// upload sends a table, and returns the page of its import.
+// upload sends a table and returns the path of the page about its import.
 func (p *mover) upload(entries int) string {
 	p.Helper()
 	table := "Nachname;Vorname;Firma;E-Mail;Notiz\n"
@@ -97,11 +96,11 @@ func (p *mover) upload(entries int) string {
 	return p.sendFile("/settings/data/new", "umzug.csv", table)
 }
 
-// progressed is what the page of an import says of how far it is.
+// progressed matches the progress on the page of an import.
 var progressed = regexp.MustCompile(`(?s)<div class="operation-progress".*?</div>`)
 
-// until waits until the page of an import says something. It kills the server at most so
-// many times, each time in a part of the work that no kill has met.
+// until waits until the page of an import contains text. It kills the server up to
+// KARTEI_IMPORT_KILLS times, each time at a progress that had no kill before.
 func (p *mover) until(page, text string) {
 	p.Helper()
 	met := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// journey is the life of some documents, step by step.
+// journey has the state of a story about documents. Its methods are the steps.
 type journey struct {
 	client
 	place
@@ -20,13 +20,13 @@ type journey struct {
 
 	file             []byte
 	session          *answer
-	letter, enclosed string // documents
-	since            string // the latest updatedAt before the deletion
+	letter, enclosed string // ids of documents
+	since            string // the last updatedAt before the deletion
 	copied           string
 }
 
-// TestJourney takes documents from the opening of an upload to a restored
-// backup. It runs on each engine, with the files in a folder and in a bucket.
+// TestJourney follows documents from the upload to a restored backup. It runs on each engine, with
+// the files in a folder and in a bucket.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	places(t, everywhere, func(t *testing.T, h *cluster, s client, p place) {
@@ -59,7 +59,7 @@ func TestJourney(t *testing.T) {
 	})
 }
 
-// opens opens an upload session, whose address leads to the place of the files.
+// opens opens an upload session, and checks that its URL belongs to the server or the bucket.
 func (j *journey) opens(t *testing.T) {
 	j.session = j.open("Brief.txt", j.file)
 	want := j.URL + "/uploads/"
@@ -71,14 +71,14 @@ func (j *journey) opens(t *testing.T) {
 	}
 }
 
-// sends sends wrong bytes, which are refused, and then the file, twice.
+// sends sends wrong content, which is refused, and then the file, twice.
 func (j *journey) sends(t *testing.T) {
 	for _, wrong := range [][]byte{j.file[1:], append([]byte("x"), j.file[1:]...)} {
 		if a, err := j.put(j.session, wrong); err != nil || a.Status/100 != 4 {
 			t.Errorf("other bytes are taken: %+v, %v", a, err)
 		}
 	}
-	// A bucket gives no reason for its refusal.
+	// A bucket gives no reason for a refusal.
 	status, code := 409, "UPLOAD_INCOMPLETE"
 	if j.front == nil {
 		status, code = 422, "UPLOAD_CHECKSUM_MISMATCH"
@@ -91,7 +91,7 @@ func (j *journey) sends(t *testing.T) {
 	}
 }
 
-// makes creates a document in an operation, which ends with an event.
+// makes creates a document in an operation, and checks the event.
 func (j *journey) makes(t *testing.T) {
 	begun := j.call("POST", "/documents", j.of(j.session), 202, "", "Idempotency-Key", "letter")
 	if at := begun.Header.Get("Location"); at != "/v1/operations/"+begun.Text("id") {
@@ -103,7 +103,7 @@ func (j *journey) makes(t *testing.T) {
 		t.Errorf("%v %s", again.Header, again.Body)
 	}
 	j.call("POST", "/documents", j.of(j.session), 422, "VALIDATION_FAILED", "Idempotency-Key", "once more")
-	if j.front == nil { // a bucket accepts it until the address expires, and the server removes it later
+	if j.front == nil { // A bucket accepts the file until the URL expires. The server removes that file later.
 		if a, err := j.put(j.session, j.file); err != nil || a.Status != 404 {
 			t.Errorf("a used upload: %+v, %v", a, err)
 		}
@@ -125,7 +125,7 @@ func (j *journey) makes(t *testing.T) {
 	j.enclosed = j.document("Anlage.txt", []byte("Anlage\n"))
 }
 
-// finds finds the document by its content and its name.
+// finds checks that the search finds the document by its content and its name.
 func (j *journey) finds(t *testing.T) {
 	for _, words := range []string{"mietaufhebung", "Brief", "frau+morgen"} {
 		if found := j.call("GET", "/documents?q="+words, "", 200, ""); !strings.Contains(string(found.Body), j.letter) ||
@@ -138,7 +138,7 @@ func (j *journey) finds(t *testing.T) {
 	}
 }
 
-// reads reads the whole file, a part, and an unchanged file.
+// reads reads the whole file, a part of it, and the unchanged file with If-None-Match.
 func (j *journey) reads(t *testing.T) {
 	content := "/documents/" + j.letter + "/content"
 	whole := j.call("GET", content, "", 200, "")
@@ -154,7 +154,7 @@ func (j *journey) reads(t *testing.T) {
 	j.call("GET", content, "", 304, "", "If-None-Match", whole.Header.Get("Etag"))
 }
 
-// changes changes the name, which then applies to searches and downloads.
+// changes changes the name. Searches and downloads then use the new name.
 func (j *journey) changes(t *testing.T) {
 	d := j.call("GET", "/documents/"+j.letter, "", 200, "")
 	d = j.call("PATCH", "/documents/"+j.letter, `{"name":"契約 Zusage.txt","tags":["Miete"]}`, 200, "", "If-Match",
@@ -169,7 +169,7 @@ func (j *journey) changes(t *testing.T) {
 	j.since = d.Text("updatedAt")
 }
 
-// bundles creates a document in a batch together with calls that read.
+// bundles creates a document in a batch that also has reads.
 func (j *journey) bundles(t *testing.T) {
 	session := j.send("Entwurf.txt", []byte("Entwurf\n"))
 	bundle, err := json.Marshal(map[string]any{"calls": []map[string]any{
@@ -203,13 +203,13 @@ func (j *journey) bundles(t *testing.T) {
 	check(t, 2, j.cluster.store...)
 }
 
-// backsUp copies database and files while the server runs.
+// backsUp makes a backup of database and files while the server runs.
 func (j *journey) backsUp(t *testing.T) {
 	j.copied = filepath.Join(j.cluster.TempDir(), "copy")
 	kartei(t, append([]string{"backup", j.copied}, j.cluster.store...)...)
 }
 
-// deletes deletes a document: the record, its words and its bytes. A tombstone
+// deletes deletes a document: the record, its words in the index and its file. A deletion marker
 // remains.
 func (j *journey) deletes(t *testing.T) {
 	j.call("DELETE", "/documents/"+j.enclosed, "", 204, "", "If-Match", "*")
@@ -222,14 +222,13 @@ func (j *journey) deletes(t *testing.T) {
 		""); !strings.Contains(string(got.Body), marker) {
 		t.Errorf("%s has no marker", got.Body)
 	}
-	if n := len(j.stored(t)); n < 1 || n > 2 { // deleted files are kept for some minutes, for backups
+	if n := len(j.stored(t)); n < 1 || n > 2 { // Deleted files stay some minutes for backups.
 		t.Errorf("%d files", n)
 	}
 	j.has(j.letter, j.file)
 }
 
-// restores restores the backup elsewhere. It has the data of the time of the
-// backup.
+// restores restores the backup to another place, and checks that the data of the backup is there.
 func (j *journey) restores(t *testing.T) {
 	elsewhere, to := t.TempDir(), j.another(t)
 	database := "sqlite:" + elsewhere + "/kartei.db"

@@ -8,25 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestKill kills the server with kill -9 at any moment while clients write.
-// Nothing acknowledged is lost, and nothing is there that nobody asked for. A
-// change, its event, its stored answer and its search entry exist together or
-// not at all.
+// TestKill kills the server with kill -9 at random moments while clients write. No acknowledged
+// write may be lost, and no other write may appear. A change, its event, its stored response and
+// its search entry exist together or not at all.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
 		writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
-		h.kill() // once more, and now the data is read as the kill left it
+		h.kill() // The data is read in the state that this kill leaves.
 		data := h.settle()
 		h.known(data, writers)
-		h.open() // the server starts on that too
+		h.open() // A server starts on this state too.
 		h.close()
 		h.known(h.settle(), writers)
 	})
 }
 
-// TestPostgresGoesAway ends all connections with open transactions, like a
-// restart of PostgreSQL. The server goes on with new ones.
+// TestPostgresGoesAway closes all connections with open transactions, as a restart of PostgreSQL
+// does. The server must continue with new connections.
 func TestPostgresGoesAway(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -45,7 +44,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	})
 }
 
-// hangUp ends every connection from the server to PostgreSQL.
+// hangUp closes all connections from the server to PostgreSQL.
 func (h *cluster) hangUp(ctx context.Context) {
 	h.Helper()
 	conn, err := pgx.Connect(ctx, h.database)
@@ -60,8 +59,8 @@ func (h *cluster) hangUp(ctx context.Context) {
 	}
 }
 
-// write lets n writers write during trouble, and returns them when each has
-// completed its last change.
+// write runs n writers while trouble runs. It returns the writers when each has completed its last
+// change.
 func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 	h.Helper()
 	ctx, cancel := h.going()
@@ -74,7 +73,7 @@ func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 		working.Go(func() {
 			if err := writers[i].work(ctx, stop); err != nil {
 				h.Errorf("writer %d: %v", i, err)
-				cancel() // waits for writes must not last for ever
+				cancel() // cancel ends all waits for writes.
 			}
 		})
 	}
@@ -92,7 +91,7 @@ func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 	return writers
 }
 
-// known compares the data with what the writers know, contact by contact.
+// known compares the contacts in the database with the acknowledged states.
 func (h *cluster) known(s storedData, writers []*writer) {
 	h.Helper()
 	n := 0

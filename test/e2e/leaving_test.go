@@ -16,10 +16,10 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestLeaving follows an office whose colleague leaves. The server is killed with
-// kill -9 at random places of the hand-over, and goes on: each record changes its owner once. Then
-// the person is erased, and a successor is invited under the same address.
-// KARTEI_ENTRIES is the number of records, KARTEI_LEAVING_KILLS the number of kills.
+// TestLeaving hands over the records of a person who leaves the office. The server is killed with
+// kill -9 at random moments of the hand-over, and each record must change its owner once. Then the
+// person is erased, and a successor is invited with the same address. KARTEI_ENTRIES is the number
+// of records, KARTEI_LEAVING_KILLS the number of kills.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, database string, store ...string) {
@@ -84,8 +84,8 @@ func TestLeaving(t *testing.T) {
 		if strings.Contains(served.Log(), token) || strings.Contains(strings.ToLower(served.Log()), "xaver") {
 			t.Errorf("the log has the token or the person\n%s", tail(served.Log()))
 		}
-		// A person whom the operator made has no account yet: the invitation makes it, and
-		// leaves the role as it is.
+		// The operator has created this person without an account. The invitation creates the
+		// account and does not change the role.
 		if _, errs, status := try(t, on("user", "invite", "--org", o.ID, "--email", "anna.berg@example.com", "--role",
 			"viewer")...); status == 0 || !strings.Contains(errs, "--role") {
 			t.Errorf("%d %s", status, errs)
@@ -115,8 +115,8 @@ func makeContacts(s client, records int) {
 	}
 }
 
-// reaches waits until a hand-over has handed over so many records, and reports whether it
-// still goes on.
+// reaches waits until a hand-over has moved this number of records. It reports whether the
+// hand-over is still running.
 func reaches(t *testing.T, on func(...string) []string, principal string, records int) bool {
 	t.Helper()
 	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
@@ -136,7 +136,7 @@ func reaches(t *testing.T, on func(...string) []string, principal string, record
 	}
 }
 
-// ownedBy counts the contacts of an owner that have a revision.
+// ownedBy counts the contacts with this owner and this revision.
 func ownedBy(s client, owner string, revision int) (n int) {
 	s.Helper()
 	for path := "/contacts?limit=100"; ; {
@@ -160,8 +160,8 @@ func ownedBy(s client, owner string, revision int) (n int) {
 	}
 }
 
-// awaitErased waits until no file of a folder holds a text. The write-ahead log is
-// emptied some time after a change: docs/decisions/0030.
+// awaitErased waits until no file below dir contains text. The write-ahead log is emptied some time
+// after a change: see docs/decisions/0030.
 func awaitErased(t *testing.T, dir, text string) {
 	t.Helper()
 	for watch := waittest.New(); ; time.Sleep(time.Second) {
@@ -185,8 +185,8 @@ func awaitErased(t *testing.T, dir, text string) {
 	}
 }
 
-// awaitHandover waits until all hand-overs of a principal have ended. The lease of a
-// job whose server was killed lasts a minute.
+// awaitHandover waits until all hand-overs of a principal have ended. If the server of a job was
+// killed, its lease lasts up to a minute.
 func awaitHandover(t *testing.T, on func(...string) []string, principal string) {
 	t.Helper()
 	for watch := waittest.New(); ; time.Sleep(time.Second) {

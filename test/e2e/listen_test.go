@@ -22,11 +22,11 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// hook is a developer's receiver that starts and stops on a fixed address.
+// hook is a developer's webhook receiver. It stops and starts on the same address.
 type hook struct {
 	testing.TB
 	address string
-	took    chan string // ids of events in order of arrival
+	took    chan string // the ids of events, in order of arrival
 
 	mu     sync.Mutex
 	secret string
@@ -81,7 +81,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.took <- e.ID
 }
 
-// takes waits for an event and fails the test if another arrives.
+// takes waits for the next event. It fails the test if this is another event.
 func (h *hook) takes(id string) {
 	h.Helper()
 	if got := h.next(id); got != id {
@@ -89,7 +89,7 @@ func (h *hook) takes(id string) {
 	}
 }
 
-// next waits for an event while one is expected.
+// next waits for the next event and returns its id. expected is for the failure.
 func (h *hook) next(expected string) string {
 	h.Helper()
 	select {
@@ -101,16 +101,16 @@ func (h *hook) next(expected string) string {
 	return ""
 }
 
-// tool is a running command that prints a line for each step.
+// tool is a running command that prints one line for each step.
 type tool struct {
 	testing.TB
 	cmd   *exec.Cmd
 	out   io.Closer // standard output
 	lines chan string
-	errs  bytes.Buffer // read after the tool has ended
+	errs  bytes.Buffer // read only after the tool has ended
 }
 
-// startTool runs the binary.
+// startTool starts the binary with these arguments.
 func startTool(t testing.TB, args ...string) *tool {
 	t.Helper()
 	return startCommand(t, command(args...))
@@ -153,7 +153,7 @@ func (l *tool) next() (line string) {
 	return ""
 }
 
-// kill ends the tool like kill -9.
+// kill kills the tool with SIGKILL.
 func (l *tool) kill() {
 	l.cmd.Process.Kill()
 	for range l.lines {
@@ -161,13 +161,13 @@ func (l *tool) kill() {
 	l.cmd.Wait()
 }
 
-// TestListen is a developer's day. Events arrive at a local receiver, signed,
-// in order and once, even if one of the three programs is away for a while.
+// TestListen checks kartei listen. Events arrive at a local receiver, signed, in order and once,
+// even if the listener, the receiver or the server stops for a while.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	story := func(t *testing.T, h *cluster) {
 		d := newDeveloper(t, h)
-		d.trigger("contact.created") // before the first start, so not delivered
+		d.trigger("contact.created") // before the first start, so this event is not delivered
 		d.listens(false)
 		d.arrive("contact.created", "company.created", "task.created")
 		last := d.receiverAway()
@@ -187,7 +187,7 @@ func TestListen(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { story(t, newPostgresCluster(t, 1)) })
 }
 
-// developer has a receiver and runs 'kartei listen' against an instance.
+// developer has a receiver and runs kartei listen against an instance.
 type developer struct {
 	*cluster
 	key      struct{ ID, Key string }
@@ -209,7 +209,7 @@ func newDeveloper(t *testing.T, h *cluster) *developer {
 	return d
 }
 
-// with returns a command against the instance.
+// with returns the arguments of a command against the instance.
 func (d *developer) with(args ...string) []string {
 	return append(args, "--url", d.front.URL, "--key", d.key.Key, "--json")
 }
@@ -223,14 +223,14 @@ func (d *developer) trigger(eventType string) (id string) {
 	return made.EventID
 }
 
-// listenLine is a line of 'kartei listen'.
+// listenLine is a line in the output of kartei listen.
 type listenLine struct {
 	EventID, EventType, Secret string
 	Status                     int
 	Resumed                    bool
 }
 
-// listens starts to listen, at the beginning or where it ended.
+// listens starts kartei listen. resumed says whether it must resume at an earlier position.
 func (d *developer) listens(resumed bool, more ...string) {
 	d.Helper()
 	d.tool = startTool(d, append(d.with("listen", "--forward", "http://"+d.receiver.address+"/hook", "--place",
@@ -243,7 +243,7 @@ func (d *developer) listens(resumed bool, more ...string) {
 	d.receiver.answers(line.Secret, 200)
 }
 
-// says checks the next line.
+// says checks the next line of output.
 func (d *developer) says(id string, status int) {
 	d.Helper()
 	var line listenLine
@@ -252,14 +252,15 @@ func (d *developer) says(id string, status int) {
 	}
 }
 
-// arrives checks that an event arrives, with the receiver's answer.
+// arrives checks that the receiver gets the event, and that kartei listen prints the status of the
+// receiver's response.
 func (d *developer) arrives(id string, status int) {
 	d.Helper()
 	d.receiver.takes(id)
 	d.says(id, status)
 }
 
-// arrive makes events, each of which arrives before the next is made.
+// arrive triggers events of these types. Each event must arrive before the next.
 func (d *developer) arrive(eventTypes ...string) {
 	d.Helper()
 	for _, eventType := range eventTypes {
@@ -267,8 +268,8 @@ func (d *developer) arrive(eventTypes ...string) {
 	}
 }
 
-// receiverAway stops the receiver: its events wait. Then it fails: they do not
-// wait.
+// receiverAway stops the receiver, and checks that its events wait. Then the receiver responds with
+// 500, and its events do not wait.
 func (d *developer) receiverAway() (last string) {
 	d.Helper()
 	d.receiver.close()
@@ -283,8 +284,8 @@ func (d *developer) receiverAway() (last string) {
 	return last
 }
 
-// listenerKilled kills the listener, which resumes at its position. The event
-// in progress at the kill, not yet recorded, may arrive again.
+// listenerKilled kills kartei listen, which then resumes at its position. The event that was last
+// delivered may arrive again, because its position may not have been stored.
 func (d *developer) listenerKilled(last string) {
 	d.Helper()
 	d.tool.kill()
@@ -299,7 +300,8 @@ func (d *developer) listenerKilled(last string) {
 	d.says(id, 200)
 }
 
-// keyRevoked revokes the key. Both commands end and say where to look.
+// keyRevoked revokes the API key. Both commands must end with an error that names the command to
+// run next.
 func (d *developer) keyRevoked() {
 	d.Helper()
 	kartei(d, append([]string{"key", "revoke", d.key.ID}, d.store...)...)

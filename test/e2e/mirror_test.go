@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestMirror follows an office by its changes and by its feed, with many
-// writers and a server that is killed repeatedly. At the end each mirror equals
-// the source: nothing is missing, and nothing came twice.
+// TestMirror runs mirrors of an office by updatedSince and by the event feed, with many writers and
+// a server that is killed repeatedly. In the end each mirror equals the source. No event may be
+// missing or come twice.
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
 		ctx, cancel := h.going()
 		defer cancel()
-		done := make(chan struct{}) // all writers have ended
+		done := make(chan struct{}) // closed when all writers have ended
 		var following sync.WaitGroup
 		follow := func(f func(ctx context.Context, done <-chan struct{}) error) {
 			following.Go(func() {
@@ -49,13 +49,12 @@ func TestMirror(t *testing.T) {
 	})
 }
 
-// mirror is a copy of the office's contacts that follows updatedSince, as in
-// the guide.
+// mirror is a copy of the office's contacts that uses updatedSince, as in the guide.
 type mirror struct {
 	*cluster
 	as     *httpClient
 	limit  int
-	paging bool // follows cursors within a pass, not only updatedSince
+	paging bool // whether a pass uses cursors and not only updatedSince
 	seen   string
 	copy   map[string]contact
 	passes int
@@ -72,7 +71,7 @@ func (h *cluster) mirror(limit int, paging bool) *mirror {
 	}
 }
 
-// follow reads changes until there are none and the writers have ended.
+// follow reads changes until the writers have ended and there are no more changes.
 func (m *mirror) follow(ctx context.Context, done <-chan struct{}) error {
 	return m.poll(ctx, done, func() (int, error) {
 		since, cursor, n := m.seen, "", 0
@@ -115,7 +114,7 @@ func (m *mirror) equals(s storedData) {
 	}
 }
 
-// feed reads the events by cursor, from the beginning.
+// feed reads the event feed by cursors, from the beginning.
 type feed struct {
 	*cluster
 	as     *httpClient
@@ -128,7 +127,7 @@ func (h *cluster) feed(limit int) *feed {
 	return &feed{cluster: h, as: newHTTPClient(h.office.Key), limit: limit}
 }
 
-// follow reads the feed until it ends and the writers have ended.
+// follow reads the feed until the writers have ended and there are no more events.
 func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 	return f.poll(ctx, done, func() (int, error) {
 		page, err := list[feedEntry](ctx, f.cluster, f.as,
@@ -145,7 +144,7 @@ func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 	})
 }
 
-// equals compares the events read with the source, one by one.
+// equals compares the events that were read with the source, one by one.
 func (f *feed) equals(s storedData) {
 	f.Helper()
 	f.Logf("feed by %d: %d events", f.limit, len(f.events))
@@ -158,8 +157,8 @@ func (f *feed) equals(s storedData) {
 	}
 }
 
-// poll calls read until it finds nothing after done. If it finds nothing
-// earlier, it waits for a write.
+// poll calls read until it finds nothing after done is closed. If it finds nothing earlier, poll
+// waits for a write.
 func (h *cluster) poll(ctx context.Context, done <-chan struct{}, read func() (int, error)) error {
 	for {
 		ended := false
@@ -192,7 +191,7 @@ type page[T any] struct {
 	NextCursor string
 }
 
-// list reads a page, with as many attempts as needed.
+// list reads a page of a list. It retries as often as needed.
 func list[T any](ctx context.Context, h *cluster, as *httpClient, path string) (p page[T], err error) {
 	a, err := h.insist(ctx, as, "GET", path, "")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// TestFirstHour is a newcomer's first hour: one command, then the calls of
-// README and guide in order. (ci/readme.sh runs the very lines of the pages.)
+// TestFirstHour checks a newcomer's first hour: the command demo, and then the calls of README and
+// guide in order. The script ci/readme.sh runs the exact lines of the pages.
 func TestFirstHour(t *testing.T) {
 	t.Parallel()
 	demo := startDemo(t)
@@ -35,12 +35,12 @@ func TestFirstHour(t *testing.T) {
 	for _, page := range []string{"/docs", "/problems", "/problems/PRECONDITION_FAILED"} {
 		get(t, demo.URL+page, 200)
 	}
-	demo.cmd.Process.Signal(syscall.SIGHUP) // its terminal is closed
+	demo.cmd.Process.Signal(syscall.SIGHUP) // Its terminal is closed.
 	demo.wait(t)
 	leftNothing(t, demo.temp)
 }
 
-// demoIntro is the first line of the demo.
+// demoIntro is the first line of the demo's output.
 type demoIntro struct {
 	BaseURL, WebURL, OrganizationID, SandboxID string
 	Keys                                       struct{ Full, Read string }
@@ -56,8 +56,8 @@ func introduction(t *testing.T, demo *server) (line demoIntro) {
 	return line
 }
 
-// answersInBothFamilies fails the test unless the address is a name, as passkeys
-// need it, and IPv4 and IPv6 answer.
+// answersInBothFamilies checks that the URL has a host name, which passkeys need. The demo must
+// respond on IPv4 and IPv6.
 func answersInBothFamilies(t *testing.T, demo *server, key string) {
 	t.Helper()
 	port, named := strings.CutPrefix(demo.URL, "http://localhost:")
@@ -67,7 +67,7 @@ func answersInBothFamilies(t *testing.T, demo *server, key string) {
 	for _, host := range []string{"127.0.0.1", "[::1]"} {
 		free, err := net.Listen("tcp", host+":0")
 		if err != nil {
-			continue // the machine lacks this family
+			continue // The machine lacks this address family.
 		}
 		free.Close()
 		at := &server{URL: "http://" + host + ":" + port}
@@ -100,8 +100,8 @@ func hasSampleData(t *testing.T, reader client) {
 	}
 }
 
-// lifeOfContact creates, changes and deletes a contact. A call without an answer is
-// sent again. It returns the contact's path and its last updatedAt.
+// lifeOfContact creates, changes and deletes a contact, and repeats the creation. It returns the
+// path of the contact and its last updatedAt.
 func lifeOfContact(t *testing.T, full, reader client) (path, seen string) {
 	t.Helper()
 	anna := `{"firstName":"Anna","lastName":"Berg"}`
@@ -123,7 +123,8 @@ func lifeOfContact(t *testing.T, full, reader client) (path, seen string) {
 	return path, seen
 }
 
-// deletionIsSeen asks for changes as a mirror does, and sees the deletion only.
+// deletionIsSeen reads the changes since a time, as a mirror does. The deletion must be the only
+// one.
 func deletionIsSeen(t *testing.T, full client, path, since string) {
 	t.Helper()
 	changes := pageOf(t, full.call("GET", "/contacts?includeDeleted=true&updatedSince="+since, "", 200, ""))
@@ -132,8 +133,8 @@ func deletionIsSeen(t *testing.T, full client, path, since string) {
 	}
 }
 
-// lifeIsInFeed checks the contact's events in the feed. It leaves out the events of the
-// office's documents, which are still being created.
+// lifeIsInFeed checks the events of the contact in the feed. It ignores events of documents, which
+// the demo is still creating.
 func lifeIsInFeed(t *testing.T, full client, path string) {
 	t.Helper()
 	var events page[feedEntry]
@@ -149,7 +150,7 @@ func lifeIsInFeed(t *testing.T, full client, path string) {
 	}
 }
 
-// leftNothing fails the test if a demo has left files in its temporary folder.
+// leftNothing fails the test if the temporary folder has files of a demo.
 func leftNothing(t *testing.T, temp string) {
 	t.Helper()
 	if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
@@ -157,7 +158,7 @@ func leftNothing(t *testing.T, temp string) {
 	}
 }
 
-// signIn signs in as a browser without script does, and looks at the office.
+// signIn signs in as a browser without scripts does, and opens the start page.
 func signIn(t *testing.T, url, email, password string) {
 	t.Helper()
 	cookies, err := cookiejar.New(nil)
@@ -187,7 +188,7 @@ func signIn(t *testing.T, url, email, password string) {
 	}
 }
 
-// startDemo starts the demo with its own temporary folder.
+// startDemo starts the demo with a temporary folder of its own.
 func startDemo(t *testing.T) *server {
 	t.Helper()
 	c := command("demo", "--json", "--listen", "127.0.0.1:0")
@@ -208,7 +209,7 @@ func pageOf(t testing.TB, a *answer) (p page[contact]) {
 	return p
 }
 
-// missing skips a test for a reason that must not arise in CI.
+// missing skips the test, or fails it if CI is set.
 func missing(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -217,10 +218,10 @@ func missing(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// TestFirstDelivery shows the deliveries that a newcomer sees without a call,
-// and then after the call that the demo suggests. The demo's own receiver
-// prints a line for each delivery that it verified. A demo that keeps its data
-// keeps its endpoint. An interrupt ends it, and a reader of its lines that goes away.
+// TestFirstDelivery checks the webhook deliveries that a newcomer sees: first without any call,
+// then after the call that the demo suggests. The demo prints a line for each delivery that its
+// receiver has verified. With --data, the next demo has the same endpoint. The demo ends after an
+// interrupt, and when the reader of its output closes the pipe.
 func TestFirstDelivery(t *testing.T) {
 	t.Parallel()
 	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "demo")
@@ -253,7 +254,7 @@ func TestFirstDelivery(t *testing.T) {
 		if len(endpoints.Data) != 1 || endpoints.Data[0].Status != "active" {
 			t.Errorf("the demo has %+v", endpoints.Data)
 		}
-		if unread { // as with head: the next line ends the demo
+		if unread { // The pipe closes, as with head, so the next line ends the demo.
 			demo.out.Close()
 			s.call("POST", "/contacts", `{"lastName":"Thal"}`, 201, "", "Idempotency-Key", rand.Text())
 		} else {

@@ -18,8 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestOperatorsDay is an operator's day on SQLite: setup, backup and restore,
-// keys, pause, upgrade.
+// TestOperatorsDay checks the tasks of an operator on SQLite: setup, backup and restore, API keys,
+// the pause, and an upgrade.
 func TestOperatorsDay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func TestOperatorsDay(t *testing.T) {
 			fmt.Sprint("day-", i))
 	}
 
-	// A second process on the same data learns which process holds it.
+	// The error of a second process on the same data names the process that holds the data.
 	for _, second := range [][]string{
 		on("serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"),
 		on("restore", filepath.Join(dir, "none")),
@@ -68,7 +68,7 @@ func TestOperatorsDay(t *testing.T) {
 
 	upgrade(t, s, on)
 
-	// Without a server the commands work on the data directly.
+	// Without a server, commands open the data themselves.
 	orgs := read[struct{ Data []struct{ ID string } }](t, on("org", "list")...)
 	if len(orgs.Data) != 2 || orgs.Data[0].ID != office.ID && orgs.Data[1].ID != office.ID {
 		t.Errorf("organizations: %+v", orgs)
@@ -76,8 +76,8 @@ func TestOperatorsDay(t *testing.T) {
 	kartei(t, on("migrate", "--status")...)
 }
 
-// TestBackupOfPostgres copies a PostgreSQL database under a server and restores
-// it as another.
+// TestBackupOfPostgres makes a backup of a PostgreSQL database while a server runs, and restores it
+// to an empty database.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
 	url, empty := dbtest.PostgresURL(t), dbtest.EmptyPostgresURL(t)
@@ -102,7 +102,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	}
 	elsewhere := []string{"--data-dir", t.TempDir(), "--database-url", empty}
 	kartei(t, append([]string{"restore", copied}, elsewhere...)...)
-	// Without the master key no server starts on the copy.
+	// Without the master key, a server refuses to start on the copy.
 	serve := append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, elsewhere...)
 	if _, errs, status := try(t, serve...); status != 1 || !strings.Contains(errs, "another master key") ||
 		!strings.Contains(errs, "--master-key-file") {
@@ -119,7 +119,8 @@ func TestBackupOfPostgres(t *testing.T) {
 	other.call("POST", "/contacts", `{"lastName":"Neu"}`, 201, "", "Idempotency-Key", "new")
 }
 
-// TestExampleOfSettings reads the file from docs/operating/settings.md.
+// TestExampleOfSettings checks that the server accepts the settings file in
+// docs/operating/settings.md.
 func TestExampleOfSettings(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/operating/settings.md")
@@ -138,8 +139,7 @@ func TestExampleOfSettings(t *testing.T) {
 	kartei(t, "config", "--config", file)
 }
 
-// backup copies the data during writes, restores the copy into a new folder and
-// serves it.
+// backup makes a backup during writes, restores it to a new folder, and starts a server there.
 func backup(t *testing.T, s client, office office, on func(...string) []string) {
 	before := pageOf(t, s.call("GET", "/contacts?limit=100&sort=updatedAt", "", 200, ""))
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -147,7 +147,7 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 	stop := make(chan struct{})
 	writing.Go(func() {
 		as := newHTTPClient(s.key)
-		for i := range 50 { // more would exceed the key's limit
+		for i := range 50 { // More calls would exceed the limit of the key.
 			select {
 			case <-stop:
 				return
@@ -188,7 +188,7 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 			t.Fatalf("contact %d of the copy is not %+v", i, want)
 		}
 	}
-	// The copy is a complete instance and continues from its data.
+	// The copy is a complete instance and can be changed.
 	if events := pageOf(t, other.call("GET", "/events?limit=1", "", 200, "")); len(events.Data) != 1 {
 		t.Error("the copy has no events")
 	}
@@ -200,7 +200,7 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 	}
 }
 
-// mistyped returns a key with a different last letter.
+// mistyped returns the key with another last letter.
 func mistyped(key string) string {
 	last := "x"
 	if strings.HasSuffix(key, last) {
@@ -209,8 +209,8 @@ func mistyped(key string) string {
 	return key[:len(key)-1] + last
 }
 
-// keys creates, rotates and pauses keys and presents bad ones. Each refusal is
-// the same 401, and the request log has the exact reason.
+// keys creates, rotates and pauses keys, and uses invalid ones. Each refusal is the same 401. The
+// request log has the exact reason.
 func keys(t *testing.T, s client, office office, on func(...string) []string) {
 	type key struct{ ID, Key string }
 	create := func(env string, ip string) key {
@@ -277,9 +277,8 @@ func keys(t *testing.T, s client, office office, on func(...string) []string) {
 	}
 }
 
-// upgrade stops the server in an orderly way while a call is in flight. The
-// call is answered, no further call is accepted, and the next server has its
-// data.
+// upgrade stops the server with SIGTERM during a call. The call gets its response, and the server
+// accepts no further call. The next server has the data of the call.
 func upgrade(t *testing.T, s client, on func(...string) []string) {
 	body := `{"lastName":"Unterwegs"}`
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -294,7 +293,7 @@ func upgrade(t *testing.T, s client, on func(...string) []string) {
 		t.Fatalf("%q %v", go100, err)
 	}
 	answers.ReadString('\n')
-	s.server.cmd.Process.Signal(syscall.SIGTERM) // the call waits for its body
+	s.server.cmd.Process.Signal(syscall.SIGTERM) // The call is still waiting for its body.
 	s.server.says(t, "stopping")
 	io.WriteString(conn, body)
 	response, err := http.ReadResponse(answers, nil)
@@ -317,7 +316,7 @@ func upgrade(t *testing.T, s client, on func(...string) []string) {
 	s.server.stop(t)
 }
 
-// TestConfigHidesSecrets prints the settings in force, without any password.
+// TestConfigHidesSecrets checks that kartei config prints the effective settings without passwords.
 func TestConfigHidesSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

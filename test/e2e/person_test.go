@@ -13,7 +13,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// person is somebody with a browser that has no script.
+// person is a person with a browser without scripts.
 type person struct {
 	testing.TB
 	server  *server
@@ -23,7 +23,7 @@ type person struct {
 
 const password = "langes-kennwort-mit-zahl-7"
 
-// accept accepts the invitation that a command prints.
+// accept accepts the invitation whose link a command prints.
 func (p *person) accept(invite ...string) {
 	p.Helper()
 	_, token, found := strings.Cut(strings.TrimSpace(kartei(p.TB, invite...)), "/invitation#")
@@ -34,7 +34,7 @@ func (p *person) accept(invite ...string) {
 	p.fill("/invitation", "/invitation", "token", token, "name", "Uta Umzug", "password", password)
 }
 
-// signIn signs in with a new browser: the server may have another address.
+// signIn signs in with a new browser, because the server may have a new URL.
 func (p *person) signIn() {
 	p.Helper()
 	p.open()
@@ -50,7 +50,7 @@ func (p *person) open() {
 	p.browser = &http.Client{Jar: cookies}
 }
 
-// body returns an answer, which must be a page.
+// body returns the body of a response. It fails the test unless the status is 200.
 func (p *person) body(answer *http.Response, err error) string {
 	p.Helper()
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *person) get(path string) string {
 	return p.body(p.browser.Get(p.server.URL + path))
 }
 
-// sendFile sends the form of a page with a file, and returns the page to which it leads.
+// sendFile sends the form of a page with a file. It returns the path of the page that follows.
 func (p *person) sendFile(page, name, content string) string {
 	p.Helper()
 	body := new(bytes.Buffer)
@@ -90,7 +90,7 @@ func (p *person) sendFile(page, name, content string) string {
 	return answer.Request.URL.Path
 }
 
-// form returns the fields of the form of a page that is sent to an address.
+// form returns the fields of the form with this action on a page.
 func (p *person) form(page, action string) neturl.Values {
 	p.Helper()
 	shown := p.get(page)
@@ -103,7 +103,8 @@ func (p *person) form(page, action string) neturl.Values {
 	return nil
 }
 
-// fill sends a form of a page, with some fields set. It returns the page that follows.
+// fill sends the form with this action on a page. set has names and values of fields in turn. fill
+// returns the page that follows.
 func (p *person) fill(page, action string, set ...string) string {
 	p.Helper()
 	fields := p.form(page, action)

@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// place is where the files of an instance are stored, a folder or a bucket.
+// place is the storage of an instance's files: a folder or a bucket.
 type place struct {
-	url   string       // as --blob-url names it
-	dir   string       // the folder of the files; a bucket of the tests is a folder too
-	front *bucketFront // for a bucket
+	url   string       // the value of --blob-url
+	dir   string       // the folder with the files, also for a bucket
+	front *bucketFront // nil for a folder
 }
 
 func folder(dir string) place { return place{url: "file:" + dir, dir: dir} }
 
-// place returns the place of the bucket behind the front.
+// place returns the place of the bucket, with the proxy as its URL.
 func (b *bucketFront) place() place {
 	return place{b.location(), filepath.Join(b.Dir, b.name, "kartei"), b}
 }
 
-// another returns a further place of the same kind, without a front.
+// another returns a new place of the same kind, without the proxy.
 func (p place) another(t *testing.T) place {
 	t.Helper()
 	if p.front == nil {
@@ -33,7 +33,7 @@ func (p place) another(t *testing.T) place {
 	return place{p.front.Location(name), filepath.Join(p.front.Dir, name, "kartei"), p.front}
 }
 
-// files returns the names of the stored files.
+// files returns the names of all stored files.
 func (p place) files(t testing.TB) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(p.dir, func(path string, e os.DirEntry, err error) error {
@@ -51,8 +51,8 @@ func (p place) files(t testing.TB) (names []string) {
 	return names
 }
 
-// stored returns the names of the stored files while a server runs. Its check of
-// the folder has a temporary file at times.
+// stored returns the names of all stored files while a server runs. It leaves out the temporary
+// file with which the server checks the folder.
 func (p place) stored(t testing.TB) []string {
 	t.Helper()
 	return slices.DeleteFunc(p.files(t), func(name string) bool { return strings.HasPrefix(name, "unfinished/") })
@@ -61,8 +61,7 @@ func (p place) stored(t testing.TB) []string {
 // everywhere has the kinds of places.
 var everywhere = []string{"folder", "bucket"}
 
-// places runs f on an instance of each engine with files in each kind of place,
-// all at once.
+// places runs f for each engine and each kind of place, all in parallel.
 func places(t *testing.T, kinds []string, f func(t *testing.T, h *cluster, s client, p place)) {
 	tests := map[string]func(t *testing.T){}
 	for _, kind := range kinds {
@@ -82,8 +81,8 @@ func places(t *testing.T, kinds []string, f func(t *testing.T, h *cluster, s cli
 	together(t, tests)
 }
 
-// together runs the parts of a test at once, however many tests may run in
-// parallel. The parts mostly wait for ends of leases and for missing answers.
+// together runs the parts of a test in parallel, without regard to -parallel. The parts mostly wait
+// for leases to expire and for responses that do not come.
 func together(t *testing.T, tests map[string]func(t *testing.T)) {
 	var all sync.WaitGroup
 	for name, f := range tests {

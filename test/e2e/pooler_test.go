@@ -16,17 +16,15 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestThroughPgbouncer runs replicas through PgBouncer in transaction mode,
-// with fewer server connections than the replicas use. The statements of a
-// transaction stay together, and no state lives in a session. A revoked key is
-// refused at once although no notification gets through.
+// TestThroughPgbouncer runs replicas through PgBouncer in transaction mode, with fewer server
+// connections than the replicas use. Statements of a transaction stay together, and the replicas
+// rely on no session state. A revoked key is refused at once, although notifications do not work.
 func TestThroughPgbouncer(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=40", "fsync=off")
 	pooler := pgbouncer(t, own)
 	dir := t.TempDir()
-	// Without the setting, the error distinguishes a pooler from an unreachable
-	// server.
+	// Without the setting, the error message names the pooler, and not an unreachable server.
 	if _, errs, status := try(t, "migrate", "--data-dir", dir, "--database-url", pooler); status == 0 ||
 		!strings.Contains(errs, "default_query_exec_mode=exec") {
 		t.Errorf("a pooler without the setting: exit %d, %s", status, errs)
@@ -43,15 +41,15 @@ func TestThroughPgbouncer(t *testing.T) {
 	writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
 	h.close()
 	after := h.settle()
-	for id := range before.contacts { // created by revoke
+	for id := range before.contacts { // revoke has created these contacts.
 		delete(after.contacts, id)
 		after.keys--
 	}
 	h.known(after, writers)
 }
 
-// pgbouncer starts a PgBouncer in transaction mode before a server and returns
-// its URL. It ends with the test.
+// pgbouncer starts a PgBouncer in transaction mode for a server and returns its URL. It is stopped
+// when the test ends.
 func pgbouncer(t *testing.T, server *dbtest.Server) (url string) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -60,7 +58,7 @@ func pgbouncer(t *testing.T, server *dbtest.Server) (url string) {
 			missing(t, "no PgBouncer (on Debian: apt-get install pgbouncer)")
 		}
 	}
-	// PgBouncer refuses to run as root, and must reach its folder.
+	// PgBouncer refuses to run as root. Its user must have access to its folder.
 	info, err := os.Stat(filepath.Join(server.Dir(), "data"))
 	if err != nil {
 		t.Fatal(err)

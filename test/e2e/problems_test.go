@@ -22,14 +22,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// later has the codes that a client cannot cause in this release, with the
-// reasons.
+// later maps the problem codes that a client cannot cause in this release to the reason.
 var later = map[fault.Code]string{
 	fault.VersionSunset: "no version has been retired yet",
 	fault.Internal:      "it is a defect wherever it shows",
 }
 
-// elsewhere has the codes that other stories test.
+// elsewhere maps the problem codes that another test causes to this test.
 var elsewhere = map[fault.Code]string{
 	fault.InstancePending: "TestPending",
 	fault.Upstream:        "TestBucketAway",
@@ -37,23 +36,22 @@ var elsewhere = map[fault.Code]string{
 	fault.QuotaExhausted:  "TestQuotaOverAKill",
 }
 
-// provocation causes a problem, and returns the answer with it.
+// provocation causes a problem with this code and returns the response.
 type provocation func(code string) *answer
 
-// provoker causes problems like a client. The client itself may do everything
-// with contacts.
+// provoker is a client that causes problems. Its key has all scopes for contacts.
 type provoker struct {
 	client
 	reader, files, hooks client
 	office               office
 	store                []string
-	contact              string // the path of one
+	contact              string // the path of a contact
 }
 
 func newProvoker(t *testing.T) *provoker {
 	t.Helper()
 	store := []string{"--data-dir", t.TempDir()}
-	served := start(t, append([]string{"serve", "--limits", "writes=100000"}, store...)...) // for inProgress
+	served := start(t, append([]string{"serve", "--limits", "writes=100000"}, store...)...) // inProgress needs many writes.
 	office := found(t, store...)
 	with := func(flags ...string) client {
 		t.Helper()
@@ -73,12 +71,12 @@ func newProvoker(t *testing.T) *provoker {
 // set runs a command of the operator.
 func (p *provoker) set(args ...string) { kartei(p.TB, append(args, p.store...)...) }
 
-// endpoint returns the body that creates an endpoint.
+// endpoint returns the request body that creates a webhook endpoint.
 func endpoint(url string) string {
 	return `{"name":"CRM","url":"` + url + `","eventTypes":["contact.created"]}`
 }
 
-// requests provokes the problems of requests that are wrong in themselves.
+// requests causes the problems of malformed or invalid requests.
 func (p *provoker) requests() map[fault.Code]provocation {
 	return map[fault.Code]provocation{
 		fault.InvalidRequest:   func(code string) *answer { return p.call("GET", "/contacts?limit=0", "", 400, code) },
@@ -109,7 +107,7 @@ func (p *provoker) requests() map[fault.Code]provocation {
 	}
 }
 
-// uploads provokes the problems of files that are wrong, or asked for wrongly.
+// uploads causes the problems of wrong files and wrong requests for files.
 func (p *provoker) uploads() map[fault.Code]provocation {
 	return map[fault.Code]provocation{
 		fault.UploadIncomplete: func(code string) *answer {
@@ -143,7 +141,7 @@ func (p *provoker) uploads() map[fault.Code]provocation {
 	}
 }
 
-// callers provokes the problems of callers who may not do what they ask for.
+// callers causes the problems of callers without permission.
 func (p *provoker) callers() map[fault.Code]provocation {
 	return map[fault.Code]provocation{
 		fault.Unauthenticated: func(code string) *answer {
@@ -175,7 +173,7 @@ func (p *provoker) callers() map[fault.Code]provocation {
 	}
 }
 
-// changes provokes the problems of changes that meet others, or may not be made.
+// changes causes the problems of conflicting or forbidden changes.
 func (p *provoker) changes() map[fault.Code]provocation {
 	return map[fault.Code]provocation{
 		fault.IdempotencyInProgress: func(code string) *answer { return inProgress(p.client, code) },
@@ -201,8 +199,8 @@ func (p *provoker) changes() map[fault.Code]provocation {
 	}
 }
 
-// TestEveryProblem causes each problem code like a client, and opens the page
-// that the problem links to.
+// TestEveryProblem causes each problem code as a client would, and opens the page that the problem
+// links to.
 func TestEveryProblem(t *testing.T) {
 	t.Parallel()
 	p := newProvoker(t)
@@ -228,8 +226,8 @@ func TestEveryProblem(t *testing.T) {
 	}
 }
 
-// inProgress sends the same creation from several clients at once until one
-// learns that the key is in progress.
+// inProgress sends the same creation several times at once, until a response says that the
+// idempotency key is in progress.
 func inProgress(s client, code string) *answer {
 	s.Helper()
 	const senders, rounds = 8, 200
@@ -261,7 +259,7 @@ func inProgress(s client, code string) *answer {
 	return nil
 }
 
-// limited searches until the key has no points left.
+// limited searches until the limit of the key refuses a search.
 func limited(s client, code string) *answer {
 	s.Helper()
 	for range 1000 {
@@ -269,7 +267,7 @@ func limited(s client, code string) *answer {
 		if err != nil {
 			s.Fatal(err)
 		}
-		if a.Status == 429 && a.Text("code") == code { // this one, because the next call may have points again
+		if a.Status == 429 && a.Text("code") == code { // Check this response, because the next call may have points again.
 			apitest.Conform(s.TB, a.Header.Get("Svc-Version"), "GET", "/contacts?q=berg", a.Status, a.Header, a.Body)
 			return a
 		}
@@ -278,8 +276,8 @@ func limited(s client, code string) *answer {
 	return nil
 }
 
-// TestPending starts a server whose migrations must wait. Until they are done,
-// answers ask clients to come back, and the operator sees why.
+// TestPending starts a server whose migrations must wait for a lock. Until they are done, responses
+// ask clients to retry, and the operator sees the reason.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)
@@ -306,7 +304,7 @@ func TestPending(t *testing.T) {
 		ready <- s
 	}()
 	var a *answer
-	for a == nil { // until it listens, which nothing else reports
+	for a == nil { // Until the server listens, there is no response.
 		if ctx.Err() != nil {
 			t.Fatal(ctx.Err())
 		}
@@ -331,8 +329,8 @@ func TestPending(t *testing.T) {
 	s.stop(t)
 }
 
-// TestOverloaded makes a writing call wait for longer than the limit. It is
-// refused in time without any effect, and succeeds later. Reads go on.
+// TestOverloaded makes a write wait longer than the limit. It gets a refusal in time, has no
+// effect, and succeeds when it is repeated later. Reads succeed meanwhile.
 func TestOverloaded(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)
@@ -364,15 +362,14 @@ func TestOverloaded(t *testing.T) {
 	s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
 }
 
-// nextPort is the next port for freePort. It begins at random, so that two runs
-// on one machine differ.
+// nextPort is the counter of freePort. It begins at random, so that two test runs on a machine use
+// different ports.
 var nextPort atomic.Int32
 
 func init() { nextPort.Store(20_000 + rand.Int32N(10_000)) }
 
-// freePort returns an address with a free port. The system assigns ports from
-// 32768 for port 0. The port is below that, so no server of a parallel story
-// takes it meanwhile.
+// freePort returns an address with a free port below 30000. For port 0, systems assign ports from
+// 32768 on. So a server of another test cannot take the port meanwhile.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

@@ -16,7 +16,7 @@ type bellEntry struct {
 	MailedAt                           *string
 }
 
-// ofKind reads the entries of a bell that have a kind. Others tell of keys that were made.
+// ofKind returns the bell entries of one kind. Other entries are about new keys.
 func ofKind(t testing.TB, kind string, bell ...string) []bellEntry {
 	t.Helper()
 	var all struct{ Data []bellEntry }
@@ -24,7 +24,7 @@ func ofKind(t testing.TB, kind string, bell ...string) []bellEntry {
 	return slices.DeleteFunc(all.Data, func(e bellEntry) bool { return e.Kind != kind })
 }
 
-// emails returns the files of the emails about entries of a bell.
+// emails returns the paths of the emails about these bell entries.
 func emails(t testing.TB, dir string, entries []bellEntry) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "mail", "ntc_*.eml"))
@@ -36,9 +36,8 @@ func emails(t testing.TB, dir string, entries []bellEntry) []string {
 	})
 }
 
-// TestQuotaOverAKill checks the notices, by bell and email, of a day quota that
-// is almost used. The quota survives kill -9, and stops deletes and nothing
-// else.
+// TestQuotaOverAKill checks the notices about a daily quota that is almost used, in the bell and by
+// email. The count survives kill -9. A used-up quota refuses deletes, and no other calls.
 func TestQuotaOverAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// caller sends a call to a replica.
+// caller sends a call to the replica at base.
 type caller func(c *httpClient, base string) (*answer, error)
 
 func calling(method, path, body string, headers ...string) caller {
 	return func(c *httpClient, base string) (*answer, error) { return c.call(base, method, path, body, headers...) }
 }
 
-// race is a pair of calls, and the pairs of answers that they may get.
+// race is two calls at the same time, and the pairs of responses that are allowed.
 type race struct {
 	name  string
 	calls func(t *testing.T, r *racers, n int) [2]caller
 	want  []string
-	makes int // contacts a round
+	makes int // the number of contacts that a round creates
 }
 
 var races = []race{
@@ -65,20 +65,20 @@ var races = []race{
 	}, []string{"204, 404 NOT_FOUND", "200, 412 PRECONDITION_FAILED"}, 0},
 	{"delete against delete", func(t *testing.T, r *racers, n int) [2]caller {
 		path := r.fresh(t, n)
-		r.made-- // one of them
+		r.made-- // one of them is deleted
 		return [2]caller{calling("DELETE", path, "", "If-Match", "*"), calling("DELETE", path, "", "If-Match", "*")}
 	}, []string{"204, 404 NOT_FOUND"}, 0},
 }
 
-// racers are two clients, each with its replica. made is the number of contacts that both
-// together must have made.
+// racers are two clients, each with a replica of its own. made is the number of contacts that must
+// exist.
 type racers struct {
 	*cluster
 	clients []*httpClient
 	made    int
 }
 
-// fresh creates a contact.
+// fresh creates a contact and returns its path.
 func (r *racers) fresh(t *testing.T, n int) (path string) {
 	t.Helper()
 	r.made++
@@ -86,8 +86,8 @@ func (r *racers) fresh(t *testing.T, n int) (path string) {
 		fmt.Sprintf("%s-%d", t.Name(), n)).Text("id")
 }
 
-// both sends two calls at once, each to its replica, and swaps the replicas in
-// turn. It returns their statuses and codes, the lower first.
+// both sends two calls at the same time, each to one replica. The replicas change places with each
+// round. both returns the responses, and their statuses and codes with the lower first.
 func (r *racers) both(t *testing.T, round int, calls [2]caller) (answers [2]*answer, got string) {
 	t.Helper()
 	start := make(chan struct{})
@@ -120,7 +120,7 @@ func (r *racers) both(t *testing.T, round int, calls [2]caller) (answers [2]*ans
 	return answers, strings.Join(words, ", ")
 }
 
-// run runs one round of a race.
+// run runs one round of a race and checks the responses.
 func (r *racers) run(t *testing.T, race race, n int) {
 	t.Helper()
 	answers, got := r.both(t, n, race.calls(t, r, n))
@@ -131,7 +131,7 @@ func (r *racers) run(t *testing.T, race race, n int) {
 		t.Errorf("round %d: a replay differs:\n%s\n%s", n, answers[0].Body, answers[1].Body)
 	}
 	r.made += race.makes
-	if race.name == "any revision" { // no change is lost
+	if race.name == "any revision" { // No change may be lost.
 		a := r.at(0).call("GET", "/contacts/"+answers[0].Text("id"), "", 200, "")
 		if a.Text("lastName") != "Eins" || a.Text("jobTitle") != "Zwei" || a.Text("revision") != "3" {
 			t.Errorf("round %d: a change is lost: %s", n, a.Body)
@@ -142,8 +142,8 @@ func (r *racers) run(t *testing.T, race race, n int) {
 	}
 }
 
-// TestRacesOfReplicas makes two replicas do the same thing at once, which only
-// one of them may do.
+// TestRacesOfReplicas sends two conflicting calls to two replicas at the same time, and checks that
+// the pair of responses is allowed.
 func TestRacesOfReplicas(t *testing.T) {
 	t.Parallel()
 	h := newPostgresCluster(t, 2)

@@ -16,10 +16,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// at returns a client of one replica.
+// at returns a client for replica i.
 func (h *cluster) at(i int) client { return client{h.TB, h.servers[i], h.office.Key} }
 
-// connect opens a connection to the database beside the servers' connections.
+// connect opens a connection of the test's own to the database.
 func (h *cluster) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), h.database)
@@ -30,8 +30,8 @@ func (h *cluster) connect(t *testing.T) *pgx.Conn {
 	return conn
 }
 
-// holdClock locks the change clock of the office's sandbox, which blocks all
-// writes. release unlocks it.
+// holdClock locks the row of the change clock in the office's sandbox, which blocks all writes.
+// release unlocks it.
 func (h *cluster) holdClock(t *testing.T) (release func()) {
 	t.Helper()
 	tx, err := h.connect(t).Begin(t.Context())
@@ -54,7 +54,7 @@ func (h *cluster) holdClock(t *testing.T) (release func()) {
 	}
 }
 
-// until runs a query until it returns true.
+// until repeats a query until it returns true. what is for the failure.
 func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	t.Helper()
 	for end := time.Now().Add(waittest.Bound); ; {
@@ -71,16 +71,16 @@ func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	}
 }
 
-// waiting is a condition for a statement of a server that waits for the clock
-// while a test holds it. On a cluster another server holds the lock itself.
+// waiting is an SQL condition: a server is executing the statement that waits for the clock while a
+// test holds the lock. It does not look at locks, because on a Citus cluster another server has the
+// lock.
 const waiting = "exists(select from pg_stat_activity where datname = current_database() and application_name = 'kartei' and state = 'active' and query like 'update clocks %')"
 
-// TestKeyInUseOnAnotherReplica stops a creation in the middle. Its idempotency
-// key is in progress on every replica until the replica of the call dies. Then
-// another replica executes the call.
+// TestKeyInUseOnAnotherReplica blocks a creation in the middle. Its idempotency key is in progress
+// on all replicas until the replica of the call dies. Then another replica executes the call.
 func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	t.Parallel()
-	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // blocked statements must not time out
+	url := dbtest.PostgresURL(t) + "&lock_timeout=120000&statement_timeout=120000" // The blocked statements must not time out.
 	h := newCluster(t, 2, url, "--data-dir", t.TempDir(), "--database-url", url)
 	look := h.connect(t)
 	release := h.holdClock(t)
@@ -101,8 +101,7 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	if err := <-first; err == nil {
 		t.Error("a replica that was killed answered")
 	}
-	// The clock is still locked. The database notices by itself that its client
-	// has gone.
+	// The clock is still locked. The database detects by itself that its client is gone.
 	until(t, look, "the dead replica's transaction ends", "select not "+waiting)
 	release()
 	made := h.at(1).call("POST", "/contacts", body, 201, "", "Idempotency-Key", key)
@@ -119,9 +118,9 @@ func TestKeyInUseOnAnotherReplica(t *testing.T) {
 	}
 }
 
-// TestRevocationIsSeenByAllReplicas revokes keys, changes roles and closes
-// offices during calls to all replicas. Each call that begins after the act was
-// acknowledged meets its effect, on every replica.
+// TestRevocationIsSeenByAllReplicas revokes keys, changes roles and closes offices during calls to
+// all replicas. A call that begins after the response to such an act must see its effect on any
+// replica.
 func TestRevocationIsSeenByAllReplicas(t *testing.T) {
 	t.Parallel()
 	newPostgresCluster(t, 3).revoke(t)
@@ -132,7 +131,7 @@ func (h *cluster) revoke(t *testing.T) {
 	acts := []struct {
 		name  string
 		act   func(key, user string)
-		after int // status of a POST that begins after the act
+		after int // the status of a POST that begins after the act
 	}{
 		{"key revoke", func(key, _ string) { kartei(t, with("key", "revoke", key)...) }, 401},
 		{"key pause", func(key, _ string) { kartei(t, with("key", "pause", key)...) }, 401},
@@ -186,8 +185,8 @@ func (h *cluster) revoke(t *testing.T) {
 	}
 }
 
-// TestFiveReplicasStartTogether starts five replicas on an empty database,
-// without a master key. One creates the key, one migrates, and all serve.
+// TestFiveReplicasStartTogether starts five replicas on an empty database without a master key. One
+// replica creates the key, one migrates the database, and all serve calls.
 func TestFiveReplicasStartTogether(t *testing.T) {
 	t.Parallel()
 	url, dir := dbtest.EmptyPostgresURL(t), t.TempDir()
@@ -222,7 +221,7 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 		for n := range 3 {
 			as.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprintf("%d-%d", i, n))
 		}
-		// A cursor of another replica is valid here.
+		// A cursor from one replica is valid on all.
 		page := as.call("GET", "/contacts?limit=1"+cursor, "", 200, "")
 		if i == 0 {
 			cursor = "&cursor=" + page.Text("nextCursor")
@@ -231,12 +230,11 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 	}
 }
 
-// TestRollingRestart replaces one replica after the other behind the
-// round-robin, while clients with ordinary kept-alive connections call. Every
-// call is answered successfully.
+// TestRollingRestart replaces the replicas behind the load balancer one after the other. Clients
+// with ordinary keep-alive connections call meanwhile, and each call must succeed.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	// Limits are counted, since replicas that come and go hand them over.
+	// The limits are on, because replicas hand their counts over when they end.
 	h := newPostgresCluster(t, 2, "--drain-time", "6s", "--limits",
 		"key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
 	ctx, cancel := h.going()
@@ -272,7 +270,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		old := h.servers[i]
 		old.cmd.Process.Signal(syscall.SIGTERM)
-		old.wait(t) // the round-robin learns it from /readyz alone
+		old.wait(t) // The load balancer learns of the end from /readyz alone.
 		h.openOne(i)
 	}
 	h.written(ctx, h.writes.Load()+40, nil)

@@ -8,9 +8,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestRevokeKeyEndpoints follows an operator with a stolen key. The command
-// revokes it, lists the webhook endpoints that it made, and disables them if
-// asked.
+// TestRevokeKeyEndpoints checks the revocation of a stolen key. The command lists the webhook
+// endpoints that the key has created, and disables them if the operator asks for it.
 func TestRevokeKeyEndpoints(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, store ...string) {

@@ -13,14 +13,14 @@ import (
 	"kartei/store/db/open"
 )
 
-// storedData is the data in the database while no server runs.
+// storedData is the content of the database while no server runs.
 type storedData struct {
 	contacts map[string]contact
-	events   []feedEntry // by tick
-	keys     int         // stored answers
+	events   []feedEntry // ordered by tick
+	keys     int         // the number of stored responses
 }
 
-// contact is a contact in the form of the API, or its tombstone.
+// contact is a contact in the form of the API, or its deletion marker.
 type contact struct {
 	ID        string
 	LastName  string
@@ -31,7 +31,7 @@ type contact struct {
 	DeletedAt string
 }
 
-// tick returns the time of the contact's last change.
+// tick returns the time of the last change.
 func (c contact) tick() string {
 	if c.Deleted {
 		return c.DeletedAt
@@ -39,15 +39,14 @@ func (c contact) tick() string {
 	return c.UpdatedAt
 }
 
-// feedEntry is one event.
+// feedEntry is an event in the feed.
 type feedEntry struct {
 	ID, Type, CreatedAt string
 	Data                struct{ Object, ID string }
 }
 
-// settle opens the database while no server runs and reads all of it. It fails
-// the test unless changes, events, stored answers, the clock and the search
-// index agree.
+// settle reads all data from the database. No server may run. It fails the test unless changes,
+// events, stored responses, the clock and the search index are consistent.
 func (h *cluster) settle() storedData {
 	h.Helper()
 	ctx := context.Background()
@@ -58,7 +57,7 @@ func (h *cluster) settle() storedData {
 	defer d.Close()
 	s := storedData{contacts: map[string]contact{}}
 	err = d.Read(ctx, func(tx db.Tx) error {
-		if err := tx.Snapshot(ctx); err != nil { // statements that a killed server sent may still take effect
+		if err := tx.Snapshot(ctx); err != nil { // Statements that a killed server has sent may still take effect.
 			return err
 		}
 		for _, look := range []func(context.Context, db.Tx, *storedData) error{
@@ -77,7 +76,7 @@ func (h *cluster) settle() storedData {
 	return s
 }
 
-// whole checks the integrity of an SQLite file.
+// whole checks the integrity of a SQLite file.
 func (h *cluster) whole(ctx context.Context, tx db.Tx, _ *storedData) error {
 	if tx.Dialect().Name != "sqlite" {
 		return nil
@@ -90,7 +89,7 @@ func (h *cluster) whole(ctx context.Context, tx db.Tx, _ *storedData) error {
 	return err
 }
 
-// each calls f for every row.
+// each calls f for each row of a query.
 func each(ctx context.Context, tx db.Tx, query string, f func(db.Rows) error) error {
 	rows, err := tx.Query(ctx, query)
 	if err != nil {
@@ -142,8 +141,8 @@ func (h *cluster) readEvents(ctx context.Context, tx db.Tx, s *storedData) error
 	})
 }
 
-// readKeys compares each stored answer with the contact that the call created,
-// and each contact with a stored answer. All of them were created with a key.
+// readKeys compares the stored responses with the contacts. Each contact was created with an
+// idempotency key, so each has exactly one stored response.
 func (h *cluster) readKeys(ctx context.Context, tx db.Tx, s *storedData) error {
 	made := map[string]bool{}
 	err := each(ctx, tx, "select key, status, record from idempotency", func(r db.Rows) error {
@@ -186,15 +185,15 @@ func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *storedData) error {
 	if err := tx.QueryRow(ctx, "select max(tick) from clocks").Scan(&now); err != nil {
 		return err
 	}
-	// Merging the index moves the clock too.
+	// The clock may be later than the last event, because merging the index moves it too.
 	if len(s.events) > 0 && now.String() < s.events[len(s.events)-1].CreatedAt {
 		h.Errorf("the clock stands at %s, the last event at %s", now, s.events[len(s.events)-1].CreatedAt)
 	}
 	return nil
 }
 
-// eventsBelong compares the events of each contact with its changes. The
-// creation is first, the deletion last, and each revision has one event.
+// eventsBelong compares the events of each contact with its changes. The creation comes first, the
+// deletion last, and each revision has one event.
 func (h *cluster) eventsBelong(s *storedData) {
 	h.Helper()
 	histories := map[string][]feedEntry{}

@@ -10,8 +10,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestKilledWhileStarting ends a first start with kill -9 as soon as one of its
-// files appears. The next start continues from there.
+// TestKilledWhileStarting kills a first start with kill -9 as soon as one of its files appears. The
+// next start must succeed.
 func TestKilledWhileStarting(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{".", "master.key", "kartei.db.lock", "kartei.db", "kartei.db-wal"} {

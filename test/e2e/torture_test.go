@@ -20,14 +20,16 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestTortureWebhooks runs an organization with 200 endpoints, most of them
-// dead, slow or malicious. Records change, and a server is killed with kill -9
-// again and again. At the end every healthy endpoint has exactly the events
-// that its principal may read. The delivery log agrees with the receivers,
-// except for attempts that a dying server could not record. No request reached
-// the target of a redirect. Once no server has died for the time of a lease,
-// healthy endpoints get events fast. The test prints the latencies of events
-// and the memory of the servers.
+// TestTortureWebhooks runs an organization with 200 webhook endpoints, most of them dead, slow or
+// malicious. Records change, and a server is killed with kill -9 repeatedly. In the end:
+//
+//   - each healthy endpoint has exactly the events that its principal may read
+//   - the delivery log equals the requests at the receivers, except for attempts that a dying
+//     server could not record
+//   - no request has reached the target of a redirect
+//   - healthy endpoints get events fast once no server has died for the time of a lease
+//
+// The test prints the latencies of events and the memory of the servers.
 func TestTortureWebhooks(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(t *testing.T){
@@ -53,7 +55,7 @@ func newTortureFarm(t *testing.T) *farm {
 	})
 }
 
-// perPrincipal is the limit of endpoints for a principal.
+// perPrincipal is the maximum number of endpoints of a principal.
 const perPrincipal = 16
 
 func torture(t *testing.T, f *farm, h *cluster) {
@@ -83,7 +85,7 @@ func torture(t *testing.T, f *farm, h *cluster) {
 	end := contributing()
 	memory := h.watchMemory(t.Context())
 	var kills []death
-	for range max(3, times("KARTEI_KILLS", 3)/4) { // each with a hundred changes, for 200 endpoints
+	for range max(3, times("KARTEI_KILLS", 3)/4) { // each with a hundred changes for 200 endpoints
 		if h.written(ctx, h.writes.Load()+80+h.random.Int64N(40), nil) != nil {
 			break
 		}
@@ -108,8 +110,7 @@ func torture(t *testing.T, f *farm, h *cluster) {
 			if r.answer == healthy {
 				r.has(events)
 			}
-			// Attempts of a killed server are repeated when its leases have
-			// expired.
+			// Attempts of a killed server are repeated when its leases have expired.
 			r.logs(ctx, h, o.as, func(rows map[string]string) bool {
 				return len(rows) > 0 && (r.answer != healthy || len(rows) >= len(events))
 			})
@@ -125,10 +126,10 @@ func torture(t *testing.T, f *farm, h *cluster) {
 	}
 }
 
-// leases is longer than a lease of a dead server.
+// leases is longer than the lease of a dead server.
 const leases = 32 * time.Second
 
-// death is the time in which a server was killed or stopped.
+// death is the period in which a server was killed or stopped.
 type death struct{ begun, over time.Time }
 
 func dies(end func()) death {
@@ -137,15 +138,14 @@ func dies(end func()) death {
 	return death{begun, time.Now()}
 }
 
-// owner is a principal with endpoints.
+// owner is a principal with webhook endpoints.
 type owner struct {
 	as        *httpClient
 	receivers []*receiver
 }
 
-// settleIn creates the receivers' endpoints. The first 16 belong to an admin,
-// who may also read private records. The others belong to service accounts,
-// which may not.
+// settleIn creates the endpoints of all receivers. The first 16 belong to an admin, who may also
+// read private records. The others belong to service accounts, which may not.
 func (f *farm) settleIn(h *cluster) (owners []*owner) {
 	f.Helper()
 	var all []*receiver
@@ -172,8 +172,8 @@ func (f *farm) settleIn(h *cluster) (owners []*owner) {
 	return owners
 }
 
-// contribute creates and changes contacts some ten times a second until stop is
-// closed. One in ten is private.
+// contribute creates and changes contacts about ten times a second until stop is closed. One of ten
+// contacts is private.
 func (h *cluster) contribute(ctx context.Context, number int, sequence *atomic.Int64, stop <-chan struct{}) error {
 	random := h.numbers(1 + number)
 	as := newHTTPClient(h.office.Key)
@@ -205,7 +205,7 @@ func (h *cluster) contribute(ctx context.Context, number int, sequence *atomic.I
 	}
 }
 
-// readable returns all events of contacts that a principal may read.
+// readable returns the ids of all contact events that a principal may read.
 func (h *cluster) readable(ctx context.Context, as *httpClient) map[string]bool {
 	h.Helper()
 	events := map[string]bool{}
@@ -226,8 +226,8 @@ func (h *cluster) readable(ctx context.Context, as *httpClient) map[string]bool 
 	}
 }
 
-// logs waits until done accepts the receiver's log. It gives up if neither the
-// log nor anything else makes progress for waittest.Bound.
+// logs waits until done accepts the delivery log of the receiver. rows maps an event to the status
+// of an attempt. logs fails the test if there is no progress for waittest.Bound.
 func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done func(rows map[string]string) bool) {
 	r.Helper()
 	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
@@ -256,8 +256,8 @@ func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done fu
 	}
 }
 
-// has waits until the receiver has seen all events, and fails the test if it
-// saw others.
+// has waits until the receiver has got all events. It fails the test if the receiver has got
+// others.
 func (r *receiver) has(events map[string]bool) {
 	r.Helper()
 	if len(events) == 0 {
@@ -278,11 +278,10 @@ func (r *receiver) has(events map[string]bool) {
 	}
 }
 
-// tellTimes prints the time from the commit of an event to its first attempt at
-// a healthy receiver. It does so for all events, for events away from kills,
-// and for events in the calm at the end. The last ones must be fast. Away from
-// a kill means more than 3 s before it or half a minute after it, when a dead
-// server's leases have expired.
+// tellTimes prints the time between the commit of an event and its first attempt at healthy
+// receivers. It does this for all events, for events away from kills, and for events after the time
+// calm. The last ones must be fast. An event is away from kills if no kill comes within 3 s after
+// it or within 30 s before it. After 30 s, the leases of a dead server have expired.
 func (f *farm) tellTimes(kills []death, calm time.Time) {
 	f.Helper()
 	var all, away, last []time.Duration
@@ -320,9 +319,9 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 			name, len(list), at(0.5), at(0.9), at(0.99), at(1))
 		return at(0.5), at(0.99)
 	}
-	// The times depend on the load of the machine, so only the long form checks
-	// them. TestBacklogDelaysNobody and others check without a clock that
-	// healthy endpoints do not wait for others.
+	// The times depend on the load of the machine, so only long runs check them.
+	// TestBacklogDelaysNobody and other tests check without a clock that healthy endpoints do not
+	// wait for others.
 	long := times("KARTEI_KILLS", 3) >= 100
 	if median, _ := tell("all", all); long && median > 10*time.Second {
 		f.Errorf("the median is %s: healthy endpoints wait for others", median)
@@ -334,8 +333,8 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 	}
 }
 
-// watchMemory samples the servers' resident memory. The returned function ends
-// that and prints it.
+// watchMemory samples the resident memory of the servers. The returned function stops the sampling
+// and prints the result.
 func (h *cluster) watchMemory(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	var samples []int
@@ -379,8 +378,8 @@ func (h *cluster) watchMemory(ctx context.Context) func() {
 	}
 }
 
-// resident returns the resident memory of a process in bytes, 0 if the system
-// does not report it.
+// resident returns the resident memory of a process in bytes. It is 0 if the system does not report
+// it.
 func resident(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -398,14 +397,13 @@ type deliveryRow struct {
 	began               clock.Micros
 }
 
-// endpointState is an endpoint with its log.
+// endpointState is the state of an endpoint with its delivery log.
 type endpointState struct {
 	status, reason string
 	log            []deliveryRow
 }
 
-// deliveryLog reads the log of each endpoint from the database while no server
-// runs.
+// deliveryLog reads the delivery logs of all endpoints from the database. No server may run.
 func (h *cluster) deliveryLog() map[string]*endpointState {
 	h.Helper()
 	ctx := context.Background()
@@ -442,18 +440,17 @@ func (h *cluster) deliveryLog() map[string]*endpointState {
 	return states
 }
 
-// An attempt takes at most attemptTime, and its outcome is recorded within
-// unwritten after that. A receiver on a busy machine may read a request up to
-// unread after its attempt; the next attempt comes later than that.
+// attemptTime is the maximum time of an attempt. Its outcome is recorded within unwritten after
+// that. A receiver on a busy machine may read a request up to unread after the attempt. The next
+// attempt comes later than this.
 const (
 	attemptTime = 10 * time.Second
 	unwritten   = 10 * time.Second
 	unread      = 10 * time.Second
 )
 
-// unlogged returns the visits without a row in the log. Each visit needs its
-// own row, whose attempt began before the visit, by at most attemptTime and
-// unread.
+// unlogged returns the visits without a row in the delivery log. Each visit needs a row of its own.
+// The attempt of this row began before the visit, by at most attemptTime plus unread.
 func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 	slices.SortFunc(visits, func(a, b visit) int { return a.at.Compare(b.at) })
 	slices.Sort(rows)
@@ -470,17 +467,17 @@ func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 	return list
 }
 
-// excused reports whether the server of an attempt may have died before it
-// recorded the outcome.
+// excused reports whether the server that sent the request may have died before it recorded the
+// outcome.
 func (v visit) excused(deaths []death) bool {
 	return slices.ContainsFunc(deaths, func(d death) bool {
-		// sent data may be read later
+		// A receiver may read a request after the server has died.
 		return v.at.After(d.begun.Add(-attemptTime-unwritten)) && v.at.Before(d.over.Add(attemptTime))
 	})
 }
 
-// holdLog compares the log of each endpoint with what its receiver does and
-// saw.
+// holdLog compares the delivery log of each endpoint with the behaviour and the visits of its
+// receiver.
 func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 	f.Helper()
 	attempts, excused := map[string]int{}, 0
@@ -497,7 +494,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 			got := l
 			got.event, got.began = "", 0
 			if late := (deliveryRow{status: "failed", code: "TIMEOUT"}); b == slow && got == late {
-				continue // on a busy machine a slow answer may exceed the limit
+				continue // On a busy machine, a slow response may exceed the time limit.
 			}
 			if got != want {
 				f.Errorf("%s (%s) has %+v in its log", r.host, b.name, l)
@@ -517,7 +514,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 			f.Errorf("%s (%s) has nothing in its log", r.host, b.name)
 		}
 		if b.to != nil {
-			continue // the receiver cannot know
+			continue // these receivers have an address of their own and record no visits
 		}
 		r.mu.Lock()
 		for event, list := range rows {
@@ -546,7 +543,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 		attempts, excused)
 }
 
-// attempts returns the attempts at an event in the log, for a failure.
+// attempts describes the attempts for an event in the log, for failures.
 func (s *endpointState) attempts(event string) (list []string) {
 	for _, l := range s.log {
 		if l.event == event {
@@ -556,7 +553,7 @@ func (s *endpointState) attempts(event string) (list []string) {
 	return list
 }
 
-// stamps returns the times of visits, for a failure.
+// stamps describes the times of visits, for failures.
 func stamps(list []visit) (at []string) {
 	for _, v := range list {
 		at = append(at, v.at.UTC().Format(time.StampMilli))
@@ -564,8 +561,8 @@ func stamps(list []visit) (at []string) {
 	return at
 }
 
-// TestUnlogged checks that a visit may lack a row of the log only if a server
-// died soon after it.
+// TestUnlogged checks that a visit may lack its row in the log only if a server died soon after the
+// visit.
 func TestUnlogged(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

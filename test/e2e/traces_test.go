@@ -20,14 +20,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// traceCollector is a trace collector that uses the official protocol definitions.
+// traceCollector is a trace collector with the official protocol definitions.
 type traceCollector struct {
 	testing.TB
 	*httptest.Server
 	mu    sync.Mutex
 	bytes []byte
 	spans []*traces.Span
-	// resources are the attributes of the senders.
+	// resources are the resource attributes of the senders.
 	resources map[string]string
 	news      chan struct{} // closed at the next request
 }
@@ -72,7 +72,7 @@ func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(answer)
 }
 
-// until waits until find returns a span.
+// until waits until find accepts a span, and returns it. what is for the failure.
 func (c *traceCollector) until(what string, find func(*traces.Span) bool) *traces.Span {
 	c.Helper()
 	for watch := waittest.New(); ; {
@@ -91,7 +91,7 @@ func (c *traceCollector) until(what string, find func(*traces.Span) bool) *trace
 	}
 }
 
-// tree prints all spans.
+// tree describes all spans, for failures.
 func (c *traceCollector) tree() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *traceCollector) tree() string {
 	return text.String()
 }
 
-// below waits for a span with a name and a parent.
+// below waits for the span with this name and parent.
 func (c *traceCollector) below(parent *traces.Span, name string) *traces.Span {
 	c.Helper()
 	return c.until(name+" below "+parent.Name, func(s *traces.Span) bool {
@@ -111,7 +111,7 @@ func (c *traceCollector) below(parent *traces.Span, name string) *traces.Span {
 	})
 }
 
-// call waits for the span of a call by its Request-Id.
+// call waits for the span of a call. It finds the span by the Request-Id.
 func (c *traceCollector) call(a *answer) *traces.Span {
 	c.Helper()
 	id := a.Header.Get("Request-Id")
@@ -139,7 +139,7 @@ func attribute(list []*common.KeyValue, key string) string {
 	return ""
 }
 
-// traced starts a server that sends its spans to the collector.
+// traced starts a server that sends spans to the collector.
 func traced(t testing.TB, c *traceCollector, environment []string, args ...string) *server {
 	t.Helper()
 	cmd := command(append([]string{
@@ -158,8 +158,8 @@ func traced(t testing.TB, c *traceCollector, environment []string, args ...strin
 	return s
 }
 
-// tracedOffice is an office whose server sends spans, with an endpoint and with
-// names that no span may have.
+// tracedOffice is an office whose server sends spans. Its webhook endpoint and its names have words
+// that must not occur in spans.
 type tracedOffice struct {
 	client
 	*traceCollector
@@ -167,7 +167,7 @@ type tracedOffice struct {
 	receiver     *receiver
 }
 
-// foreign is the trace context of a client.
+// foreign is a Traceparent header from a client.
 const foreign = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 func newTracedOffice(t *testing.T, url, dir string) *tracedOffice {
@@ -197,8 +197,8 @@ func newTracedOffice(t *testing.T, url, dir string) *tracedOffice {
 	return o
 }
 
-// TestTraces checks that a create, its transaction, its job and its delivery
-// are one trace. The spans hold no contents of clients or records.
+// TestTraces checks that a creation, its transaction, its job and its delivery are one trace. The
+// spans must not contain data of clients or records.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, url string) {
@@ -215,8 +215,8 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-// traceOfCreate creates a contact, and returns its id. The spans of the call and
-// of the delivery are one trace, which the client does not choose.
+// traceOfCreate creates a contact and returns its id. The spans of the call and of the delivery
+// must be one trace. The client cannot choose the id of this trace.
 func (o *tracedOffice) traceOfCreate() (contact string) {
 	c := o.traceCollector
 	c.Helper()
@@ -251,7 +251,7 @@ func (o *tracedOffice) traceOfCreate() (contact string) {
 	return made.Text("id")
 }
 
-// traceOfRefusals makes calls that are refused. That is no error of the server.
+// traceOfRefusals sends calls that are refused. Their spans must not have the status error.
 func (o *tracedOffice) traceOfRefusals() {
 	c := o.traceCollector
 	c.Helper()
@@ -266,7 +266,7 @@ func (o *tracedOffice) traceOfRefusals() {
 	}
 }
 
-// traceOfJob looks for the job that made a document, and for its delivery.
+// traceOfJob checks the spans of the job that created a document, and of the delivery after it.
 func (o *tracedOffice) traceOfJob() {
 	c := o.traceCollector
 	c.Helper()
@@ -282,8 +282,7 @@ func (o *tracedOffice) traceOfJob() {
 	})
 }
 
-// traceOfBatch sends a batch. Its parts have spans, and their statements have
-// none.
+// traceOfBatch sends a batch. Its parts have spans, but the statements of the parts have none.
 func (o *tracedOffice) traceOfBatch() {
 	c := o.traceCollector
 	c.Helper()
@@ -303,8 +302,8 @@ func (o *tracedOffice) traceOfBatch() {
 	}
 }
 
-// traceOfProxy starts a server behind a trusted proxy, which chooses the trace of a
-// call and of a tool, and whether there is one. In the end all spans have been sent.
+// traceOfProxy starts a server behind a trusted proxy. The proxy can choose the trace of a call and
+// of a tool call, and whether there is a trace. When the server ends, all spans have been sent.
 func (o *tracedOffice) traceOfProxy(t *testing.T) {
 	t.Helper()
 	c := o.traceCollector
@@ -322,7 +321,7 @@ func (o *tracedOffice) traceOfProxy(t *testing.T) {
 		}
 	}
 	unsampled := o.client.call("GET", "/me", "", 200, "", "Traceparent", strings.TrimSuffix(foreign, "01")+"00")
-	s.stop(t) // which sends the pending spans
+	s.stop(t) // The end of the server sends the pending spans.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.spans {
@@ -332,7 +331,8 @@ func (o *tracedOffice) traceOfProxy(t *testing.T) {
 	}
 }
 
-// saysNothing checks that the spans hold no contents of clients and records.
+// saysNothing checks that the spans do not contain the markers or other data of clients and
+// records.
 func (o *tracedOffice) saysNothing(markers ...string) {
 	c := o.traceCollector
 	c.Helper()
@@ -350,7 +350,7 @@ func (o *tracedOffice) saysNothing(markers ...string) {
 	}
 }
 
-// TestTracesOff checks that a disabled collector gets nothing.
+// TestTracesOff checks that the collector gets no spans if tracing is off.
 func TestTracesOff(t *testing.T) {
 	t.Parallel()
 	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none", "OTEL_TRACES_SAMPLER=always_off"} {
@@ -365,8 +365,7 @@ func TestTracesOff(t *testing.T) {
 	}
 }
 
-// TestTracesAway checks that an unreachable collector costs one line of the
-// log.
+// TestTracesAway checks that an unreachable collector causes a single line in the log.
 func TestTracesAway(t *testing.T) {
 	t.Parallel()
 	c, dir := newCollector(t), t.TempDir()

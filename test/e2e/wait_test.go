@@ -15,8 +15,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// startWaiting starts a server whose database is unavailable. The server must
-// listen, refuse calls with INSTANCE_PENDING, and tell the operator.
+// startWaiting starts a server whose database is unavailable. It checks that the server listens,
+// refuses calls with INSTANCE_PENDING, and reports the reason to the operator.
 func startWaiting(t *testing.T, key string, store ...string) client {
 	t.Helper()
 	public, operator := freePort(t), freePort(t)
@@ -48,7 +48,7 @@ func startWaiting(t *testing.T, key string, store ...string) client {
 	return w
 }
 
-// becomesReady waits for the server after the trouble has ended.
+// becomesReady waits until the server is ready, after the fault has ended.
 func (s client) becomesReady() {
 	s.Helper()
 	select {
@@ -59,14 +59,14 @@ func (s client) becomesReady() {
 		s.Fatal("it did not become ready")
 	}
 	get(s.TB, s.Operator+"/readyz", 200)
-	// Once for each step of the start, and again after a minute.
+	// The server logs one line for each step of the start, and again after a minute.
 	if n := strings.Count(s.server.Log(), "the database cannot be used yet"); n < 1 || n > 3 {
 		s.Errorf("%d lines say that it waits, of a wait of seconds", n)
 	}
 }
 
-// TestServeWaitsForPostgres starts servers before their PostgreSQL answers, for
-// each reason that passes by itself. No server ends, and none needs a restart.
+// TestServeWaitsForPostgres starts servers while PostgreSQL is unavailable, for each reason that
+// can pass by itself. No server may end or need a restart.
 func TestServeWaitsForPostgres(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=20", "shared_buffers=16MB")
@@ -109,9 +109,9 @@ func TestServeWaitsForPostgres(t *testing.T) {
 	})
 }
 
-// TestServeOnReadOnlyPostgres starts a server whose PostgreSQL is read-only,
-// like a managed one with a nearly full disk. The server serves reads. It
-// serves writes as soon as PostgreSQL accepts them.
+// TestServeOnReadOnlyPostgres starts a server whose PostgreSQL is read-only, like a managed one
+// with a nearly full disk. The server serves reads. It serves writes as soon as PostgreSQL accepts
+// them.
 func TestServeOnReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
@@ -151,8 +151,8 @@ func TestServeOnReadOnlyPostgres(t *testing.T) {
 	h.close()
 }
 
-// TestServeDoesNotWaitForWhatIsWrong starts servers with configurations that
-// must be corrected. Each says so at once and ends.
+// TestServeDoesNotWaitForWhatIsWrong starts servers with wrong configurations. Each must end at
+// once with an error that names the reason.
 func TestServeDoesNotWaitForWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")

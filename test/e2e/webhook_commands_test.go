@@ -19,8 +19,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestWebhookCommands follows an operator after a receiver answered 410 Gone:
-// read the email, look at the endpoint, enable it, and resend the missed
+// TestWebhookCommands checks the commands of an operator after a receiver has responded with 410
+// Gone. The operator reads the email, looks at the endpoint, enables it, and resends the missed
 // events.
 func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
@@ -41,8 +41,7 @@ func TestWebhookCommands(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { story(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t)) })
 }
 
-// webhookCommands is an instance with one endpoint, and an operator who gives
-// commands.
+// webhookCommands is an instance with one webhook endpoint, and an operator.
 type webhookCommands struct {
 	client
 	dir      string
@@ -74,15 +73,15 @@ func newWebhookCommands(t *testing.T, dir string, more ...string) *webhookComman
 	return c
 }
 
-// on returns a command for the data of the instance.
+// on returns the arguments of a command on the data of the instance.
 func (c *webhookCommands) on(args ...string) []string { return slices.Concat(args, c.store) }
 
-// webhook returns a webhook command about the organization of the endpoint.
+// webhook returns the arguments of a webhook command for the organization of the endpoint.
 func (c *webhookCommands) webhook(args ...string) []string {
 	return c.on(slices.Concat([]string{"webhook"}, args, []string{"--org", c.office.SandboxID})...)
 }
 
-// contact creates a contact, and returns the id of its event.
+// contact creates a contact and returns the id of its event.
 func (c *webhookCommands) contact() (event string) {
 	c.Helper()
 	c.contacts++
@@ -95,20 +94,20 @@ func (c *webhookCommands) contact() (event string) {
 	return p.Data[0].ID
 }
 
-// shownEndpoint is an endpoint as the commands show it.
+// shownEndpoint is a webhook endpoint in the output of commands.
 type shownEndpoint struct {
 	ID, Status, DisabledReason, PrincipalID string
 	Failures, Waiting                       int
 }
 
-// shownAttempt is an attempt as the commands show it.
+// shownAttempt is a delivery attempt in the output of commands.
 type shownAttempt struct {
 	ID, EventID, Status, ErrorCode string
 	ResponseStatus, Attempt        int
 }
 
-// logged waits until the log has a number of attempts. An attempt is recorded
-// after the receiver has answered.
+// logged waits until the delivery log has this number of attempts. An attempt appears after the
+// receiver has responded.
 func (c *webhookCommands) logged(want int, more ...string) (list []shownAttempt) {
 	c.Helper()
 	for watch := waittest.New(); ; {
@@ -124,7 +123,7 @@ func (c *webhookCommands) logged(want int, more ...string) (list []shownAttempt)
 	return list
 }
 
-// delivered checks the first delivery.
+// delivered checks the log of the first delivery.
 func (c *webhookCommands) delivered(first string) {
 	c.Helper()
 	c.receiver.takes(first)
@@ -138,8 +137,8 @@ func (c *webhookCommands) delivered(first string) {
 	}
 }
 
-// goneOnce has the receiver answer 410 Gone. The endpoint is disabled at once,
-// and an email says so.
+// goneOnce lets the receiver respond with 410 Gone. The endpoint must be disabled at once, and an
+// email must report this.
 func (c *webhookCommands) goneOnce() (gone string) {
 	c.Helper()
 	id, sandbox := c.endpoint.ID, c.office.SandboxID
@@ -157,8 +156,8 @@ func (c *webhookCommands) goneOnce() (gone string) {
 	return gone
 }
 
-// missed creates a contact while the endpoint is disabled. Nothing is sent,
-// even if it is asked for.
+// missed creates a contact while the endpoint is disabled. The event is not sent, and the command
+// resend fails.
 func (c *webhookCommands) missed() (event string) {
 	c.Helper()
 	c.receiver.answers(c.endpoint.Secret, http.StatusOK)
@@ -170,7 +169,7 @@ func (c *webhookCommands) missed() (event string) {
 	return event
 }
 
-// enabled enables the endpoint, which then receives new events.
+// enabled enables the endpoint, and checks that it gets new events.
 func (c *webhookCommands) enabled() {
 	c.Helper()
 	e := read[shownEndpoint](c.TB, c.webhook("enable", c.endpoint.ID)...)
@@ -180,7 +179,7 @@ func (c *webhookCommands) enabled() {
 	c.receiver.takes(c.contact())
 }
 
-// resent sends earlier events again: one, those that failed, and a range.
+// resent resends earlier events: one event, the failed events, and all events of a period.
 func (c *webhookCommands) resent(first, gone, missed string) {
 	c.Helper()
 	resend := func(more ...string) {
@@ -208,8 +207,7 @@ func (c *webhookCommands) resent(first, gone, missed string) {
 	}
 }
 
-// explained gives wrong commands. Errors are explained in words and by the exit
-// status.
+// explained runs wrong commands. It checks the error messages and the exit status.
 func (c *webhookCommands) explained(event string) {
 	c.Helper()
 	for _, wrong := range []struct {
@@ -235,8 +233,8 @@ func (c *webhookCommands) explained(event string) {
 	}
 }
 
-// keyLeaked rotates and revokes a key. The endpoint of its owner goes on, and
-// the command says so.
+// keyLeaked rotates and revokes a key of the endpoint's owner. The endpoint stays active, and the
+// output of the command says so.
 func (c *webhookCommands) keyLeaked() {
 	c.Helper()
 	o := c.office
@@ -252,7 +250,7 @@ func (c *webhookCommands) keyLeaked() {
 	}
 }
 
-// measured looks for the metrics that docs/operating/webhooks.md names.
+// measured checks that the metrics in docs/operating/webhooks.md exist.
 func (c *webhookCommands) measured() {
 	c.Helper()
 	get(c.TB, c.Operator+"/metrics", 200,
@@ -263,7 +261,7 @@ func (c *webhookCommands) measured() {
 		"\nkartei_webhook_endpoints{status=\"active\"} 1\n")
 }
 
-// goneInEnglish is goneOnce for a user who reads English.
+// goneInEnglish does the same as goneOnce for a user whose language is English.
 func (c *webhookCommands) goneInEnglish() {
 	c.Helper()
 	id, sandbox := c.endpoint.ID, c.office.SandboxID
@@ -276,8 +274,7 @@ func (c *webhookCommands) goneInEnglish() {
 		"kartei webhook enable "+id+" --org "+sandbox+" --missed\n", "because the webhook endpoint is yours")
 }
 
-// mailed waits for the email with a number, and checks its subject and words of
-// its text.
+// mailed waits for the email with this number, and checks its subject and its text.
 func (c *webhookCommands) mailed(number int, subject string, words ...string) {
 	c.Helper()
 	heading, body := mailed(c.TB, c.dir, number, c.on("bell", "--org", c.office.ID, "--json"))
@@ -291,8 +288,8 @@ func (c *webhookCommands) mailed(number int, subject string, words ...string) {
 	}
 }
 
-// mailed waits until the bell reports a number of sent emails. It returns
-// subject and text of the last one in the data folder.
+// mailed waits until the bell shows this number of sent emails. It returns the subject and the text
+// of the last email.
 func mailed(t testing.TB, dir string, want int, bell []string) (heading, text string) {
 	t.Helper()
 	sent := func() []bellEntry {

@@ -6,9 +6,8 @@ import (
 	"kartei/test/webhooktest"
 )
 
-// TestDeliveriesVerify makes the official libraries verify deliveries of the
-// binary, before the rotation of the secret and, with either secret, in the
-// overlap after it.
+// TestDeliveriesVerify checks that the official libraries can verify deliveries of the binary. This
+// holds before the rotation of the secret, and with both secrets in the overlap after it.
 func TestDeliveriesVerify(t *testing.T) {
 	t.Parallel()
 	f, dir := newFarm(t, map[*behaviour]int{healthy: 1}), t.TempDir()
@@ -35,7 +34,7 @@ func TestDeliveriesVerify(t *testing.T) {
 		[]bool{true, false, true, true})
 }
 
-// sends requests a test event and waits until it arrives.
+// sends requests a test event and waits until the receiver gets it.
 func (r *receiver) sends(s client) {
 	r.Helper()
 	id := s.call("POST", "/webhook_endpoints/"+r.id+"/test", "", 200, "").Text("eventId")

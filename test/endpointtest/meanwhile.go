@@ -7,12 +7,14 @@ import (
 	"kartei/store/db"
 )
 
-// Meanwhile is a database that calls Do once. The call comes before a statement
-// of a read or, if the engine permits two writers, of a write.
+// Meanwhile is a database that calls Do once. Reading puts the call into a read, and Writing into a
+// write. WriteIn calls Do before its transaction. Within a write, Do must not write unless the
+// engine permits two writers.
 type Meanwhile struct {
 	db.DB
 	Reading, Writing bool
-	// Before is the number of statements before the call.
+	// Before is the number of statements in the transaction before the call. If it is zero, a write
+	// calls Do before its transaction.
 	Before int
 	Do     func()
 	once   sync.Once
@@ -24,10 +26,10 @@ type meanwhileTx struct {
 	left int
 }
 
-// Once calls f unless Do was called. After that Do is not called any more.
+// Once calls f unless Do or an earlier f was called. After that, Do is not called.
 func (m *Meanwhile) Once(f func()) { m.once.Do(f) }
 
-// Within returns a transaction that calls Do after some statements.
+// Within returns a transaction that calls Do after before statements.
 func (m *Meanwhile) Within(tx db.Tx, before int) db.Tx { return &meanwhileTx{tx, m, before} }
 
 func (m *Meanwhile) Read(ctx context.Context, run func(db.Tx) error) error {

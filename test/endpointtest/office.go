@@ -1,4 +1,4 @@
-// Package endpointtest owns the office of tests with webhook endpoints, contacts and their events.
+// Package endpointtest owns an office for tests with webhook endpoints, contacts and events.
 package endpointtest
 
 import (
@@ -32,13 +32,13 @@ import (
 // Begin is the initial time of an office's clock.
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
-// Families are the families of records that the events of an office are about.
+// Families are the families of records in the events of an office.
 var Families = []op.Family{
 	{Object: "contact", Prefix: "con_", Plural: "contacts"},
 	{Object: "task", Prefix: "tsk_", Plural: "tasks"},
 }
 
-// Office is an organization with an admin, and with a user who owns endpoints.
+// Office is an organization with an admin and with a user who owns webhook endpoints.
 type Office struct {
 	testing.TB
 	DB           db.DB
@@ -93,7 +93,7 @@ func (o *Office) User(email string, role access.Role) string {
 	return p.ID
 }
 
-// Set changes the organization.
+// Set changes the office's organization. It fills in the id.
 func (o *Office) Set(c organization.Change) {
 	o.Helper()
 	c.ID = o.Info.ID
@@ -101,7 +101,7 @@ func (o *Office) Set(c organization.Change) {
 	Must(o, err)
 }
 
-// SetOwner changes the owner.
+// SetOwner changes the user Owner. It fills in the id.
 func (o *Office) SetOwner(c principal.Change) {
 	o.Helper()
 	c.ID = o.Owner
@@ -109,13 +109,15 @@ func (o *Office) SetOwner(c principal.Change) {
 	Must(o, err)
 }
 
-// Endpoint creates an endpoint of the owner and returns its id.
+// Endpoint creates a webhook endpoint of Owner and returns its id. types are its event types. The
+// default are the three events of contacts.
 func (o *Office) Endpoint(types ...string) string {
 	o.Helper()
 	return o.EndpointOf(o.Owner, types...)
 }
 
-// EndpointOf creates an endpoint of a principal and returns its id.
+// EndpointOf creates a webhook endpoint of a principal and returns its id. types are its event
+// types. The default are the three events of contacts.
 func (o *Office) EndpointOf(principal string, types ...string) string {
 	o.Helper()
 	if types == nil {
@@ -142,26 +144,27 @@ func (o *Office) EndpointOf(principal string, types ...string) string {
 	return name
 }
 
-// At returns the address of an endpoint.
+// At returns the Address of an endpoint: its organization and id.
 func (o *Office) At(endpoint string) webhook.Address {
 	return webhook.Address{Organization: o.Organization, ID: endpoint}
 }
 
-// Place returns the name to which the secrets of an endpoint are bound.
+// Place returns the context to which the encrypted secrets of an endpoint are bound.
 func (o *Office) Place(endpoint string) string {
 	return strconv.FormatInt(o.Organization, 10) + "|" + endpoint
 }
 
-// Event creates a contact and its event, and returns the event's id.
+// Event creates a contact and its event contact.created. It returns the id of the event.
 func (o *Office) Event() string { o.Helper(); return o.Events(1)[0] }
 
-// Events creates n contacts and their events.
+// Events creates n contacts, each with its event contact.created. It returns the ids of the events.
 func (o *Office) Events(n int) (ids []string) {
 	o.Helper()
 	return o.EventsOf("contact.created", "", n)
 }
 
-// EventsOf creates contacts with an audience, and events of a type about them.
+// EventsOf creates n contacts with an audience, each with an event of the type kind. It returns the
+// ids of the events.
 func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
 	o.Helper()
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
@@ -184,14 +187,14 @@ func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
 	return ids
 }
 
-// CaughtUp moves the cursors of all endpoints to the last event.
+// CaughtUp moves the cursors of all endpoints to the newest event.
 func (o *Office) CaughtUp() {
 	o.Helper()
 	o.Exec(`update webhook_endpoints set cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization)
 }
 
-// Logged writes n rows of an endpoint's log, attempts at one event with the
-// same status.
+// Logged writes n rows to the delivery log of an endpoint: attempts for one event with the same
+// status.
 func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
 	o.Helper()
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
@@ -204,7 +207,7 @@ func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
 	}))
 }
 
-// Told returns the posted notices in order, each with its recipient and kind.
+// Told returns the posted notices in order. Each text has the recipient and the kind.
 func (o *Office) Told() (list []string) {
 	o.Helper()
 	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
@@ -255,7 +258,7 @@ func (o *Office) Attempts(endpoint string) (lines []string) {
 	return lines
 }
 
-// Read reads an endpoint.
+// Read returns the row of an endpoint.
 func (o *Office) Read(endpoint string) (r webhook.Row) {
 	o.Helper()
 	Must(o, o.DB.Read(ctx, func(tx db.Tx) (err error) {
@@ -265,7 +268,7 @@ func (o *Office) Read(endpoint string) (r webhook.Row) {
 	return r
 }
 
-// State returns the status of an endpoint, with the reason if there is one.
+// State returns the status of an endpoint, with the reason if it is disabled.
 func (o *Office) State(endpoint string) string {
 	o.Helper()
 	r := o.Read(endpoint)
@@ -284,7 +287,7 @@ func (o *Office) Count(table, where string) (n int) {
 	return n
 }
 
-// Exec runs a statement in a transaction of its own.
+// Exec runs a statement in its own transaction.
 func (o *Office) Exec(query string, args ...any) {
 	o.Helper()
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
@@ -293,7 +296,7 @@ func (o *Office) Exec(query string, args ...any) {
 	}))
 }
 
-// Call returns a call of the owner in a transaction.
+// Call returns the Call of an operation by Owner in tx.
 func (o *Office) Call(tx db.Tx) *op.Call {
 	o.Helper()
 	actor, err := access.ActorFor(ctx, tx, o.Organization, o.Owner)
@@ -304,32 +307,32 @@ func (o *Office) Call(tx db.Tx) *op.Call {
 	}
 }
 
-// Notices returns a Center with the forms of endpoints.
+// Notices returns a notification center with the forms of notices about endpoints.
 func (o *Office) Notices() *notify.Center {
 	return notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms})
 }
 
-// Desk administers the endpoints of an office as the operator.
+// Desk administers the webhook endpoints of an office as the operator.
 type Desk struct {
 	DB     db.DB
 	office *Office
 }
 
-// Bell reads the bells of the office with a center.
+// Bell lists in-app notices of the office. c is the center whose forms it uses.
 func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
 	return operator.Run(ctx, o.Operator.With(*op.Services{}.With(notify.Service.Is(c))), notify.ListBell, in)
 }
 
-// StillDesk returns a desk without a runner for its jobs.
+// StillDesk returns a Desk that does not run its jobs.
 func (o *Office) StillDesk() *Desk { return &Desk{o.DB, o} }
 
-// operator returns the operator on the desk's database.
+// operator returns an Operator on the database of the desk.
 func (d *Desk) operator() *operator.Operator {
 	return operator.New(d.DB, d.office.Clock,
 		d.office.Directory).With(*op.Services{Families: Families}.With(notify.Service.Is(d.office.Notices())))
 }
 
-// Resender returns the Resender of the desk.
+// Resender returns a Resender on the database of the desk.
 func (d *Desk) Resender() *webhook.Resender {
 	return &webhook.Resender{DB: d.DB, Clock: d.office.Clock, Families: Families}
 }
@@ -355,7 +358,7 @@ func (d *Desk) Enable(ctx context.Context, in webhook.One) (webhook.Info, error)
 	return out.Info, err
 }
 
-// EnableWith calls webhook.Enable, also with what was missed.
+// EnableWith calls webhook.Enable. in says whether missed events are sent again.
 func (d *Desk) EnableWith(ctx context.Context, in webhook.EnableInput) (webhook.EnableOutput, error) {
 	return operator.Run(ctx, d.operator(), webhook.Enable, in)
 }
@@ -365,7 +368,7 @@ func (d *Desk) Resend(ctx context.Context, in webhook.ResendInput) (webhook.Rese
 	return operator.Run(ctx, d.operator(), webhook.Resend, in)
 }
 
-// Disable calls webhook.Disable.
+// Disable calls webhook.Disable with a reason.
 func (d *Desk) Disable(ctx context.Context, in webhook.One, why webhook.Reason) (webhook.Info, error) {
 	return operator.Do(ctx, d.operator(), func(ctx context.Context, c *op.Call, in webhook.One) (webhook.Info, error) {
 		if err := webhook.Disable(ctx, c, webhook.Address{Organization: d.office.Organization, ID: in.ID}, why); err != nil {
@@ -380,8 +383,7 @@ func (d *Desk) Revoke(ctx context.Context, in webhook.RevokeInput) (webhook.Revo
 	return operator.Run(ctx, d.operator(), webhook.RevokeKey, in)
 }
 
-// Desk returns a desk with a runner for its jobs. wait returns after n of them
-// have ended.
+// Desk returns a Desk that runs its jobs. wait returns when n of the jobs have ended.
 func (o *Office) Desk() (d *Desk, wait func(n int)) {
 	o.Helper()
 	d = o.StillDesk()
@@ -390,7 +392,7 @@ func (o *Office) Desk() (d *Desk, wait func(n int)) {
 	r := job.NewRunner(o.DB, o.Clock, handlers, job.Options{
 		Logger: slog.New(slog.NewTextHandler(o.Output(), nil)),
 		Observe: func(kind, outcome string, _ time.Duration) {
-			if slices.ContainsFunc(handlers, func(h job.Handler) bool { return h.Kind == kind }) { // and no email
+			if slices.ContainsFunc(handlers, func(h job.Handler) bool { return h.Kind == kind }) { // Jobs that send emails do not count.
 				ended <- outcome
 			}
 		},

@@ -12,18 +12,18 @@ import (
 	"testing"
 )
 
-// PNG is the beginning of a picture, which suffices to recognise it.
+// PNG is the beginning of a PNG image. It suffices to detect the type.
 const PNG = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
 
-// Letter is an email.
+// Letter is an email message.
 const Letter = "From: Anna Berg <anna.berg@example.com>\r\nTo: b@example.com\r\nSubject: Termin\r\nDate: Mon, 02 Nov 2026 10:00:00 +0100\r\n" +
 	"\r\nGuten Tag\r\n"
 
-// Entry is a file of an archive: its name and its content.
+// Entry is a file in an archive: its name and its content.
 type Entry [2]string
 
-// Zip returns an archive of the entries, in their order. An entry named
-// mimetype is stored uncompressed, as in OpenDocument.
+// Zip returns a zip archive with the entries in this order. An entry named mimetype is not
+// compressed, as OpenDocument demands.
 func Zip(t testing.TB, entries ...Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -47,15 +47,15 @@ func Zip(t testing.TB, entries ...Entry) []byte {
 	return b.Bytes()
 }
 
-// PartList returns the list of an office document's parts. The main part has
-// the given type.
+// PartList returns the list of the parts of an office document. main is the content type of the
+// main part.
 func PartList(main string) Entry {
 	return Entry{"[Content_Types].xml", `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="xml" ContentType="application/xml"/><Override PartName="/main.xml" ContentType="` + main +
 		`"/></Types>`}
 }
 
-// Word returns a text document with the given body.
+// Word returns a Word document. body is the XML within w:body, and more are further parts.
 func Word(t testing.TB, body string, more ...Entry) []byte {
 	return Zip(t, append([]Entry{
 		PartList("application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"),
@@ -63,7 +63,8 @@ func Word(t testing.TB, body string, more ...Entry) []byte {
 	}, more...)...)
 }
 
-// Workbook returns a workbook with one sheet of rows, and further parts.
+// Workbook returns an Excel workbook with one sheet. rows is the XML of its rows, and more are
+// further parts.
 func Workbook(t testing.TB, rows string, more ...Entry) []byte {
 	t.Helper()
 	const relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
@@ -83,7 +84,8 @@ func Workbook(t testing.TB, rows string, more ...Entry) []byte {
 	}, more...)...)
 }
 
-// OpenDocument returns an OpenDocument file with the given content.
+// OpenDocument returns an OpenDocument file, such as kind text. content is the XML in content.xml,
+// and more are further files.
 func OpenDocument(t testing.TB, kind, content string, more ...Entry) []byte {
 	return Zip(t, append([]Entry{
 		{"mimetype", "application/vnd.oasis.opendocument." + kind},
@@ -93,10 +95,10 @@ func OpenDocument(t testing.TB, kind, content string, more ...Entry) []byte {
 	}, more...)...)
 }
 
-// Scan is the text of PDF for a page with a picture and no text.
+// Scan is a text for PDF that makes a page with an image and no text.
 const Scan = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q BT ("
 
-// PDF returns a PDF with one line on each page.
+// PDF returns a PDF with one line of text on each page.
 func PDF(pages ...string) []byte {
 	var kids strings.Builder
 	objects := []string{
@@ -116,8 +118,7 @@ func PDF(pages ...string) []byte {
 	return PDFObjects("", objects...)
 }
 
-// PDFObjects returns a PDF of these objects, numbered from 1. The first one is
-// the catalogue.
+// PDFObjects returns a PDF with these objects, numbered from 1. The first object is the catalog.
 func PDFObjects(trailer string, objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -135,8 +136,7 @@ func PDFObjects(trailer string, objects ...string) []byte {
 	return b.Bytes()
 }
 
-// Compound returns a compound file (MS-CFB) with empty streams of the given
-// names in its root.
+// Compound returns a compound file (MS-CFB) with empty streams of these names in its root.
 func Compound(names ...string) []byte {
 	const sector = 512
 	b := make([]byte, sector*(2+1+len(names)/4+1))
@@ -147,7 +147,7 @@ func Compound(names ...string) []byte {
 		}
 	}
 	b[26], b[28], b[29], b[30], b[32] = 3, 0xfe, 0xff, 9, 6
-	put(44, 1) // the table has one sector, the first one
+	put(44, 1) // the allocation table has one sector, the first
 	put(48, 1) // the directory begins in the second sector
 	put(60, 0xfffffffe)
 	put(68, 0xfffffffe)
@@ -185,7 +185,7 @@ func Compound(names ...string) []byte {
 	return b
 }
 
-// UTF16 returns ASCII text as UTF-16 with a byte order mark.
+// UTF16 returns an ASCII text in UTF-16, little-endian, with a byte order mark.
 func UTF16(s string) string {
 	b := []byte("\xff\xfe")
 	for _, c := range []byte(s) {
@@ -194,7 +194,8 @@ func UTF16(s string) string {
 	return string(b)
 }
 
-// Seed adds the files of a folder with one of these extensions; all without any.
+// Seed adds the files in folder to the corpus of f. endings are the extensions of these files, such
+// as .pdf. Without endings, Seed adds all files.
 func Seed(f *testing.F, folder string, endings ...string) {
 	f.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.*"))
@@ -209,7 +210,7 @@ func Seed(f *testing.F, folder string, endings ...string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(content) < 10_000 { // minimizing larger inputs would take the whole fuzzing time
+		if len(content) < 10_000 { // the minimization of larger inputs would take the whole fuzzing time
 			f.Add(content)
 		}
 	}

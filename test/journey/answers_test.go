@@ -9,16 +9,17 @@ import (
 	"kartei/test/webtest"
 )
 
-// menuBeside is where the open menu is, if not all of it is in the window.
+// menuBeside is a script that returns the position of the open menu if part of the menu is outside
+// the window. It returns "" otherwise.
 const menuBeside = `(() => {
 	const at = document.querySelector(".menu:popover-open").getBoundingClientRect();
 	return at.left < 0 || at.top < 0 || at.right > innerWidth || at.bottom > innerHeight ? JSON.stringify(at) : "";
 })()`
 
-// TestWalkAnswers brings about the pages that only a form shows, and looks at each as
-// the walk looks at the others: what is refused, what must be decided, what is asked
-// before an erasure, what several entries were refused, what settings refuse and which
-// secrets they show, sheets of labels, and a refused sign-in.
+// TestWalkAnswers checks the pages that appear only after a form was sent. Examples are refused
+// forms, decisions between two changes, and the question before an erasure. Others are refusals of
+// bulk changes, settings with secrets, sheets of labels, and a refused sign-in. The checks are the
+// same as in TestWalk.
 func TestWalkAnswers(t *testing.T) {
 	whole(t)
 	axe := webtest.Axe(t, "../..")
@@ -53,13 +54,13 @@ func TestWalkAnswers(t *testing.T) {
 				tab.Open(o.BaseURL + "/contacts")
 				tab.Click("tbody input.pick")
 				tab.Click(`#bulk button.danger`)
-				tab.Until(`document.activeElement.matches('form[action*="/erase"] a.button')`) // which cancels
+				tab.Until(`document.activeElement.matches('form[action*="/erase"] a.button')`) // the link that cancels
 			},
 			"a report of an act on several": func() {
 				tab.Open(o.BaseURL + "/contacts")
 				tab.Click("tbody tr:nth-child(1) input.pick")
 				tab.Click("tbody tr:nth-child(2) input.pick")
-				tab.Click(`[popovertarget="bulk-visibility"]`) // a list with an open menu stays as it is
+				tab.Click(`[popovertarget="bulk-visibility"]`) // a list with an open menu does not change
 				tab.Until(`document.querySelector("#bulk-visibility:popover-open")`)
 				if beside := webtest.Eval[string](tab, menuBeside); beside != "" {
 					t.Fatalf("%s: a part of a menu is beside the window: %s", tab.View, beside)
@@ -99,7 +100,8 @@ func TestWalkAnswers(t *testing.T) {
 			bring()
 			tab.Until(`document.readyState === "complete"`)
 			for _, found := range tab.Faults(axe) {
-				// A browser says that the button has the focus still, until htmx moves it.
+				// The browser still reports that the button has the focus, until htmx moves the
+				// focus.
 				if !loaded(found, 409) && !loaded(found, 422) && !strings.Contains(found, "Autofocus processing was blocked") {
 					t.Errorf("%s (%s, %s): %s", name, r.language, tab.View, found)
 				}
@@ -119,9 +121,10 @@ func TestWalkAnswers(t *testing.T) {
 	}
 }
 
-// TestReportStays: what others change replaces no answer to a form, also if it changed
-// before the form was sent. Another tab tells that a change has arrived: it shows one
-// at most every two seconds, and the first tab is late by three at most.
+// TestReportStays checks that changes of other people do not replace the response to a form. This
+// also holds for a change from before the form was sent. Another tab shows when a change has
+// arrived. A tab shows changes at most every two seconds, so the first tab shows one at most three
+// seconds later.
 func TestReportStays(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))
 	view := webtest.View{Width: 1280, Language: "de"}

@@ -21,12 +21,12 @@ import (
 	"kartei/web/shell"
 )
 
-// The policy of every page: nothing but its own files, no frame around it, no code
-// in the page, and no text that becomes markup.
+// policies matches the content security policy of each page. It permits only files of the site, and
+// no frames around the page, no inline code, and no text as markup.
 var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za-z0-9+/=]{20,})'; .*base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx; report-uri /policy-violations$`)
 
-// TestHeaders checks the headers of every answer of the list: nobody frames a page,
-// nothing foreign runs in it, and nobody stores it.
+// TestHeaders checks the security headers of each response in app.Pages: no site can frame a page,
+// no foreign code runs in it, and no cache stores it.
 func TestHeaders(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20), Documents())
 	helene, stranger := o.visitor(o.Helene()), &visitor{Office: o}
@@ -83,8 +83,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestForeignPages opens every page that is about something with the session of
-// another organization, and in the other environment. Nothing is there.
+// TestForeignPages opens each page about an object in a session of another organization, and in the
+// other environment. Each response must be 404.
 func TestForeignPages(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20), Documents())
@@ -115,20 +115,21 @@ func TestForeignPages(t *testing.T) {
 	})
 }
 
-// own are the tables that the instance writes by itself, or in which a refused
-// attempt leaves its trace: logs, limits, queues, the index, and the clock that every
-// background write moves.
+// own matches the tables that the instance writes by itself, or to which a refused attempt adds
+// rows. They are logs, limits, queues, the search index, and the clock that each background write
+// moves.
 var own = regexp.MustCompile(`^(request_log|usage_hours|clocks|audit_lines|limits|idempotency|jobs|job_turns|sessions|webhook_deliveries|recents|search_.*|reading_time|sign_in_.*)$`)
 
-// written are the columns that the instance writes by itself, by table: what was delivered,
-// mailed and used.
+// written matches the columns that the instance writes by itself, by table: the progress of
+// deliveries and emails, and the last use.
 var written = map[string]*regexp.Regexp{
 	"webhook_endpoints": regexp.MustCompile(`^(cursor|due_at|failed_since|failures|last_success_at|last_failure_at|missed_since)$`),
 	"notices":           regexp.MustCompile(`^(mailing|mail_at|mailed_at)$`),
 	"api_keys":          regexp.MustCompile(`^last_used_at$`),
 }
 
-// state returns all rows of the office's organization, by table.
+// state returns the rows of the office's organization and its sandbox, as one text for each table.
+// It leaves out the tables in own and the columns in written.
 func (o *Office) state() map[string]string {
 	o.Helper()
 	tables, err := schema.Tables(o.Context(), o.DB)
@@ -163,7 +164,7 @@ func (o *Office) state() map[string]string {
 	return all
 }
 
-// changed returns the tables whose rows differ.
+// changed returns the names of the tables whose rows differ.
 func changed(a, b map[string]string) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		if a[name] != b[name] {
@@ -173,7 +174,7 @@ func changed(a, b map[string]string) (names []string) {
 	return names
 }
 
-// said returns the words in the main part of a page.
+// said returns the text in the element main of a page.
 func said(body string) (words string) {
 	for n := range webtest.Elements(body) {
 		if n.Data == "main" {
@@ -183,13 +184,13 @@ func said(body string) (words string) {
 	return words
 }
 
-// attackPage is a page that changes something, with a form for it.
+// attackPage is a page that changes data, with a form for it.
 type attackPage struct {
 	shell.Page
 	webtest.Form
 }
 
-// with returns the fields of the form with another token.
+// with returns the fields of the form with another form token. An empty token removes the field.
 func (a attackPage) with(token string) url.Values {
 	fields := maps.Clone(a.Fields)
 	if fields.Set(tokenField, token); token == "" {
@@ -198,7 +199,8 @@ func (a attackPage) with(token string) url.Values {
 	return fields
 }
 
-// sender returns the visitor, with a session of their own for a form that ends it.
+// sender returns the visitor who sends the form. If the form may end the session, this is the same
+// person in a new session.
 func (a attackPage) sender(v *visitor) *visitor {
 	if v.cookie == nil || !final.MatchString(a.Path) {
 		return v
@@ -206,12 +208,12 @@ func (a attackPage) sender(v *visitor) *visitor {
 	return v.visitor(v.principal)
 }
 
-// final are the pages that end something.
+// final matches the paths of pages that delete or end something, such as the session.
 var final = regexp.MustCompile(`/(delete|signout|end|remove)`)
 
-// targets returns every page that changes something, with the form that leads there.
-// A page whose form nobody sees without a script gets one that only has a token.
-// Whatever ends something comes last.
+// targets returns all pages that change data, each with a form for it. If no form can be found
+// without scripts, the page gets a form with only a token. Pages that delete or end something come
+// last.
 func (v *visitor) targets() (list []attackPage) {
 	v.Helper()
 	found := v.explore()
@@ -230,11 +232,10 @@ func (v *visitor) targets() (list []attackPage) {
 	return list
 }
 
-// TestForgedForms sends every form as somebody who must not: without its token, with
-// a token of somebody else, from a page of another origin, without a session, from
-// another organization, and as a person who only reads or who has no right at all.
-// Nothing of the office changes. To another organization a record is like one that
-// is not there.
+// TestForgedForms sends all forms in ways that must be refused. They have no token or the token of
+// another person, come from another origin, have no session, or come from another organization.
+// Others come from a person who may only read or has no rights. No data of the office may change.
+// For another organization, a record must look like one that does not exist.
 func TestForgedForms(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20), Documents())
@@ -272,7 +273,7 @@ func TestForgedForms(t *testing.T) {
 					g := s.do("POST", a.Action, a.with(foreign.token()))
 					refused("from another organization", g, nothing.Status)
 				} else {
-					send(foreign, foreign.token()) // it may change their own organization
+					send(foreign, foreign.token()) // the form may change data of their own organization
 				}
 			}
 			if strings.HasSuffix(a.Scope(), ":write") {
@@ -291,9 +292,9 @@ func TestForgedForms(t *testing.T) {
 	})
 }
 
-// expected are the tables that change if a form is sent twice. A checked import is checked
-// again, since contacts may have changed meanwhile, and whoever exports again gets a
-// notice.
+// expected matches the tables that change when a form is sent a second time, by the path of the
+// page. An import is checked again, because contacts may have changed meanwhile. Each export sends
+// a notice.
 var expected = map[string]*regexp.Regexp{
 	"/settings/data/{id}/columns": regexp.MustCompile(`^import(s|_lines)$`),
 	"/settings/data/person":       regexp.MustCompile(`^notices$`),
@@ -303,7 +304,7 @@ var expected = map[string]*regexp.Regexp{
 	"/companies/export":           regexp.MustCompile(`^notices$`),
 }
 
-// TestReplayedForms sends every form twice. The second one changes nothing.
+// TestReplayedForms sends each form twice, and checks that the second time changes no data.
 func TestReplayedForms(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20), Documents())
@@ -340,7 +341,8 @@ func TestReplayedForms(t *testing.T) {
 	})
 }
 
-// A browser reports what the policy of a page refused, and the report arrives.
+// TestViolationIsReported checks that the browser reports a violation of the content security
+// policy, and that the server accepts the report.
 func TestViolationIsReported(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
 	w := &wire{breaks: map[string][]string{}, seen: map[string]int{}}

@@ -9,7 +9,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// fill sends the form of a page that goes to an address, with some fields set.
+// fill sends the form with this action on a page, with some fields set.
 func (v *visitor) fill(page, action string, set url.Values) got {
 	v.Helper()
 	for _, f := range webtest.Forms(v.get(page).Body) {
@@ -25,8 +25,8 @@ func (v *visitor) fill(page, action string, set url.Values) got {
 	return got{}
 }
 
-// writingKey makes a key that writes, as a person does on the pages, and then widens its
-// networks. It returns the address of its page.
+// writingKey creates an API key with write scopes on the pages, and then adds a network to it. It
+// returns the path of the key's page.
 func (v *visitor) writingKey() string {
 	v.Helper()
 	const form = "/settings/interfaces/keys/new"
@@ -41,8 +41,9 @@ func (v *visitor) writingKey() string {
 	return page
 }
 
-// A3: an admin answers who gave a key the right to write, and when. The page of the key
-// has the link. In the log itself, a kind of act is chosen, or the id is pasted.
+// TestWhoLetTheKeyWrite checks that an admin can find out who gave a key the right to write, and
+// when. The page of the key has a link to the audit log. In the log, the admin can choose a kind of
+// act, or paste the id of the key.
 func TestWhoLetTheKeyWrite(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))

@@ -14,14 +14,15 @@ import (
 	"kartei/test/webtest"
 )
 
-// program is an application on the computer of a person, which waits for its answer at a
-// port.
+// program is an application on the computer of a person. It listens on a port for the redirect from
+// the authorization server.
 type program struct {
 	address string
 	came    chan url.Values
 }
 
-// newProgram listens on an address of this machine.
+// newProgram starts a program that listens on this host. It skips the test if the machine lacks the
+// host.
 func newProgram(t *testing.T, host string) *program {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
@@ -41,7 +42,7 @@ func newProgram(t *testing.T, host string) *program {
 	return p
 }
 
-// answer returns what came back.
+// answer returns the query of the next redirect to the program.
 func (p *program) answer(t *testing.T, tab *webtest.Tab) url.Values {
 	t.Helper()
 	select {
@@ -53,7 +54,8 @@ func (p *program) answer(t *testing.T, tab *webtest.Tab) url.Values {
 	}
 }
 
-// asking is the address at which an application asks, with some parameters changed.
+// asking returns the URL of an authorization request. set has names and values of changed
+// parameters in turn.
 func (o *Office) asking(redirect string, set ...string) string {
 	o.Helper()
 	address := o.visitor(o.Helene()).asking()
@@ -69,9 +71,9 @@ func (o *Office) asking(redirect string, set ...string) string {
 	return o.BaseURL + path + "?" + q.Encode()
 }
 
-// The browser follows the answer of a person to a program on their computer, whatever its
-// address, and no policy stops it. That is so after the form of the consent, and behind the
-// form of the sign-in.
+// TestConsentGoesBack checks that the browser follows the redirect to a program on the person's
+// computer, on any loopback address. The content security policy must not block it. This holds
+// after the form of the consent, and after the form of the sign-in.
 func TestConsentGoesBack(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
 	o.asking("x") // stores the application
@@ -93,7 +95,7 @@ func TestConsentGoesBack(t *testing.T) {
 				t.Errorf("%s at %s: %v", decision, host, q)
 			}
 		}
-		// A wrong request goes back at once, also behind the form of a sign-in.
+		// A wrong request is redirected at once, and also after the form of the sign-in.
 		tab.Open(o.asking(p.address, "code_challenge", ""))
 		if q := p.answer(t, tab); q.Get("error") != "invalid_request" {
 			t.Errorf("%v", q)
@@ -119,7 +121,8 @@ func TestConsentGoesBack(t *testing.T) {
 		t.Errorf("%v", q)
 	}
 
-	// A scheme opens its program: the policy lets the form end there. This machine has none.
+	// A private-use scheme would start its program, and this machine has none. The content security
+	// policy must permit the redirect.
 	tab.Open(o.asking("com.example.calendar:/callback"))
 	tab.Says("com.example.calendar:")
 	tab.Click(`[name="scopes"][value="contacts:read"]`)

@@ -11,8 +11,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// press presses a button or follows a link: with a click, or with Enter. A keyboard comes
-// there with the tabulator.
+// press presses a button or follows a link. It uses a click, or the tab key and Enter.
 func press(t testing.TB, tab *webtest.Tab, keyboard bool, selector string) {
 	t.Helper()
 	if !keyboard {
@@ -23,8 +22,8 @@ func press(t testing.TB, tab *webtest.Tab, keyboard bool, selector string) {
 	tab.Press(webtest.Enter)
 }
 
-// pick chooses from a list: a click opens it, and a second one chooses. The browser draws
-// the open list outside of the page. A keyboard types the beginning of the choice.
+// pick chooses an option of a select element. It counts two clicks, because the browser draws the
+// open list outside of the page. A keyboard types the beginning of the option.
 func pick(t testing.TB, tab *webtest.Tab, keyboard bool, name, text string) {
 	t.Helper()
 	list := fmt.Sprintf(`main [name=%q]`, name)
@@ -44,7 +43,8 @@ func pick(t testing.TB, tab *webtest.Tab, keyboard bool, name, text string) {
 	tab.Until(fmt.Sprintf(`document.querySelector(%q).selectedOptions[0]?.text.startsWith(%q)`, list, text))
 }
 
-// fill writes into a field. The tabulator chooses what it held, so a keyboard writes over it.
+// fill replaces the value of a field. With the keyboard, the tab key selects the old value, so
+// typing replaces it.
 func fill(t testing.TB, tab *webtest.Tab, keyboard bool, selector, text string) {
 	t.Helper()
 	if !keyboard {
@@ -52,14 +52,14 @@ func fill(t testing.TB, tab *webtest.Tab, keyboard bool, selector, text string) 
 		return
 	}
 	if !webtest.Eval[bool](tab, fmt.Sprintf(`document.activeElement.matches(%q)`, selector)) {
-		// the page begins in some fields
+		// On some pages, the field has the focus at first.
 		tabTo(t, tab, selector)
 	}
 	tab.Type(text)
 }
 
-// mark chooses one of the radio buttons with a name. The tabulator comes to the chosen one, and
-// each arrow goes on by one.
+// mark selects one of the radio buttons with this name. With the keyboard, the tab key moves to the
+// selected button, and an arrow key selects the next.
 func mark(t testing.TB, tab *webtest.Tab, keyboard bool, name, value string) {
 	t.Helper()
 	button := fmt.Sprintf(`[name=%q][value=%q]`, name, value)
@@ -77,7 +77,7 @@ func mark(t testing.TB, tab *webtest.Tab, keyboard bool, name, value string) {
 	tab.Until(fmt.Sprintf(`document.querySelector(%q).checked`, "main "+button))
 }
 
-// tick ticks a box: with a click, or with the space bar.
+// tick ticks a checkbox with a click or with the space bar.
 func tick(t testing.TB, tab *webtest.Tab, keyboard bool, selector string) {
 	t.Helper()
 	if keyboard {
@@ -89,15 +89,15 @@ func tick(t testing.TB, tab *webtest.Tab, keyboard bool, selector string) {
 	tab.Until(fmt.Sprintf(`document.querySelector(%q).checked`, selector))
 }
 
-// leaver is somebody who leaves the office, with one of each thing that people have.
+// leaver is a person who leaves the office and has some records and credentials.
 type leaver struct {
 	*visitor
 	key                    string
 	shared, private, tasks []string
 }
 
-// newLeaver makes a person who is signed in, and who has a key, an endpoint, two open
-// tasks, and a shared and a private contact.
+// newLeaver creates a signed-in person who has an API key, a webhook endpoint, two open tasks, and
+// a shared and a private contact.
 func (o *Office) newLeaver(name string) *leaver {
 	o.Helper()
 	l := &leaver{visitor: o.visitor(o.NewPerson(name, access.Member))}
@@ -116,8 +116,9 @@ func (o *Office) newLeaver(name string) *leaver {
 	return l
 }
 
-// A2: a colleague leaves. Their page leads to what they have, and one act takes their
-// access and hands over records and tasks. The private record stays unless a box is ticked.
+// TestColleagueLeaves checks that an admin can remove a colleague. The page of the colleague links
+// to everything that they have. One act ends their access and hands over records and tasks. The
+// private record stays unless a box is ticked.
 func TestColleagueLeaves(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(5))
@@ -137,7 +138,7 @@ func TestColleagueLeaves(t *testing.T) {
 				tab.Says(has)
 			}
 			pick(t, tab, h.keyboard, "to", heir)
-			press(t, tab, h.keyboard, `main form[action$="/leave"] button`) // Control and Enter send no such form
+			press(t, tab, h.keyboard, `main form[action$="/leave"] button`) // Control and Enter do not send this form.
 			tab.At(page)
 			tab.Says("bekommt nichts, solange das Konto gesperrt ist")
 			tab.Says("An " + heir)
@@ -148,7 +149,8 @@ func TestColleagueLeaves(t *testing.T) {
 	})
 }
 
-// gone reports what somebody who left can still reach, and what others did not get.
+// gone checks that the person can no longer sign in or call the API, and that others have got the
+// records.
 func (l *leaver) gone(t *testing.T) {
 	t.Helper()
 	if got := l.get("/contacts").Status; got != 303 {

@@ -16,13 +16,13 @@ import (
 	"kartei/test/webtest"
 )
 
-// paper is a document as the API returns it.
+// paper is a document in the form of the API.
 type paper struct {
 	ID, Name  string
 	ContactID *string
 }
 
-// papers returns the documents that a word finds.
+// papers returns the documents that the search finds by a word.
 func (o *Office) papers(word string) []paper {
 	o.Helper()
 	var page struct{ Data []paper }
@@ -30,7 +30,8 @@ func (o *Office) papers(word string) []paper {
 	return page.Data
 }
 
-// testPDF is a PDF of four pages: page 3 has 'Heizung' three times, page 4 once.
+// testPDF returns the path of a PDF with four pages. Page 3 has the word 'Heizung' three times,
+// page 4 once.
 func testPDF(t testing.TB) string {
 	t.Helper()
 	path, err := filepath.Abs("../../extract/testdata/pages.pdf")
@@ -40,7 +41,7 @@ func testPDF(t testing.TB) string {
 	return path
 }
 
-// drop lets a file fall onto the page.
+// drop drops a file onto the page.
 func drop(tab *webtest.Tab, name, kind, content string) {
 	webtest.Eval[any](tab, `(() => {
 		const data = new DataTransfer();
@@ -52,12 +53,13 @@ func drop(tab *webtest.Tab, name, kind, content string) {
 	})()`)
 }
 
-// wire stands between a browser and the office, and breaks.
+// wire is a proxy between a browser and the office. It can break requests.
 type wire struct {
 	http.Handler
 	mu sync.Mutex
-	// breaks is the fault of the next requests of a method and a path: cut before
-	// they arrive, or after it, without an answer. hold delays one.
+	// breaks maps a method and path to the faults of the next requests. The fault cut ends the
+	// connection before the request has arrived. The fault lost drops the response. The fault hold
+	// delays the request until the channel hold is closed.
 	breaks map[string][]string
 	hold   chan struct{}
 	seen   map[string]int
@@ -85,7 +87,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.Handler.ServeHTTP(out, r)
 }
 
-// through returns the address of the office behind a wire.
+// through returns the URL of the office behind a wire.
 func (o *Office) through(w *wire) string {
 	o.Helper()
 	to, err := url.Parse(o.BaseURL)
@@ -98,8 +100,8 @@ func (o *Office) through(w *wire) string {
 	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 }
 
-// A scan is filed with a contact by a key, and read at once. A file that is dropped
-// too; one that is refused says why.
+// TestUpload checks that a person can file a scan with a contact by a key, and read it at once. A
+// dropped file is filed too. If a file is refused, the page shows the reason.
 func TestUpload(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
@@ -107,7 +109,7 @@ func TestUpload(t *testing.T) {
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 	tab.Open(o.BaseURL + "/contacts/" + contact)
 	tab.Press("u")
-	tab.Until(`document.getElementById("queue-files")`) // the choice of files is the browser's own window
+	tab.Until(`document.getElementById("queue-files")`) // The file dialog is a window of the browser.
 	tab.Open(o.BaseURL + "/documents/new?contactId=" + contact)
 	tab.Choose("#f-file", testPDF(t))
 	tab.Click(`main form.upload button[type="submit"]`)
@@ -126,13 +128,14 @@ func TestUpload(t *testing.T) {
 	drop(tab, "klage.pdf", "application/pdf", "nur Text")
 	tab.Says("Der Inhalt der Datei ist nicht vom Typ PDF, sondern sieht aus wie Text.")
 	for _, fault := range tab.Faults(axe) {
-		// The queue lies over the page and grows upwards. Nothing of the page moves.
+		// The upload queue covers a part of the page and grows upwards. The page itself does not
+		// move.
 		if !strings.Contains(fault, "status of 422") && !strings.Contains(fault, `<section class="queue"`) {
 			t.Error(fault)
 		}
 	}
 
-	// Its hits are marked where the words stand, and n leads from one to the next.
+	// The matches are marked in the image of the page, and the key n moves to the next.
 	tab.Open(o.BaseURL + "/documents/" + found[0].ID + "?q=Heizung")
 	tab.Says("1 von 4 Treffern")
 	inSight := func(page, hit string) {
@@ -154,7 +157,7 @@ func TestUpload(t *testing.T) {
 	tab.Press("n") // on the next page
 	tab.Says("4 von 4 Treffern")
 	inSight("4", "1")
-	tab.Press("n") // after the last comes the first
+	tab.Press("n") // the first match comes after the last
 	tab.Says("1 von 4 Treffern")
 	inSight("3", "1")
 	tab.Press("p")
@@ -168,7 +171,8 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// atTop fails if a document opens scrolled: its name and what one may do stay in sight.
+// atTop fails the test if the page is scrolled. The name of the document and its actions must be
+// visible.
 func atTop(t *testing.T, tab *webtest.Tab) {
 	t.Helper()
 	if at := webtest.Eval[float64](tab, `scrollY`); at != 0 {
@@ -176,8 +180,8 @@ func atTop(t *testing.T, tab *webtest.Tab) {
 	}
 }
 
-// A document that was found by its text opens with its name in sight, and with the hit
-// marked in the part of the viewer that is in sight.
+// TestFoundDocument checks that a document found by its text opens with its name in view. The first
+// match must be marked and visible too.
 func TestFoundDocument(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
@@ -190,7 +194,7 @@ func TestFoundDocument(t *testing.T) {
 	for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 390, Touch: true, Language: "de"}} {
 		tab := o.SignedIn(o.Jonas(), v)
 		for word, mark := range map[string]string{"Heizung": ".sheet-hits .now rect", "Kaminkehrer": "mark.now"} {
-			// The text of a file is found some time after the file is kept.
+			// The search finds the text of a file some time after the upload.
 			for watch := waittest.New(); ; {
 				tab.Open(o.BaseURL + "/search?q=" + word)
 				if webtest.Eval[bool](tab, `!!document.querySelector('main a[href^="/documents/"]')`) {
@@ -212,9 +216,9 @@ func TestFoundDocument(t *testing.T) {
 	}
 }
 
-// A line that dies while a file is sent, after it arrived, and after its document was
-// begun: it is tried again, and there is one document, under the name that was typed
-// meanwhile.
+// TestUploadOverABrokenLine breaks the connection while a file is sent, after it has arrived, and
+// after the document was begun. The upload is retried, and there must be one document. Its name is
+// the one that the person has typed meanwhile.
 func TestUploadOverABrokenLine(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	w := &wire{hold: make(chan struct{}), seen: map[string]int{}, breaks: map[string][]string{
@@ -238,7 +242,7 @@ func TestUploadOverABrokenLine(t *testing.T) {
 	}
 	tab.Until(`document.querySelector("main .list")?.innerText.includes("Bescheid.txt")`)
 
-	// A session that ended keeps the file until somebody signed in again.
+	// If the session has ended, the file waits until the person has signed in again.
 	tab.SetCookie(base, &http.Cookie{Name: o.Cookie(o.Jonas()).Name, Value: "ended"})
 	drop(tab, "spaeter.txt", "text/plain", "Dachdecker")
 	tab.Says("Ihre Anmeldung ist abgelaufen. Die Datei wartet.")

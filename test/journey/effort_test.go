@@ -11,14 +11,15 @@ import (
 	"kartei/test/webtest"
 )
 
-// acts are the keys and clicks since the last call, without what was typed.
+// acts returns the number of keys and clicks since the last call. Typed text does not count.
 func acts(tab *webtest.Tab) int {
 	e := tab.Effort
 	tab.Effort = webtest.Effort{}
 	return e.Keys + e.Clicks
 }
 
-// cost reports a journey that took another number of keys and clicks.
+// cost fails the test unless the person has used this number of keys and clicks since the last
+// call.
 func cost(t testing.TB, tab *webtest.Tab, what string, want int) {
 	t.Helper()
 	if got := acts(tab); got != want {
@@ -26,14 +27,14 @@ func cost(t testing.TB, tab *webtest.Tab, what string, want int) {
 	}
 }
 
-// hand is how a person works.
+// hand is the way in which a person works.
 type hand struct {
 	webtest.View
 	keyboard bool
 }
 
-// hands are how people work: with a mouse, with the keyboard alone, and on a telephone.
-// PostgreSQL and a short run (go test -short) have the mouse alone: the pages are the same.
+// hands are the ways in which people work: with a mouse, with the keyboard alone, and on a phone.
+// With PostgreSQL or go test -short, only the mouse is tested, because the pages are the same.
 func hands(database string) []hand {
 	list := []hand{
 		{View: webtest.View{Width: 1280, Language: "de"}},
@@ -46,7 +47,7 @@ func hands(database string) []hand {
 	return list
 }
 
-// tabTo goes to an element with the tabulator. Its steps are part of the typing.
+// tabTo presses the tab key until an element has the focus. These keys do not count as effort.
 func tabTo(t testing.TB, tab *webtest.Tab, selector string) {
 	t.Helper()
 	before := tab.Effort
@@ -60,8 +61,8 @@ func tabTo(t testing.TB, tab *webtest.Tab, selector string) {
 	t.Fatalf("the tabulator does not reach %s", selector)
 }
 
-// J3: a number is corrected on the record: a click on the pencil, the number, Enter.
-// The note takes it back. With the keyboard alone the form does it.
+// TestCorrectANumber checks that a number can be corrected on the page of a record with a click,
+// the number, and Enter. The note undoes this. With the keyboard alone, the form corrects it.
 func TestCorrectANumber(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
@@ -73,14 +74,14 @@ func TestCorrectANumber(t *testing.T) {
 			if h.keyboard {
 				tab.Press("e")
 				tab.At("/contacts/" + id + "/edit")
-				tabTo(t, tab, `[name="mobile"]`) // which chooses the whole text
+				tabTo(t, tab, `[name="mobile"]`) // the tab key selects the old value
 				tab.Type("0170 21")
 				tab.Control(webtest.Enter)
 			} else {
 				tab.Click("#fact-mobile a.edit")
 				tab.Until(`document.activeElement.name === "mobile"`)
 				tab.Fill(`[name="mobile"]`, "0170 21")
-				tab.Effort.Clicks-- // the field has the focus already
+				tab.Effort.Clicks-- // the field already has the focus
 				tab.Press(webtest.Enter)
 			}
 			tab.At("/contacts/" + id)
@@ -104,9 +105,9 @@ func TestCorrectANumber(t *testing.T) {
 	})
 }
 
-// J4: a person of a company is added from wherever one is, with three keys and what is
-// typed. A person who is there already is shown meanwhile. Another key saves and opens
-// the next form, with the same company.
+// TestAddAPerson checks that a person of a company can be added from any page with three keys and
+// the typed text. Meanwhile the form shows similar contacts. Another key saves and opens the next
+// form with the same company.
 func TestAddAPerson(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
@@ -121,7 +122,7 @@ func TestAddAPerson(t *testing.T) {
 				tab.Type("Zwirner")
 				tabTo(t, tab, `[name="firstName"]`)
 				tab.Type("Xaver")
-				tab.Says("Zwirnerei Xanten") // the one who may be the same
+				tab.Says("Zwirnerei Xanten") // the similar contact
 				tabTo(t, tab, `[role="combobox"][id*="company"]`)
 				tab.Type("zwirnerei")
 			} else {
@@ -133,7 +134,7 @@ func TestAddAPerson(t *testing.T) {
 			}
 			tab.Until(`document.activeElement.getAttribute("aria-activedescendant") || document.querySelector('main [role="listbox"]:not([hidden]) [role="option"]')`)
 			before := tab.Effort
-			tab.Press(webtest.Enter) // typing; the line below the hit creates a company
+			tab.Press(webtest.Enter) // counts as typing; the line below the match creates a company
 			tab.Effort = before
 			if h.keyboard {
 				tab.ControlShift(webtest.Enter)
@@ -141,7 +142,8 @@ func TestAddAPerson(t *testing.T) {
 			} else {
 				tab.Click(`main button[name="next"]`)
 			}
-			// Who may be the same was seen while typing, so nothing is asked.
+			// The form showed similar contacts while the person typed, so the page does not ask
+			// again.
 			tab.Until(`document.querySelector('[name="lastName"]')?.value === "" && document.readyState === "complete"`)
 			if kept := webtest.Eval[string](tab, `document.querySelector('main [role="combobox"][id*="company"]').value`); kept != "Zwirnerei Xanten" {
 				t.Errorf("%s: the next person is of %q", h.View, kept)
@@ -155,7 +157,7 @@ func TestAddAPerson(t *testing.T) {
 	})
 }
 
-// J5: a document is found by words of its text, and opens at the first hit.
+// TestReadADocument checks that a document found by words of its text opens at the first match.
 func TestReadADocument(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
@@ -191,8 +193,8 @@ func TestReadADocument(t *testing.T) {
 	})
 }
 
-// J6: the tasks of today: two keys lead there, one to the first, one completes it, and
-// one takes that back.
+// TestTasksOfToday checks the keys for the tasks of today. Two keys open the page, one moves to the
+// first task, one completes it, and one undoes this.
 func TestTasksOfToday(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
@@ -257,8 +259,8 @@ func (o *Office) status(id string) string {
 	return task.Status
 }
 
-// J7: a scan that falls onto the page of a contact is filed with it. Nothing else has
-// to be done, and its name can be changed meanwhile.
+// TestFileAScan checks that a scan dropped onto the page of a contact is filed with the contact. No
+// further act is needed, and the name can be changed meanwhile.
 func TestFileAScan(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
@@ -274,14 +276,14 @@ func TestFileAScan(t *testing.T) {
 			switch {
 			case h.keyboard:
 				tab.Press("u")
-			case h.Touch: // nobody drops on a telephone
+			case h.Touch: // nobody drops files on a phone
 				tab.Click(`main a[href^="/documents/new?contactId="]`)
 			default:
 				drop(tab, "Scan.txt", "text/plain", word)
-				cost(t, tab, "filing a scan", 0) // the drop alone
+				cost(t, tab, "filing a scan", 0) // only the drop
 			}
 			if h.keyboard || h.Touch {
-				tab.Until(`document.getElementById("queue-files")`) // the choice of files is the browser's own window
+				tab.Until(`document.getElementById("queue-files")`) // the file dialog is a window of the browser
 				tab.Choose("#queue-files", scan)
 				cost(t, tab, "filing a scan", 1)
 			}
@@ -293,8 +295,8 @@ func TestFileAScan(t *testing.T) {
 	})
 }
 
-// J8: two people change the same field. Whoever comes second chooses one of the values
-// with a click, and stores it with a second one.
+// TestDecideBetweenTwo checks that two people can change the same field. The second person chooses
+// a value with one click and stores it with another.
 func TestDecideBetweenTwo(t *testing.T) {
 	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
 		id := o.newContact(map[string]any{"lastName": "Streit", "mobile": "0170 1"})
@@ -306,7 +308,7 @@ func TestDecideBetweenTwo(t *testing.T) {
 		tab.Until(`document.querySelector("fieldset.decision") && document.readyState === "complete"`)
 		acts(tab)
 		if v.Width == 1280 && !v.NoScript { // with the keyboard alone
-			tabTo(t, tab, `fieldset.decision input[type="radio"]`) // the first one is theirs
+			tabTo(t, tab, `fieldset.decision input[type="radio"]`) // the first choice is the value of the other person
 			tab.Press(" ")
 			tab.Control(webtest.Enter)
 			tab.At("/contacts/" + id)

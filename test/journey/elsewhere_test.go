@@ -12,8 +12,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// inSecond makes a person of the office one of a second organization too, with the same
-// account, and returns who they are there.
+// inSecond creates a second organization with a user who has the same account as the person. It
+// returns the id of this user.
 func (o *Office) inSecond(of string) string {
 	o.Helper()
 	ctx := context.Background()
@@ -32,9 +32,9 @@ func (o *Office) inSecond(of string) string {
 	return made.ID
 }
 
-// TestSwitchedMeanwhile: another tab switches the organization while a form and the quick
-// line are typed, and while a list is open. Nothing goes to the other organization. One
-// click leads back, and then the same is sent, once.
+// TestSwitchedMeanwhile switches the organization in another tab while a form or the quick line is
+// being filled in, and while a list is open. No data may go to the other organization. One click
+// switches back, and then the same input is stored once.
 func TestSwitchedMeanwhile(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
@@ -58,8 +58,8 @@ func TestSwitchedMeanwhile(t *testing.T) {
 
 	one.Open(o.BaseURL + "/contacts/new")
 	one.Fill(`[name="lastName"]`, "Zwischenzeit")
-	// The form looks for similar contacts a moment after typing. Behind a switch that question
-	// would be refused first, and bring the way back before the form is sent.
+	// The form searches for similar contacts a moment after typing. After the switch, this search
+	// would be refused and show the way back before the form is sent.
 	one.Until(`performance.getEntriesByType("resource").some((e) => e.name.includes("/contacts/similar"))`)
 	leave()
 	submit(one)
@@ -83,16 +83,16 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	if kept := webtest.Eval[string](one, `document.getElementById("f-line").value`); kept != "Frist notieren" {
 		t.Errorf("the quick line has %q", kept)
 	}
-	// The look at how another line is understood is refused too. The way back still sends what
-	// was sent.
+	// The preview of the quick line is refused too. The way back still sends the line that was sent
+	// before.
 	one.Fill("#f-line", "Frist notieren morgen")
 	one.Until(`performance.getEntriesByType("resource").some((e) => e.name.includes("/tasks/line?") && e.responseStatus === 409)`)
 	one.Fill("#f-line", "Frist notieren")
 	back()
 	one.Until(`document.getElementById("f-line").value === "" && document.querySelector("main").innerText.includes("Frist notieren")`)
 
-	// A list takes no part of the other organization. It says so by itself when its stream
-	// finds that the session has gone, which it asks every 25 seconds.
+	// The list shows no data of the other organization. Its event stream checks the session every
+	// 25 seconds. If the session has changed, the list says so by itself.
 	one.Open(o.BaseURL + "/contacts")
 	one.Until(`"leads" in document.documentElement.dataset`)
 	leave()
@@ -101,7 +101,7 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	one.Until(`!document.querySelector(".faults [data-home]")`)
 }
 
-// name is the name of the office.
+// name returns the name of the office's organization.
 func (o *Office) name() (name string) {
 	o.Helper()
 	dbtest.Get(o.TB, o.DB, []any{&name}, `select name from organizations where id = $1`, o.OrganizationID)

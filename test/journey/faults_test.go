@@ -23,31 +23,31 @@ import (
 	"kartei/test/webtest"
 )
 
-// password is the password of everyone in an office of these stories.
+// password is the password of all people in these tests.
 const password = "Kornblume am Wegrand 7"
 
-// line is the line between a browser and an office. Stories cut it.
+// line is a proxy between a browser and the office. Tests use it to lose or delay responses.
 type line struct {
 	*httptest.Server
-	// cut is how many answers to forms get lost from now on, after the office has sent
-	// them.
+	// cut is the number of further responses to forms that get lost after the office has sent them.
 	cut atomic.Int32
-	// wait replaces the seconds to wait in answers, if it is not zero.
+	// wait replaces the seconds to wait in responses, unless it is zero.
 	wait atomic.Int32
-	// between holds the next answer to a form, after the office has sent it.
+	// between delays the next response to a form after the office has sent it.
 	between atomic.Pointer[pause]
-	// streams is how many streams of changes are open, and opened how many ever were.
+	// streams is the number of open event streams. opened is the number of streams opened so far.
 	streams, opened atomic.Int32
 }
 
-// pause is a pause between the answer of the office and its arrival.
+// pause delays a response of the office.
 type pause struct {
-	// path is the end of the address that is waited for.
+	// path is the end of the delayed form's path. answered is closed when the office has responded.
+	// over ends the pause when the test closes it.
 	path           string
 	answered, over chan struct{}
 }
 
-// pause holds the next answer to a form whose address ends in path.
+// pause delays the next response to a form whose path ends in path.
 func (l *line) pause(path string) *pause {
 	p := &pause{path, make(chan struct{}), make(chan struct{})}
 	l.between.Store(p)
@@ -59,7 +59,7 @@ var (
 	speaks  = webtest.View{Width: 1280, Language: "de"}
 )
 
-// line returns a line to the office.
+// line returns a new line to the office.
 func (o *Office) line() *line {
 	o.Helper()
 	target, err := url.Parse(o.BaseURL)
@@ -75,7 +75,7 @@ func (o *Office) line() *line {
 			r.Out.Header.Del("Accept-Encoding")
 		},
 		ModifyResponse: func(r *http.Response) error {
-			// What scripts send by themselves is no form.
+			// Requests that scripts send by themselves are not forms.
 			alone := strings.HasSuffix(r.Request.URL.Path, "/similar") || strings.HasSuffix(r.Request.URL.Path, "/opened")
 			if r.Request.Method == "POST" && !alone && l.cut.Load() > 0 {
 				l.cut.Add(-1)
@@ -116,14 +116,14 @@ func (o *Office) line() *line {
 	return l
 }
 
-// endSessions ends all sessions of the office, as an admin or a night does.
+// endSessions ends all sessions of the office, as an admin can.
 func (o *Office) endSessions() {
 	o.Helper()
 	dbtest.Run(o.TB, o.DB, `update sessions set ended_at = 1`)
 	o.Directory.Forget()
 }
 
-// passwords gives everyone of the office the password.
+// passwords sets the password of all people in the office.
 func (o *Office) passwords() {
 	o.Helper()
 	if err := o.SignIn(context.Background(), o.DB, o.Clock, password, true); err != nil {
@@ -138,7 +138,7 @@ func (o *Office) emailOf(principal string) (email string) {
 	return email
 }
 
-// signInOver signs in within the dialog over the page.
+// signInOver signs in with the dialog over the page.
 func (o *Office) signInOver(tab *webtest.Tab, principal string) {
 	o.Helper()
 	tab.Until(`document.querySelector("dialog.over[open] #signin-password")`)
@@ -148,7 +148,7 @@ func (o *Office) signInOver(tab *webtest.Tab, principal string) {
 	tab.Until(`!document.querySelector("dialog.over[open]")`)
 }
 
-// found returns the contacts with a word.
+// found returns the contacts that the search finds by a word.
 func (o *Office) found(word string) []person {
 	o.Helper()
 	var page struct{ Data []person }
@@ -156,8 +156,9 @@ func (o *Office) found(word string) []person {
 	return page.Data
 }
 
-// A session ends while somebody edits in place, fills in a form, and completes a task.
-// The sign-in stands over the page, and then the same is sent, once.
+// TestSessionEndsMeanwhile ends the session while a person edits in place, fills in a form, or
+// completes a task. The sign-in appears in a dialog over the page. Then the same input is stored
+// once.
 func TestSessionEndsMeanwhile(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
@@ -172,7 +173,7 @@ func TestSessionEndsMeanwhile(t *testing.T) {
 		tab.Press(webtest.Enter)
 		tab.Until(`document.querySelector("dialog.over[open] #signin-password")`)
 		tab.Fill("#signin-email", o.emailOf(o.Jonas()))
-		// The answer comes once more, as after a connection that came back. What was typed stays.
+		// The response arrives a second time, as after a reconnect. The typed address must stay.
 		webtest.Eval[any](tab, `document.querySelector('form:has([name="mobile"])').requestSubmit(), null`)
 		tab.Until(`performance.getEntriesByType("resource").filter((e) => e.responseStatus === 401).length > 1`)
 		if typed := webtest.Eval[string](tab, `document.querySelector("#signin-email").value`); typed != o.emailOf(o.Jonas()) {
@@ -211,7 +212,7 @@ func TestSessionEndsMeanwhile(t *testing.T) {
 			t.Errorf("the page is %s", tab.Path())
 		}
 
-		// Whoever closes the dialog loses nothing, and can sign in later.
+		// Closing the dialog loses no input, and the person can sign in later.
 		tab.Open(o.BaseURL + "/contacts/" + id + "/edit")
 		tab.Fill(`[name="mobile"]`, "0170 333")
 		o.endSessions()
@@ -232,8 +233,8 @@ func TestSessionEndsMeanwhile(t *testing.T) {
 	})
 }
 
-// The line dies after the office has stored a form, and before the answer arrives.
-// The page says that the outcome is unknown, sends the same again, and one record exists.
+// TestLineDies loses the response after the office has stored a form. The page says that the
+// outcome is unknown, and sends the same form again. There must be one record.
 func TestLineDies(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
@@ -242,7 +243,7 @@ func TestLineDies(t *testing.T) {
 		tab := o.SignedIn(o.Jonas(), speaks)
 		tab.Open(l.URL + "/contacts/new")
 		tab.Fill(`[name="lastName"]`, "Leitung")
-		l.cut.Store(1000) // the browser itself sends again on each connection that it has kept
+		l.cut.Store(1000) // The browser itself retries on each connection that it has kept open.
 		submit(tab)
 		tab.Says("Die Verbindung ist abgebrochen")
 		if kept := webtest.Eval[string](tab, `document.querySelector('[name="lastName"]').value`); kept != "Leitung" {
@@ -255,7 +256,7 @@ func TestLineDies(t *testing.T) {
 			t.Errorf("there are %d records", len(made))
 		}
 
-		// Without a line nothing is lost either, and it goes on when the line is back.
+		// Without a connection the input is kept, and it is sent when the connection is back.
 		tab.Open(l.URL + "/contacts/new")
 		tab.Fill(`[name="lastName"]`, "Funkloch")
 		tab.Offline(true)
@@ -270,8 +271,8 @@ func TestLineDies(t *testing.T) {
 	})
 }
 
-// An office that takes nothing for a while says how long. The form stays, waits, and
-// is sent afterwards.
+// TestCountdown pauses the API. The page says how long to wait, and the form keeps its input. After
+// the wait the form can be sent.
 func TestCountdown(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	o.Speaks(o.Jonas(), "de")
@@ -296,7 +297,8 @@ func TestCountdown(t *testing.T) {
 	}
 }
 
-// Too many wrong passwords: the page counts down to the next attempt.
+// TestCountdownOfSignIn checks that the page counts down to the next attempt after too many wrong
+// passwords.
 func TestCountdownOfSignIn(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
 	o.passwords()
@@ -318,8 +320,8 @@ func TestCountdownOfSignIn(t *testing.T) {
 	tab.At("/")
 }
 
-// Two tabs of a browser have one stream. What others change appears in both, and goes
-// on when the tab with the stream is left.
+// TestTwoTabsOneStream checks that two tabs of a browser share one event stream. Changes of other
+// people appear in both tabs. This still works when the tab with the stream is closed.
 func TestTwoTabsOneStream(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
@@ -351,7 +353,7 @@ func TestTwoTabsOneStream(t *testing.T) {
 	})
 }
 
-// await waits until something holds on this side of the line.
+// await waits until holds returns true. It fails the test after waittest.Bound.
 func await(t testing.TB, holds func() bool) {
 	t.Helper()
 	watch := waittest.New()
@@ -364,8 +366,8 @@ func await(t testing.TB, holds func() bool) {
 	}
 }
 
-// While a form or a field is open, a change of somebody else replaces nothing. A line
-// says who changed what, and both changes are kept.
+// TestTypingStays checks that a change of another person does not replace an open form or field. A
+// message says who changed what, and both changes are stored.
 func TestTypingStays(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
@@ -391,8 +393,8 @@ func TestTypingStays(t *testing.T) {
 	})
 }
 
-// A page that nobody touches follows a change, and a page in which somebody has begun
-// something waits until it is over.
+// TestPageFollows checks that a change of another person does not replace a field in which somebody
+// types. When the field is empty and has lost the focus, the list shows the change.
 func TestPageFollows(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	id := o.newContact(map[string]any{"lastName": "Aalbers"})
@@ -413,9 +415,8 @@ func TestPageFollows(t *testing.T) {
 	tab.Says("Aaltje")
 }
 
-// TestTooManyChanges: a person over the limit of changes sees how long to wait,
-// with and without a script. The form keeps what was typed, and is stored once
-// afterwards.
+// TestTooManyChanges checks that a person over the limit of changes sees how long to wait, with and
+// without scripts. The form keeps the input, and it is stored once afterwards.
 func TestTooManyChanges(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3), Server(func(s *config.Server) {

@@ -11,11 +11,11 @@ import (
 	"kartei/test/webtest"
 )
 
-// feltLine is the time that an answer takes on the way.
+// feltLine is the simulated latency of the network.
 const feltLine = 50 * time.Millisecond
 
-// watchKeys notes when a key was pressed and when hits stood below the field, in
-// milliseconds since 1970. The first outlives the page.
+// watchKeys is a script that records two times in milliseconds since 1970: the last key press, and
+// the first matches below the search field. The time of the key press survives the page.
 const watchKeys = `(() => {
 	const now = () => performance.timeOrigin + performance.now(), list = document.getElementById("find-list");
 	window.hitsAt = 0;
@@ -25,8 +25,8 @@ const watchKeys = `(() => {
 	return null;
 })()`
 
-// watchRecord notes when the page of a record was drawn in the place of another one:
-// in the frame after the one in which it came.
+// watchRecord is a script that records when the page of a record was drawn in place of another
+// page. This is one frame after the record has arrived.
 const watchRecord = `(() => {
 	window.recordAt = 0;
 	const seen = new MutationObserver(() => {
@@ -38,16 +38,16 @@ const watchRecord = `(() => {
 	return null;
 })()`
 
-// painted is when the page was first drawn, in milliseconds since 1970, or 0.
+// painted is a script that returns the time of the first paint in milliseconds since 1970, or 0.
 const painted = `(() => { const p = performance.getEntriesByName("first-contentful-paint")[0]; return p ? performance.timeOrigin + p.startTime : 0; })()`
 
-// answered is when the answer with the page had arrived as a whole.
+// answered is a script that returns the time at which the whole response with the record had
+// arrived.
 const answered = `(performance.timeOrigin + performance.getEntriesByType("resource").findLast((e) => e.initiatorType === "fetch" && e.name.includes("/contacts/")).responseEnd)`
 
-// TestFelt measures what a person feels on a line of 50 ms: hits after a key, the page
-// of a record after Enter, and the record of a caller. It is no test: it prints, and
-// runs only with KARTEI_FELT=1, on a quiet machine. The share of the server in a large
-// office is measured by bench.
+// TestFelt measures and prints delays on a network with a latency of 50 ms: matches after a key,
+// the page of a record after Enter, and the record of a caller. It checks nothing. It runs only
+// with KARTEI_FELT=1 and needs a quiet machine. bench measures the server's part in a large office.
 func TestFelt(t *testing.T) {
 	if os.Getenv("KARTEI_FELT") == "" {
 		t.Skip("only measures: KARTEI_FELT=1 go test ./test/journey -run 'TestFelt$' -v")

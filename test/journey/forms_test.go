@@ -11,15 +11,15 @@ import (
 	"kartei/test/webtest"
 )
 
-// ways are how people use forms: with a mouse and scripts, without scripts, and on
-// a telephone.
+// ways are the ways in which people use forms: with a mouse and scripts, without scripts, and on a
+// phone.
 var ways = []webtest.View{
 	{Width: 1280, Language: "de"},
 	{Width: 1280, NoScript: true, Language: "de"},
 	{Width: 320, Touch: true, Language: "de"},
 }
 
-// person is a contact as the API returns it.
+// person is a contact in the form of the API.
 type person struct {
 	ID, LastName, FirstName string
 	Mobile, JobTitle, Email *string
@@ -39,12 +39,12 @@ func (o *Office) newContact(fields map[string]any) string {
 	return made.ID
 }
 
-// submitButton sends the form of the page.
+// submitButton is the selector of the button that sends the form of the page.
 const submitButton = `main form[method="post"] button[type="submit"]:not([name])`
 
 func submit(tab *webtest.Tab) { tab.Click(submitButton) }
 
-// eachWay tells a story on both engines, and in each way.
+// eachWay runs a test on both engines and in each of the ways.
 func eachWay(t *testing.T, story func(t *testing.T, o *Office, v webtest.View)) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
@@ -55,8 +55,8 @@ func eachWay(t *testing.T, story func(t *testing.T, o *Office, v webtest.View)) 
 	})
 }
 
-// Somebody is added and corrected. An address that is none is refused beside its
-// field, and nothing that was typed is lost.
+// TestForm checks that a contact can be created and corrected. An invalid email address is reported
+// beside its field, and no input is lost.
 func TestForm(t *testing.T) {
 	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
 		tab := o.SignedIn(o.Jonas(), v)
@@ -95,9 +95,9 @@ func TestForm(t *testing.T) {
 	})
 }
 
-// Two people edit the same contact at the same time. What they changed in different
-// fields is kept without a question. In the same field, the second one decides, and
-// sees all three values.
+// TestTwoEditors checks that two people can edit the same contact at the same time. Changes of
+// different fields are stored without a question. If both change the same field, the second person
+// sees all three values and decides.
 func TestTwoEditors(t *testing.T) {
 	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
 		id := o.newContact(map[string]any{"lastName": "Streit", "mobile": "0170 1"})
@@ -134,7 +134,7 @@ func TestTwoEditors(t *testing.T) {
 			t.Errorf("before the decision, the number is %s", *now.Mobile)
 		}
 		jonas.Until(`document.activeElement.contains(document.querySelector("form .banner"))`)
-		submit(jonas) // nothing is chosen, so nothing is sent
+		submit(jonas) // no value is chosen, so the form is not sent
 		if now := o.contact(id); *now.Mobile != "0170 33" {
 			t.Errorf("without a decision, the number is %s", *now.Mobile)
 		}
@@ -147,7 +147,7 @@ func TestTwoEditors(t *testing.T) {
 	})
 }
 
-// Somebody who double-clicks the button creates one contact.
+// TestFormTwice checks that a double click on the button creates one contact.
 func TestFormTwice(t *testing.T) {
 	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
 		tab := o.SignedIn(o.Jonas(), v)
@@ -164,7 +164,7 @@ func TestFormTwice(t *testing.T) {
 	})
 }
 
-// Somebody who leaves a form with something typed is asked first, and nobody else is.
+// TestLeavingAForm checks that the browser asks before it leaves a form with input, and only then.
 func TestLeavingAForm(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
@@ -189,7 +189,8 @@ func TestLeavingAForm(t *testing.T) {
 	expect("it was sent", false)
 }
 
-// Tags are found while one types, become boxes, and are typed anew. A comma ends one.
+// TestTags checks that the form suggests existing tags while a person types, and shows chosen tags
+// as boxes. A comma ends a tag.
 func TestTags(t *testing.T) {
 	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
 		if v.NoScript {
@@ -198,7 +199,7 @@ func TestTags(t *testing.T) {
 		o.newContact(map[string]any{"lastName": "Alt", "tags": []string{"Testamentsvollstreckung"}})
 		tab := o.SignedIn(o.Jonas(), v)
 		tab.Open(o.BaseURL + "/contacts/new")
-		tab.Fill(`[name="lastName"]`, map[bool]string{false: "Zwetschke", true: "Quitte"}[v.Touch]) // two who are not alike
+		tab.Fill(`[name="lastName"]`, map[bool]string{false: "Zwetschke", true: "Quitte"}[v.Touch]) // two names that are not similar
 		tab.Click(`.tagging [role="combobox"]`)
 		tab.Type("testam")
 		tab.Until(`document.querySelector('.tagging [role="option"][data-value="Testamentsvollstreckung"]')`)
@@ -223,8 +224,8 @@ func TestTags(t *testing.T) {
 	})
 }
 
-// Chosen entries get a tag, and another owner, with the keyboard alone: a menu begins in
-// its field, and Enter presses the button of that menu.
+// TestBulkByKeyboard checks that selected records can get a tag and another owner with the keyboard
+// alone. An open menu has the focus in its field, and Enter presses the button of the menu.
 func TestBulkByKeyboard(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(3))
@@ -240,7 +241,7 @@ func TestBulkByKeyboard(t *testing.T) {
 			tab.Until(`document.activeElement.id === "` + field + `"`)
 			tab.Type(text)
 			tab.Until(`document.querySelector('#` + field + `-list [role="option"]')`)
-			tab.Press(webtest.Enter) // takes the option
+			tab.Press(webtest.Enter) // accepts the suggestion
 			tab.Until(`document.getElementById("` + field + `").getAttribute("aria-expanded") === "false"`)
 			tab.Press(webtest.Enter)
 		}

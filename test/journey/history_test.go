@@ -11,8 +11,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// A person goes back and forward through a list, a record and what was changed there.
-// Each page is as it is now, and everything on it works.
+// TestBackAndForward goes back and forward in the browser's history through a list, a record and
+// its changes. Each page must have current data and must work.
 func TestBackAndForward(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
@@ -47,7 +47,7 @@ func TestBackAndForward(t *testing.T) {
 		tab.Press(webtest.Enter)
 		tab.Until(`!document.querySelector("form.inline")`)
 		tab.Says("0176 3333333")
-		for range 5 { // through what was edited, if that is a step of its own
+		for range 5 { // The edit may be a step of its own in the history.
 			if tab.Path() == "/contacts" {
 				break
 			}
@@ -71,8 +71,8 @@ func TestBackAndForward(t *testing.T) {
 	})
 }
 
-// TestTwoStepsBack: a second step back races with the reload of the first. If the page
-// of the first step stands under the address of the second, it is loaded again.
+// TestTwoStepsBack checks a second step back that comes during the reload of the first. If the page
+// of the first step is shown under the URL of the second, the page must be loaded again.
 func TestTwoStepsBack(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
@@ -82,7 +82,8 @@ func TestTwoStepsBack(t *testing.T) {
 	tab.Until(`document.readyState === "complete" && location.pathname === "/contacts" && document.querySelector("h1")?.innerText.startsWith("Kontakte")`)
 }
 
-// A list and chosen entries of it leave as the file that was asked for.
+// TestExportFromAPage checks that a list, and selected records of it, are exported in the chosen
+// format.
 func TestExportFromAPage(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
@@ -90,8 +91,8 @@ func TestExportFromAPage(t *testing.T) {
 		at := o.through(w)
 		sent, server := make(chan string, 10), w.Handler
 		w.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-			// A browser that does not keep the file ends the connection behind its header, and
-			// the proxy panics.
+			// A browser that does not store the file closes the connection after the header. The
+			// proxy then panics.
 			defer func() {
 				if r.Method == "POST" && !strings.HasPrefix(r.URL.Path, "/opened") {
 					kind, _, _ := strings.Cut(out.Header().Get("Content-Type"), ";")
@@ -119,7 +120,7 @@ func TestExportFromAPage(t *testing.T) {
 				}
 				tab.Click(`[popovertarget="` + menu + `"]`)
 				tab.Click("#" + menu + ` [value="` + format + `"]`)
-				for range 2 { // a script tries, and then the browser stores the file
+				for range 2 { // A script tries first, and then the browser stores the file.
 					if got := next(); got != "/contacts/export "+kind {
 						t.Errorf("%s of %s is %s", format, menu, got)
 					}
@@ -136,9 +137,9 @@ func TestExportFromAPage(t *testing.T) {
 	})
 }
 
-// Whatever opens a record, its row in the list beside it is selected and in sight: the
-// search, the form that made it, an address, a step back. A click on another row leaves
-// the list where it is.
+// TestListBesideIsAroundItsRecord checks that the row of an open record is selected and visible in
+// the list beside it. This holds after a search, after the form that created it, for a URL, and
+// after a step back. A click on another row does not scroll the list.
 func TestListBesideIsAroundItsRecord(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(120))
 	o.newContact(map[string]any{"lastName": "Zwirner"})

@@ -12,8 +12,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// officeTable returns the contacts of an office as its old program saves them in
-// Germany, some of them with errors.
+// officeTable returns a CSV file with contacts as an old office program in Germany saves them. Some
+// rows have errors.
 func officeTable(t *testing.T, entries int) string {
 	t.Helper()
 	var b strings.Builder
@@ -39,8 +39,8 @@ func officeTable(t *testing.T, entries int) string {
 	return file
 }
 
-// An office of 2,000 contacts moves in from a table with errors in it, looks, and moves
-// out again.
+// TestOfficeMovesIn imports 2,000 contacts from a table with errors, looks at the result, and
+// undoes the import.
 func TestOfficeMovesIn(t *testing.T) {
 	whole(t)
 	each(t, func(t *testing.T, database string) {

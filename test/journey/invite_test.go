@@ -8,11 +8,12 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A1: an admin invites a new colleague, from the list of people: Invite, the address, the
-// role, and Send.
+// TestInvite checks that an admin can invite a colleague from the list of people with a link, the
+// address, the role, and a button.
 func TestInvite(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
-		// Nothing answers there: the email waits, and the invitation is made.
+		// No mail server responds at this address. The email waits, and the invitation exists
+		// anyway.
 		o := Open(t, url, Contacts(0), Server(func(s *config.Server) {
 			if err := s.SMTPURL.UnmarshalText([]byte("smtp://127.0.0.1:9")); err != nil {
 				t.Fatal(err)

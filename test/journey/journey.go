@@ -1,4 +1,4 @@
-// Package journey owns the stories of people with a browser: an instance with the sample office, and who signs in.
+// Package journey owns tests of people with a browser, on an instance with the sample office.
 package journey
 
 import (
@@ -30,19 +30,19 @@ import (
 	"kartei/test/webtest"
 )
 
-// Begin is the time at which every story begins: a Monday morning in the office.
+// Begin is the initial time of each test: a Monday morning.
 var Begin = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 
-// Office is a running instance with the sample office. Its clock stands still
-// unless the story moves it.
+// Office is a running instance with the sample office. Its clock stands still unless the test moves
+// it.
 type Office struct {
 	testing.TB
 	*instance.Instance
 	sample.Office
 	Clock *clock.Fake
-	// Browser is the one in which people of the office sign in.
+	// Browser is the browser in which people of the office sign in.
 	Browser *webtest.Browser
-	// Logged has the log of the instance.
+	// Logged is the log of the instance.
 	Logged *dbtest.LogCollector
 
 	key    func() string
@@ -58,17 +58,17 @@ type options struct {
 	server    func(*config.Server)
 }
 
-// Contacts sets how many contacts there are: 60 unless a story wants more, or none.
+// Contacts sets the number of contacts. The default is 60.
 func Contacts(n int) Option { return func(o *options) { o.contacts = n } }
 
-// Documents gives the office its documents, whose texts are read.
+// Documents adds documents to the office, whose texts the search finds.
 func Documents() Option { return func(o *options) { o.documents = true } }
 
 // Server changes the settings of the instance.
 func Server(f func(*config.Server)) Option { return func(o *options) { o.server = f } }
 
-// Open starts an instance on a database, with the sample office in its live
-// organization and in its sandbox. It ends with the test.
+// Open starts an instance on a database, with the sample office in its live organization and its
+// sandbox. It is stopped when the test ends.
 func Open(t testing.TB, database string, with ...Option) *Office {
 	t.Helper()
 	chosen := options{contacts: 60, server: func(*config.Server) {}}
@@ -100,8 +100,8 @@ func Open(t testing.TB, database string, with ...Option) *Office {
 	return o
 }
 
-// shareReader lets an instance use the compiled reader of PDF that all tests and all runs
-// share. To compile its own would take it three seconds of processor time.
+// shareReader lets an instance use the compiled PDF reader that all tests share. Compiling its own
+// would take three seconds of processor time.
 func shareReader(t testing.TB, data string) {
 	t.Helper()
 	shared, err := filepath.Abs("../../.cache/extract")
@@ -113,8 +113,8 @@ func shareReader(t testing.TB, data string) {
 	}
 }
 
-// settingsOf returns the settings of a server on a free port of this machine. Its
-// address is a name, as a passkey needs it.
+// settingsOf returns the settings of a server on a free port of this machine. The URL has a host
+// name, because passkeys need one.
 func settingsOf() config.Server {
 	return config.Server{
 		Listen: "localhost:0", Guesses: 30, MaxConnections: 256, MaxConnectionsPerAddress: 256, MaxHeaderBytes: 1 << 18,
@@ -124,7 +124,7 @@ func settingsOf() config.Server {
 	}
 }
 
-// fill makes the people of the office, and its records in both environments.
+// fill creates the people of the office, and its records in both environments.
 func (o *Office) fill(chosen options) {
 	o.Helper()
 	ctx := context.Background()
@@ -150,12 +150,12 @@ func (o *Office) fill(chosen options) {
 	}
 }
 
-// awaitDocuments waits until all documents are made.
+// awaitDocuments waits until all documents are created.
 func (o *Office) awaitDocuments() {
 	o.Helper()
 	watch := waittest.New()
 	for {
-		o.Clock.Advance(time.Second) // a document that found no free reader waits for its next turn
+		o.Clock.Advance(time.Second) // a document that found no free reader is retried later
 		var open, progress int
 		dbtest.Get(o.TB, o.DB, []any{&open, &progress},
 			`select coalesce(sum(case when status in ('succeeded', 'failed') then 0 else 1 end), 0), coalesce(sum(progress), 0) from operations`)
@@ -170,14 +170,14 @@ func (o *Office) awaitDocuments() {
 	}
 }
 
-// Helene is the administrator of the office, Jonas a member of it.
+// Helene returns the id of the admin of the office.
 func (o *Office) Helene() string { return o.Users[0] }
 
-// Jonas is a member of the office.
+// Jonas returns the id of a member of the office.
 func (o *Office) Jonas() string { return o.Users[1] }
 
-// NewPerson adds a person with a role to the office, and returns their id. Rights
-// take families away from them.
+// NewPerson adds a person with a role to the office and returns the id. rights replace the rights
+// that the role gives.
 func (o *Office) NewPerson(name string, role access.Role, rights ...access.Rights) string {
 	o.Helper()
 	in := principal.New{
@@ -194,7 +194,7 @@ func (o *Office) NewPerson(name string, role access.Role, rights ...access.Right
 	return made.ID
 }
 
-// SignedIn opens a tab in which a person is signed in.
+// SignedIn opens a tab for a person who is signed in.
 func (o *Office) SignedIn(principal string, v webtest.View) *webtest.Tab {
 	o.Helper()
 	tab := o.Browser.Tab(v)
@@ -202,7 +202,7 @@ func (o *Office) SignedIn(principal string, v webtest.View) *webtest.Tab {
 	return tab
 }
 
-// Cookie returns the cookie of a new session of a person.
+// Cookie returns the session cookie of a new session of a person.
 func (o *Office) Cookie(principal string) *http.Cookie {
 	o.Helper()
 	base, err := url.Parse(o.BaseURL)
@@ -212,14 +212,15 @@ func (o *Office) Cookie(principal string) *http.Cookie {
 	return &http.Cookie{Name: "kartei-" + base.Port(), Value: apitest.Session(o.TB, o.DB, o.Clock, principal)}
 }
 
-// Speaks sets the language of a person.
+// Speaks sets the language of a person, such as de.
 func (o *Office) Speaks(principal, language string) {
 	o.Helper()
 	dbtest.Run(o.TB, o.DB, `update principals set language = $1 where id = $2`, language, principal)
 	o.Directory.Forget()
 }
 
-// First returns the id of a record of a family that everyone sees, always the same.
+// First returns the id of a record that all people of the office can see. Each call with the same
+// family returns the same id.
 func (o *Office) First(family string) string {
 	o.Helper()
 	if id := o.firsts[family]; id != "" {
@@ -239,7 +240,7 @@ func (o *Office) First(family string) string {
 	return ""
 }
 
-// newKey makes a key with which the story looks at what people did.
+// newKey creates an API key with which the test checks the results of what people did.
 func (o *Office) newKey() string {
 	o.Helper()
 	key, err := o.Operator().CreateKey(context.Background(), key.New{
@@ -253,8 +254,9 @@ func (o *Office) newKey() string {
 	return key.Key
 }
 
-// Call calls the API of the live organization with a key, and decodes the answer.
-// It fails unless the call succeeds. If-Match is * where a change needs it.
+// Call calls the API of the live organization with an API key, and decodes the response into the
+// value that into points to. It fails the test unless the call succeeds. Changes that need If-Match
+// get *.
 func (o *Office) Call(method, path string, body, into any) {
 	o.Helper()
 	var sent io.Reader

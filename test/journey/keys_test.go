@@ -10,8 +10,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// D1: a developer makes a key, copies it, and sees its first call arrive. The form is
-// filled in by the link of a guide.
+// TestFirstCall checks that a developer can create an API key, copy it, and see its first call
+// arrive. A link from a guide fills in the form.
 func TestFirstCall(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
@@ -45,8 +45,8 @@ func TestFirstCall(t *testing.T) {
 	})
 }
 
-// D1: a developer makes a key in the form, from the list of keys: its name, what it may do,
-// and the address from which it is used. The key is copied, and its page is opened.
+// TestMakeAKey checks that a developer can create an API key with the form: its name, its scopes,
+// and the networks from which it may be used. The developer copies the key and opens its page.
 func TestMakeAKey(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(5))
@@ -76,7 +76,8 @@ func TestMakeAKey(t *testing.T) {
 	})
 }
 
-// The form of a key sums up what it would make, and follows each choice.
+// TestKeyIsSummedUp checks that the form for an API key describes the key that it would create, and
+// updates this with each choice.
 func TestKeyIsSummedUp(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
@@ -109,7 +110,7 @@ func TestKeyIsSummedUp(t *testing.T) {
 	}
 }
 
-// A developer watches the request log: new calls appear by themselves.
+// TestFollowCalls checks that new calls appear by themselves in the request log.
 func TestFollowCalls(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	tab := o.SignedIn(o.Jonas(), ways[0])
@@ -126,7 +127,7 @@ func TestFollowCalls(t *testing.T) {
 	tab.Until(`[...document.querySelectorAll("main ul.set strong")].some((line) => line.textContent.includes("tasks.list"))`)
 }
 
-// call calls the API with a key, and returns the status.
+// call sends a GET request with an API key and returns the status.
 func call(t *testing.T, url, key string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

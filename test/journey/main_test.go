@@ -9,13 +9,14 @@ import (
 	"kartei/test/webtest"
 )
 
-// The test binary is also the child process that reads documents.
+// TestMain runs the tests. The test program also serves as the child process that extracts texts of
+// documents.
 func TestMain(m *testing.M) {
 	extract.Child(os.Args)
 	dbtest.Main(m, webtest.Stop)
 }
 
-// each runs a story on both engines. A short run (go test -short) takes SQLite alone.
+// each runs a test on both engines. With go test -short, it uses only SQLite.
 func each(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	if testing.Short() {
@@ -25,8 +26,8 @@ func each(t *testing.T, f func(t *testing.T, url string)) {
 	dbtest.EachURL(t, f)
 }
 
-// whole skips what takes long in a short run: a walk through all pages, or the move of a
-// whole office.
+// whole skips the test with go test -short. It is for tests that take long, such as a walk through
+// all pages.
 func whole(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -9,23 +9,24 @@ import (
 	"kartei/test/webtest"
 )
 
-// The keystroke-level model says how long a practised person takes: for a key, for the way
-// of the hand to the mouse and a click on something, and for the thought before an act
-// (Card, Moran and Newell, 1980; 40 words a minute).
+// These constants are from the keystroke-level model (Card, Moran and Newell, 1980). They are the
+// times of a practised person who types 40 words a minute: for a key, for a click with the way to
+// the mouse, and for the thought before an act.
 const (
 	ofKey     = 280 * time.Millisecond
 	ofClick   = (400 + 1100 + 200) * time.Millisecond
 	ofThought = 1350 * time.Millisecond
 )
 
-// newcomerTime is what an integrator may take from the invitation to the first verified
-// webhook. The goal is five minutes; somebody new reads and looks around for most of them.
+// newcomerTime is the maximum time of an integrator from the invitation to the first verified
+// webhook, by the model. The goal in real life is five minutes, because a new person also reads and
+// looks around.
 const newcomerTime = 90 * time.Second
 
-// D1: an integrator has an invitation and the address of a receiver, and knows nothing of
-// the pages. Without an address typed, and without a manual, a test event arrives and is
-// verified, also with the keyboard alone. The time of the person is counted by the model, not
-// measured.
+// TestFromInvitationToWebhook checks that an integrator who knows only the URL of a receiver can
+// set up a webhook. Starting at the invitation, without a typed address and without a manual, a
+// test event arrives and is verified. This also works with the keyboard alone. The time is computed
+// by the model and not measured.
 func TestFromInvitationToWebhook(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		r, reached := newReceiver(t)
@@ -46,7 +47,7 @@ func TestFromInvitationToWebhook(t *testing.T) {
 			press(t, tab, h.keyboard, `[popovertarget="menu-person"]`)
 			press(t, tab, h.keyboard, `#menu-person a[href^="/settings"]`)
 			tab.Until(`location.pathname.startsWith("/settings")`)
-			if h.Touch { // a telephone shows the menu of the settings as a page
+			if h.Touch { // on a phone, the menu of the settings is a page
 				tab.Click(`.settings-back`)
 				tab.At("/settings")
 			}
@@ -75,7 +76,7 @@ func TestFromInvitationToWebhook(t *testing.T) {
 			switch {
 			case h.Touch:
 				want = 14
-			case h.keyboard: // the tabulator goes to the fields
+			case h.keyboard: // the tab key moves to the fields
 				want = 9
 			}
 			cost(t, tab, "from the invitation to a verified webhook", want)

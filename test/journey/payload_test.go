@@ -18,8 +18,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// payloads are what an attacker stores in fields, hoping that a page takes it for
-// markup. Each would call stolen, or send a request to /stolen.
+// payloads are texts that an attacker stores in fields. If a page took one for markup, it would
+// call the function stolen or send a request to /stolen.
 var payloads = []string{
 	`"><img src=x onerror=stolen()>`,
 	`<script>stolen()</script>`,
@@ -31,10 +31,10 @@ var payloads = []string{
 	"javascript:stolen()",
 }
 
-// poisoned returns a change of each family that puts a payload into every member
-// that takes any text.
+// poisoned returns a change for each family. The change stores a payload in each member that
+// accepts any text.
 func poisoned(payload string) map[string]map[string]any {
-	short := payload[:min(len(payload), 50)] // numbers of telephones are shorter
+	short := payload[:min(len(payload), 50)] // phone numbers are shorter
 	address := map[string]any{
 		"street": payload, "postalCode": "50667", "city": payload, "region": payload, "country": "DE",
 	}
@@ -53,12 +53,11 @@ func poisoned(payload string) map[string]map[string]any {
 	}
 }
 
-// noPath removes what the name of a file must not contain.
+// noPath removes the characters that the name of a file must not contain.
 var noPath = strings.NewReplacer("/", "", `\`, "")
 
-// Whatever a field holds, no page runs it, and no page sends a request for it. The
-// payloads are in every field of a record of each family, in the name of the person
-// and in the name of the office.
+// TestStoredPayloads checks that no page runs a payload or sends a request for it. The payloads are
+// in all fields of a record of each family, in the name of a person, and in the name of the office.
 func TestStoredPayloads(t *testing.T) {
 	whole(t)
 	o := Open(t, dbtest.SQLiteURL(t), Documents())
@@ -78,7 +77,7 @@ func TestStoredPayloads(t *testing.T) {
 	}
 }
 
-// harmless reports what a page has done with a payload but show it.
+// harmless fails the test if a page has done more with a payload than show it.
 func harmless(t *testing.T, tab *webtest.Tab, address, payload string) {
 	t.Helper()
 	if said := tab.Console(); len(said) > 0 {
@@ -94,9 +93,9 @@ func harmless(t *testing.T, tab *webtest.Tab, address, payload string) {
 	}
 }
 
-// What people name in the settings is text there: keys, endpoints with their addresses, service
-// accounts, applications, and the file, the columns and the cells of an import. The pages show
-// all of it as it was typed: in lists, on its own page, in logs, in the usage and in the bell.
+// TestStoredPayloadsOfSettings checks payloads in the names of keys, webhook endpoints, service
+// accounts and applications. It also checks the URLs of endpoints, and the file, the columns and
+// the cells of an import. All pages must show these texts exactly as they were typed.
 func TestStoredPayloadsOfSettings(t *testing.T) {
 	whole(t)
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(5))
@@ -167,7 +166,7 @@ func TestStoredPayloadsOfSettings(t *testing.T) {
 	}
 }
 
-// poison puts a payload into the records, and into the names.
+// poison stores a payload in the records and in the names of the person and the office.
 func (o *Office) poison(ids map[string]string, payload string) {
 	o.Helper()
 	for family, change := range poisoned(payload) {

@@ -8,14 +8,13 @@ import (
 	"kartei/test/webtest"
 )
 
-// TestPrint: a list and a record are printed without what a person presses, in dark
-// letters also where the screen is dark, and no wider than a sheet of A4. A record comes
-// without the list beside it. The round buttons of tasks stay: on paper they are ticked
-// with a pen.
+// TestPrint checks that lists and records are printed without controls, in dark letters even with a
+// dark theme, and no wider than A4. A record is printed without the list beside it. The round
+// buttons of tasks are printed, so that people can tick them with a pen.
 func TestPrint(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	id := o.caller()
-	const upright, across = 720, 1120 // px, as wide as A4: within margins of 1 cm, and without
+	const upright, across = 720, 1120 // in pixels: the width of A4 in portrait with margins of 1 cm, and in landscape without margins
 	for _, view := range []webtest.View{
 		{Width: upright, Language: "de"},
 		{Width: upright, Dark: true, Language: "de"},

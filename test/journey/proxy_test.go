@@ -14,22 +14,23 @@ import (
 	"kartei/test/webtest"
 )
 
-// proxySend is what a person sends through a proxy, and what has to be there once afterwards.
+// proxySend is an input that a person sends through a proxy. It must be stored once.
 type proxySend struct {
 	what string
-	// typed types, and send presses.
+	// typed types the input, and send sends it.
 	typed, send func(tab *webtest.Tab)
-	// still is true in the page as long as it shows what was typed.
+	// still is a script expression. It is true while the page shows the input.
 	still string
-	// ended is true in the page once it is stored.
+	// ended is a script expression. It is true when the page shows that the input is stored.
 	ended string
-	// path is the end of the address that the form is sent to.
+	// path is the end of the path to which the form is sent.
 	path string
-	// stored counts what was stored.
+	// stored returns how often the input is stored.
 	stored func() int
 }
 
-// keeps are the ways in which people send something. word tells the runs apart.
+// keeps returns the inputs for TestProxyRestarts. site is the URL of the proxy. word makes the
+// texts of each run different.
 func (o *Office) keeps(site, word string) []proxySend {
 	o.Helper()
 	id := o.newContact(map[string]any{"lastName": "Inzeile" + word})
@@ -95,7 +96,7 @@ func (o *Office) keeps(site, word string) []proxySend {
 	}
 }
 
-// wait waits on this side of the line.
+// wait waits until the office has responded to the form.
 func (p *pause) wait(t testing.TB) {
 	t.Helper()
 	select {
@@ -105,9 +106,8 @@ func (p *pause) wait(t testing.TB) {
 	}
 }
 
-// TestProxyRestarts: nginx before the office loses its server, is restarted between an
-// answer and its arrival, and shows pages of its own. What was typed stays, and is stored
-// once.
+// TestProxyRestarts checks an nginx before the office that loses its server, is restarted before a
+// response arrives, or responds with its own error pages. The input stays and is stored once.
 func TestProxyRestarts(t *testing.T) {
 	proxy := nginxtest.New(t)
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20), Documents())
@@ -157,15 +157,15 @@ func TestProxyRestarts(t *testing.T) {
 			}
 			proxy.Before(l.URL)
 			if k.what != "a file" {
-				webtest.Eval[any](tab, `document.querySelector("[data-again]")?.click(), null`) // unless it was sent by itself
+				webtest.Eval[any](tab, `document.querySelector("[data-again]")?.click(), null`) // unless the form was sent by itself
 			}
 			once(k, how)
 		}
 	}
 }
 
-// TestProxyRefuses: a proxy that takes no large form, no form at all, or not now. The
-// form stays, with a message, and can be sent later.
+// TestProxyRefuses checks a proxy that refuses large forms, all forms, or forms for a while. The
+// form stays with a message and can be sent later.
 func TestProxyRefuses(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	proxy := nginxtest.New(t)
@@ -175,7 +175,7 @@ func TestProxyRefuses(t *testing.T) {
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 320, Language: "de"})
 	for i, c := range []struct {
 		setting, says string
-		itself        bool // it is sent again by itself
+		itself        bool // whether the page sends the form again by itself
 	}{
 		{"client_max_body_size 1k;", "Das ist mehr, als der Proxy vor Kartei durchlässt.", false},
 		{"if ($request_method = POST) { return 403; }", "Antwort des Proxys: 403", false},
@@ -191,7 +191,8 @@ func TestProxyRefuses(t *testing.T) {
 		submit(tab)
 		tab.Says(c.says)
 		for _, found := range tab.Faults(axe) {
-			// The search for similar entries is refused, or cut when the proxy starts anew.
+			// The search for similar contacts is refused, or interrupted by the restart of the
+			// proxy.
 			if !strings.Contains(found, "Failed to load resource") && !strings.Contains(found, "Failed to fetch") {
 				t.Errorf("%s: %s", c.setting, found)
 			}
@@ -210,8 +211,9 @@ func TestProxyRefuses(t *testing.T) {
 	}
 }
 
-// TestProxyAndStream: the stream of changes comes back after a restart of the proxy, and
-// a page shows what it has missed. Suggestions and pages of hits survive it too.
+// TestProxyAndStream checks that the event stream reconnects after a restart of the proxy, and that
+// the page then shows the changes it has missed. Suggestions and pages of search results work again
+// too.
 func TestProxyAndStream(t *testing.T) {
 	proxy := nginxtest.New(t)
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))
@@ -238,8 +240,8 @@ func TestProxyAndStream(t *testing.T) {
 	await(t, func() bool { return l.streams.Load() == 1 })
 }
 
-// TestBackWithoutScript: without a script the page of the proxy takes the place of the
-// form. The step back shows what was typed.
+// TestBackWithoutScript checks a browser without scripts that gets an error page of the proxy in
+// place of the form. After a step back, the form has the typed text.
 func TestBackWithoutScript(t *testing.T) {
 	proxy := nginxtest.New(t)
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))

@@ -7,9 +7,9 @@ import (
 	"kartei/test/webtest"
 )
 
-// What a person needs is in reach of their hands: a range of a list by Shift, the actions
-// on it and the quick line by a key, the field that comes first. The focus stays where
-// the person works.
+// TestReach checks shortcuts: Shift selects a range of a list, and keys open the actions on the
+// selection and the quick line. The most important field of a form comes first. The focus stays in
+// place.
 func TestReach(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})

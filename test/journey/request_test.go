@@ -16,7 +16,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// paste puts a text at the caret, as Control and V do: one key.
+// paste inserts a text at the cursor. It counts as one key, as Control and V do.
 func paste(tab *webtest.Tab, text string) {
 	before := tab.Effort
 	tab.Type(text)
@@ -24,7 +24,7 @@ func paste(tab *webtest.Tab, text string) {
 	tab.Effort = before
 }
 
-// keyOf makes a key of a person for the live data.
+// keyOf creates an API key of a person for the live organization.
 func (o *Office) keyOf(principal string, networks []string, scopes ...string) key.WithSecret {
 	o.Helper()
 	made, err := o.Operator().CreateKey(o.Context(), key.New{
@@ -37,8 +37,8 @@ func (o *Office) keyOf(principal string, networks []string, scopes ...string) ke
 	return made
 }
 
-// program calls the API as a program does, and waits until the log has the call. It
-// returns the id of the call and the answer.
+// program calls the API as a program does, and waits until the request log has the call. It returns
+// the request id and the body of the response.
 func (o *Office) program(
 	t *testing.T, key, method, path, body string, status int, headers ...string,
 ) (request, answer string) {
@@ -66,12 +66,13 @@ func (o *Office) program(
 	}
 	request = a.Header.Get("Request-Id")
 	o.awaitCount(t, `select count(*) from request_log where request_id = $1`, request)
-	// The office and its ids have different clocks, and the time of an id bounds the search.
+	// The id has the real time and the log has the time of the office's clock. The search by id
+	// expects both to be close.
 	dbtest.Run(t, o.DB, `update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request)
 	return request, string(said)
 }
 
-// openRequest pastes the id of a call into the field of the search, and opens what it names.
+// openRequest pastes a request id into the search field and opens the page of the request.
 func openRequest(tab *webtest.Tab, request string) {
 	if tab.View.Touch {
 		tab.Click("#find")
@@ -84,8 +85,8 @@ func openRequest(tab *webtest.Tab, request string) {
 	tab.At("/settings/interfaces/requests/" + request)
 }
 
-// D2: a call is refused with 401, and its developer asks why. The id of the call leads to
-// the reason and its cure. The cure asks once more: it opens the key to an address.
+// TestWhyRefused checks that a developer can find out why a call got a 401. The request id leads to
+// the reason and to a remedy. The remedy adds the caller's address to the key, after a question.
 func TestWhyRefused(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(5))
@@ -109,15 +110,15 @@ func TestWhyRefused(t *testing.T) {
 				t.Errorf("%s: the form has the networks %q", h.View, got)
 			}
 			press(t, tab, h.keyboard, `main form[action="/settings/interfaces/keys/`+key.ID+`"] button`)
-			tab.Says("127.0.0.1/32, 198.51.100.7/32") // among the facts
+			tab.Says("127.0.0.1/32, 198.51.100.7/32") // the facts of the key show it
 			cost(t, tab, "the cure", 2)
 			o.program(t, key.Key, "GET", "/contacts", "", 200)
 		}
 	})
 }
 
-// A key that has expired, and one whose organization has switched the module off: the
-// search leads to the reason and to what helps.
+// TestWhyRefusedOtherwise checks the page of a refused request for other reasons: a key that has
+// expired, and an organization that has turned the API off. The page shows the reason and a remedy.
 func TestWhyRefusedOtherwise(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(5))
@@ -162,8 +163,9 @@ func TestWhyRefusedOtherwise(t *testing.T) {
 	})
 }
 
-// D3: a developer asks whether a webhook went out. The id of the call leads to the page
-// that has request, change, event and deliveries, and sends once more.
+// TestDidTheWebhookGoOut checks that a developer can find out whether a webhook was sent. The
+// request id leads to a page with the request, the change, the event and its deliveries. The page
+// can send the event again.
 func TestDidTheWebhookGoOut(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		r, reached := newReceiver(t)

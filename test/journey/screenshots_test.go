@@ -17,8 +17,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// shown are the pages that a person looks at before a release, by the names of
-// their pictures.
+// shown maps the name of a screenshot to the path of its page. People look at these pages before a
+// release.
 func (o *Office) shown() map[string]string {
 	return map[string]string{
 		"01-signin":    "/signin",
@@ -56,7 +56,8 @@ func (o *Office) shown() map[string]string {
 	}
 }
 
-// states are pages that no address alone leads to, by the names of their pictures.
+// states maps the name of a screenshot to a function that brings a tab into a state without a path
+// of its own.
 func (o *Office) states() map[string]func(tab *webtest.Tab) {
 	contact := "/contacts/" + o.First("contacts")
 	return map[string]func(tab *webtest.Tab){
@@ -152,7 +153,7 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 	}
 }
 
-// used stores 90 days of calls with two keys, and of deliveries.
+// used stores the counts of 90 days of calls with two keys, and of deliveries.
 func (o *Office) used() {
 	var number int64
 	dbtest.Get(o.TB, o.DB, []any{&number}, `select number from organizations where id = $1`, o.OrganizationID)
@@ -176,8 +177,10 @@ func (o *Office) used() {
 	apitest.Used(o.TB, o.DB, calls...)
 }
 
-// TestScreenshots draws pages and states in both themes and two widths, for people:
-// KARTEI_SCREENSHOTS=/tmp/pages go test ./test/journey -run Screenshots
+// TestScreenshots writes screenshots of pages and states in both themes and two widths. It needs a
+// folder:
+//
+//	KARTEI_SCREENSHOTS=/tmp/pages go test ./test/journey -run Screenshots
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("KARTEI_SCREENSHOTS")
 	if folder == "" {
@@ -208,7 +211,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// picture returns the file of a picture.
+// picture returns the path of a screenshot.
 func picture(folder, name string, v webtest.View) string {
 	theme := map[bool]string{false: "light", true: "dark"}[v.Dark]
 	return filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, v.Width, theme))

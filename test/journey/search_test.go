@@ -15,8 +15,7 @@ import (
 	"kartei/web/ui"
 )
 
-// caller makes the contact that a clerk looks for, with everything that the record
-// shows of it.
+// caller creates a contact with a company, phone numbers and a task. It returns the id.
 func (o *Office) caller() (id string) {
 	o.Helper()
 	var company struct{ ID string }
@@ -29,14 +28,14 @@ func (o *Office) caller() (id string) {
 	return id
 }
 
-// The hits below the field.
+// These scripts read the list of matches below the search field.
 const (
 	optionsShown = `!document.getElementById("find-list").hidden`
 	activeOption = `document.getElementById(document.getElementById("find").getAttribute("aria-activedescendant"))?.innerText`
 )
 
-// J1: the telephone is at the ear. Four letters or digits and Enter lead to the record
-// with number, company and open tasks.
+// TestFindAPerson checks that four letters or digits and Enter open the record of a caller, with
+// number, company and open tasks.
 func TestFindAPerson(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
@@ -68,14 +67,14 @@ func TestFindAPerson(t *testing.T) {
 			}
 		}
 
-		// Enter before the answer waits for it.
+		// Enter waits for the response.
 		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 		tab.Open(o.BaseURL + "/")
 		tab.Press("/")
 		tab.Type("zwirner" + webtest.Enter)
 		record(tab)
 
-		// On a telephone the field takes the whole width, and a tap opens the hit.
+		// On a phone, the field has the whole width, and a tap opens a match.
 		phone := o.SignedIn(o.Jonas(), webtest.View{Width: 320, Touch: true, Language: "de"})
 		phone.Open(o.BaseURL + "/")
 		phone.Click("#find")
@@ -88,7 +87,7 @@ func TestFindAPerson(t *testing.T) {
 		phone.Click("#find-list [data-best]")
 		record(phone)
 
-		// Without script the field is a form.
+		// Without scripts, the field is a form.
 		plain := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, NoScript: true, Language: "de"})
 		plain.Open(o.BaseURL + "/")
 		plain.Fill("#find", "zwirner"+webtest.Enter)
@@ -98,7 +97,8 @@ func TestFindAPerson(t *testing.T) {
 	})
 }
 
-// J2: the telephone system opens the page of the caller.
+// TestCallComesIn checks that the URL which a telephone system opens leads to the record of the
+// caller.
 func TestCallComesIn(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
@@ -124,10 +124,9 @@ func TestCallComesIn(t *testing.T) {
 	})
 }
 
-// A record that was found comes in the place of the page: with its title, which takes the
-// focus, and with the way back. What the page cannot show so is loaded by the browser: a
-// record that has gone meanwhile, and any record while a form waits on the page, because
-// the browser asks before.
+// TestFoundInPlace checks that a found record replaces the content of the page without a full load.
+// Its title gets the focus, and a step back works. In two cases the browser loads the page: if the
+// record is deleted, and if the current page has a form with input, because the browser then asks.
 func TestFoundInPlace(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
@@ -161,7 +160,7 @@ func TestFoundInPlace(t *testing.T) {
 		if status := tab.Status(); status != http.StatusNotFound {
 			t.Errorf("a contact that has gone: %d", status)
 		}
-		tab.Console() // says 404
+		tab.Console() // the console reports the 404
 
 		tab.Open(o.BaseURL + "/contacts/new")
 		tab.Fill(`[name="lastName"]`, "Halb")
@@ -183,8 +182,8 @@ func TestFoundInPlace(t *testing.T) {
 	})
 }
 
-// hold makes the page ask through a gate: each request waits until the test lets it
-// through, even if the page has given it up.
+// hold is a script that holds all requests of the page. Each waits in window.gates until the test
+// lets it pass, even if the page has aborted it.
 const hold = `window.gates = [];
 	const real = window.fetch.bind(window);
 	window.fetch = (address, o) => new Promise((resolve, reject) => {
@@ -193,14 +192,14 @@ const hold = `window.gates = [];
 	});
 	null`
 
-// asked waits until the page has asked so many times, and the last question is text.
+// asked waits until the page has sent n requests, and the last one searches for text.
 func asked(tab *webtest.Tab, n int, text string) {
 	tab.Until(fmt.Sprintf(`gates.length >= %d && new URL(gates.at(-1).address, location).searchParams.get("q") === %q`,
 		n, text))
 }
 
-// Answers that come late, in another order, or not at all: the field shows the hits of
-// what stands in it, or says that there are none.
+// TestFieldOnABadLine delays, reorders and loses responses. The search field must show the matches
+// of its current text, or say that there are none.
 func TestFieldOnABadLine(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	l := &badLine{T: t, o: o, contact: o.caller()}
@@ -209,26 +208,26 @@ func TestFieldOnABadLine(t *testing.T) {
 	l.lateAnswerIsNotShown()
 	l.enterWaitsForTheAnswer()
 	l.deadLineAsksAgain()
-	// A dead line and a refusal say so, and keep what was typed.
+	// After a lost connection and after a refusal, the field reports this and keeps the typed text.
 	for _, end := range []string{"die()", "answer(503)", "answer(429)"} {
 		l.nextLetterAsksAgain(end)
 	}
-	l.tab.Console() // a refusal is a line of the browser
+	l.tab.Console() // The browser logs each refusal on the console.
 	l.escapeClosesOneLevel()
 	if said := l.tab.Console(); len(said) > 0 {
 		t.Errorf("the console says %v", said)
 	}
 }
 
-// badLine is a tab whose questions wait at gates.
+// badLine is a tab whose requests are held, as hold describes.
 type badLine struct {
 	*testing.T
 	o       *Office
 	tab     *webtest.Tab
-	contact string // Xaver Zwirner
+	contact string // the id of the contact Xaver Zwirner
 }
 
-// begin opens the field, which asks its first question.
+// begin opens the search field and waits for its first request.
 func (l *badLine) begin() {
 	l.Helper()
 	l.tab.Open(l.o.BaseURL + "/contacts")
@@ -237,13 +236,14 @@ func (l *badLine) begin() {
 	asked(l.tab, 1, "")
 }
 
-// gate does something with a gate, as in at(-1).pass().
+// gate calls a method of a held request, as in at(-1).pass().
 func (l *badLine) gate(what string) {
 	l.Helper()
 	webtest.Eval[any](l.tab, "gates."+what+", null")
 }
 
-// lateAnswerIsNotShown gets the answer to the first letters after that to all of them.
+// lateAnswerIsNotShown lets the response for the first letters arrive after the response for the
+// whole word. The field must not show it.
 func (l *badLine) lateAnswerIsNotShown() {
 	l.Helper()
 	l.begin()
@@ -264,7 +264,8 @@ func (l *badLine) lateAnswerIsNotShown() {
 	}
 }
 
-// enterWaitsForTheAnswer presses Enter, which does not take the hit of fewer letters.
+// enterWaitsForTheAnswer presses Enter before the response for the whole word has arrived. Enter
+// must not open a match of fewer letters.
 func (l *badLine) enterWaitsForTheAnswer() {
 	l.Helper()
 	l.begin()
@@ -285,7 +286,8 @@ func (l *badLine) enterWaitsForTheAnswer() {
 	l.tab.Until("!(" + coming + ")")
 }
 
-// deadLineAsksAgain opens a record that does not come: the page says so, and asks again.
+// deadLineAsksAgain opens a record and breaks the connection. The page must report this and request
+// the record again.
 func (l *badLine) deadLineAsksAgain() {
 	l.Helper()
 	l.begin()
@@ -303,7 +305,7 @@ func (l *badLine) deadLineAsksAgain() {
 	l.tab.At("/contacts/" + l.contact)
 	l.tab.Says("Xaver Zwirner")
 	l.tab.Until(`!document.querySelector('#faults [data-fault="unread"]')`)
-	l.tab.Console() // htmx names the dead line
+	l.tab.Console() // htmx logs the lost connection
 }
 
 func (l *badLine) nextLetterAsksAgain(end string) {
@@ -319,7 +321,8 @@ func (l *badLine) nextLetterAsksAgain(end string) {
 	l.tab.Until(activeOption + `?.includes("Zwirner")`)
 }
 
-// escapeClosesOneLevel presses Escape twice: for the list, and for the field.
+// escapeClosesOneLevel presses Escape twice. The first closes the list, the second leaves the
+// field.
 func (l *badLine) escapeClosesOneLevel() {
 	l.Helper()
 	l.tab.Press(webtest.Escape)
@@ -328,7 +331,8 @@ func (l *badLine) escapeClosesOneLevel() {
 	l.tab.Until(`document.activeElement.id !== "find"`)
 }
 
-// The list of hits as a screen reader and the arrows meet it.
+// TestFieldIsACombobox checks the roles, the states and the arrow keys of the list of matches, on
+// which screen readers rely.
 func TestFieldIsACombobox(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t))
@@ -376,7 +380,7 @@ func TestFieldIsACombobox(t *testing.T) {
 	}
 }
 
-// What somebody opens stands below the empty field, in every tab.
+// TestRecentlyOpened checks that the empty search field lists recently opened records, in all tabs.
 func TestRecentlyOpened(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	id := o.caller()
@@ -391,20 +395,20 @@ func TestRecentlyOpened(t *testing.T) {
 	tab.At("/contacts/" + id)
 }
 
-// pageExists reports whether a command leads to a page.
+// pageExists reports whether app.Pages has a page with this path.
 func pageExists(path string) bool {
 	return slices.ContainsFunc(app.Pages, func(p shell.Page) bool { return p.Path == path && p.Method == "GET" })
 }
 
-// allCommands are the commands of somebody who may do everything.
+// allCommands returns the commands of a person with all rights.
 func allCommands(language i18n.Language) []ui.Command {
 	f := ui.Frame{}
 	f.Language = language
 	return f.Commands()
 }
 
-// Every command with keys of two letters leads to its page, in both languages, with
-// the letters of both.
+// TestChords checks that each command with a chord of two letters opens its page. This includes the
+// letters of both languages.
 func TestChords(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
@@ -423,8 +427,8 @@ func TestChords(t *testing.T) {
 	}
 }
 
-// The keys of a record, the palette, and the sheet of help. In a field, and switched
-// off, keys are letters.
+// TestKeys checks the keys on the page of a record, in the command palette and in the help. In a
+// field, or if keys are turned off, letters are only text.
 func TestKeys(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	k := &keyboard{T: t, o: o, axe: webtest.Axe(t, "../.."), contact: o.caller()}
@@ -443,7 +447,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// keyboard is a tab that is used by keys alone.
+// keyboard is a tab in which a person mostly uses keys.
 type keyboard struct {
 	*testing.T
 	o       *Office
@@ -452,7 +456,7 @@ type keyboard struct {
 	contact string
 }
 
-// record opens the contact.
+// record opens the page of the contact.
 func (k *keyboard) record() {
 	k.Helper()
 	k.tab.Open(k.o.BaseURL + "/contacts/" + k.contact)
@@ -480,13 +484,13 @@ func (k *keyboard) copiesAddressAndOpensMenu() {
 	k.tab.Says("Kopiert")
 	k.tab.Press(".")
 	k.tab.Until(`document.querySelector(".pane .menu:popover-open")?.contains(document.activeElement)`)
-	k.tab.Press("e") // the menu is open: no key acts on the page below it
+	k.tab.Press("e") // While the menu is open, no key acts on the page below it.
 	k.tab.Press(webtest.Escape)
 	k.tab.Until(`!document.querySelector(".menu:popover-open")`)
 	k.tab.At("/contacts/" + k.contact)
 }
 
-// editsAndTypesLetters opens the form. The keys g and k are letters in its field.
+// editsAndTypesLetters opens the form by a key, and types g and k as letters into a field.
 func (k *keyboard) editsAndTypesLetters() {
 	k.Helper()
 	k.tab.Press("e")
@@ -502,7 +506,7 @@ func (k *keyboard) editsAndTypesLetters() {
 	k.tab.Says("g k")
 }
 
-// palette reaches a page, a record by its id, and an act on this record.
+// palette opens a page, a record by its id, and runs an action on this record.
 func (k *keyboard) palette() {
 	k.Helper()
 	k.tab.Control("k")
@@ -517,16 +521,16 @@ func (k *keyboard) palette() {
 	k.tab.Until(`document.getElementById("command-hits").innerText.includes("Zwirner")`)
 	k.tab.Press(webtest.Enter)
 	k.tab.At("/contacts/" + k.contact)
-	k.tab.Until(`document.querySelector('main [data-key="e"]')`) // the address comes before the content
+	k.tab.Until(`document.querySelector('main [data-key="e"]')`) // The URL changes before the content.
 	k.tab.Control("k")
 	k.tab.Type("bearb" + webtest.Enter)
 	k.tab.At("/contacts/" + k.contact + "/edit")
-	k.tab.Until(`document.readyState === "complete"`)               // the scripts hear keys
-	webtest.Eval[any](k.tab, `document.activeElement.blur(), null`) // typing begins in the name
+	k.tab.Until(`document.readyState === "complete"`)               // the scripts listen for keys
+	webtest.Eval[any](k.tab, `document.activeElement.blur(), null`) // the field for the name has the focus at first
 	k.tab.Control("k")
 	k.tab.Type("f")
 	k.tab.Press(webtest.Escape)
-	k.tab.Press("?") // the field of the closed dialog is none
+	k.tab.Press("?") // the field of the closed dialog does not count
 	k.tab.Until(`!document.getElementById("palette").open && document.getElementById("help").open`)
 }
 
@@ -541,7 +545,7 @@ func (k *keyboard) help() {
 	k.tab.Until(`!document.getElementById("help").open`)
 }
 
-// switchedOff switches the keys off by the sheet of help. The palette still opens.
+// switchedOff turns the keys off in the help dialog. The command palette still opens.
 func (k *keyboard) switchedOff() {
 	k.Helper()
 	k.tab.Press("?")

@@ -14,8 +14,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// code returns what an app shows for a secret at a time (RFC 6238: SHA-1, six digits,
-// 30 seconds).
+// code returns the code that an authenticator app shows for a secret at a time (RFC 6238: SHA-1,
+// six digits, 30 seconds).
 func code(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ReplaceAll(secret, " ", ""))
@@ -28,9 +28,9 @@ func code(t *testing.T, secret string, at time.Time) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[len(sum)-1]&15:])&0x7fffffff%1000000)
 }
 
-// TestSecondFactor sets up an authenticator app. It signs in with a code of the app and with a
-// recovery code. Wrong codes are reported. axe-core checks each page here, because TestWalk does
-// not reach these pages.
+// TestSecondFactor checks that a person can set up an authenticator app, and sign in with a code of
+// the app and with a recovery code. The pages report wrong codes. axe-core checks each page here,
+// because TestWalk does not reach these pages.
 func TestSecondFactor(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
@@ -93,7 +93,7 @@ func TestSecondFactor(t *testing.T) {
 		tab.Press(webtest.Enter)
 		tab.Until(`document.querySelector('[role="alert"]')?.innerText`)
 		look("a wrong code at the sign-in")
-		o.Clock.Advance(time.Minute) // a code works once
+		o.Clock.Advance(time.Minute) // a code works only once
 		tab.Fill(`[name="code"]`, code(t, secret, o.Clock.Now()))
 		tab.Press(webtest.Enter)
 		tab.At("/")
@@ -107,6 +107,6 @@ func TestSecondFactor(t *testing.T) {
 		recover()
 		tab.At("/")
 		recover()
-		tab.Until(`document.querySelector('[role="alert"]')?.innerText`) // each works once
+		tab.Until(`document.querySelector('[role="alert"]')?.innerText`) // a recovery code works only once
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 const secretWords = "vier Wörter aus dem Sack"
 
-// invited returns the address of the page of an invitation.
+// invited creates an invitation for an email address and returns its link.
 func (o *Office) invited(email string) string {
 	o.Helper()
 	made, err := apitest.Ask[invitation.NewInvitation](context.Background(), o.API,
@@ -27,9 +27,9 @@ func (o *Office) invited(email string) string {
 	return o.BaseURL + "/invitation#" + made.Token
 }
 
-// clean fails if the console of a tab has said something, beside the status of
-// refused pages, what signing out cleared, and that a story typed before the browser
-// gave the field of the page its focus.
+// clean fails the test if the console of a tab has unexpected messages. Messages about refused
+// pages, about Clear-Site-Data, and about a blocked autofocus are expected. Autofocus is blocked if
+// the test types before the browser sets it.
 func clean(t *testing.T, tab *webtest.Tab) {
 	t.Helper()
 	for _, said := range tab.Console() {
@@ -42,9 +42,9 @@ func clean(t *testing.T, tab *webtest.Tab) {
 
 const security = "/settings/security"
 
-// Somebody accepts an invitation with a passkey and never has a password. The
-// passkey signs in, by its button, and confirms what needs a recent sign-in, in a
-// dialog over the page.
+// TestPasskey checks that a person can accept an invitation with a passkey and needs no password.
+// The passkey signs in by its button. In a dialog, it also confirms acts that need a recent
+// sign-in.
 func TestPasskey(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
@@ -77,7 +77,7 @@ func TestPasskey(t *testing.T) {
 		tab.Says("Diese Codes sehen Sie nur jetzt.")
 		clean(t, tab)
 
-		// The device has a passkey of this account already.
+		// The device already has a passkey of this account.
 		tab.Open(o.BaseURL + security)
 		tab.Click(`[data-passkey="create"]`)
 		tab.Says("Dieses Gerät hat schon einen Passkey")
@@ -95,17 +95,16 @@ func pressSignOut(tab *webtest.Tab) {
 	tab.Click(`form[action="/signout"] button`)
 }
 
-// byPasskey signs in by the button, from any page but the first one. The device of the
-// tests may answer the question of the field before anybody presses it, and before anybody
-// sees the page of the sign-in.
+// byPasskey signs in with the passkey button. The virtual device may sign in through the field's
+// autofill before, so byPasskey also accepts that the start page is already open.
 func byPasskey(tab *webtest.Tab) {
 	tab.Until(`location.pathname === "/" || document.querySelector('form[action="/signin/passkey"] button')?.click()`)
 	tab.At("/")
 }
 
-// Somebody with a password confirms it where a recent sign-in is needed. What was
-// typed before is kept, with and without a script, and also if the page was opened
-// before the sign-in grew old.
+// TestConfirm checks that a person can confirm an act by password if it needs a recent sign-in. The
+// input is kept, with and without scripts. This also holds if the page was opened while the sign-in
+// was still recent.
 func TestConfirm(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
@@ -145,7 +144,7 @@ func TestConfirm(t *testing.T) {
 			tab.Says("Das stimmt nicht.")
 			tab.Fill(asked, secretWords)
 			tab.Press(webtest.Enter)
-			if v.NoScript { // passwords stand in no page that waits, so they are typed again
+			if v.NoScript { // a page that waits for the sign-in contains no passwords, so they are typed again
 				tab.Until(`document.querySelector('[name="current"]') && document.readyState === "complete"`)
 				change()
 			}

@@ -24,11 +24,11 @@ import (
 	"kartei/web/shell"
 )
 
-// visitor is a person with a browser that has no script and no window: it reads
-// pages, and sends forms.
+// visitor is a person with a browser without scripts, which reads pages and sends forms. It is an
+// HTTP client and not a real browser.
 type visitor struct {
 	*Office
-	// cookie is the principal's session cookie. A stranger has none.
+	// cookie is the session cookie. It is nil for a person who is not signed in.
 	cookie    *http.Cookie
 	principal string
 }
@@ -37,17 +37,17 @@ func (o *Office) visitor(principal string) *visitor {
 	return &visitor{o, o.Cookie(principal), principal}
 }
 
-// got is an answer to a visitor. Body is empty unless it is HTML.
+// got is a response to a visitor. Body is empty unless the response is HTML.
 type got struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-// page reports whether the answer is a whole page, and no part of one.
+// page reports whether the response is a whole page, and not a fragment.
 func (g got) page() bool { return strings.Contains(g.Body, "<html") }
 
-// visiting sends requests and follows no redirect.
+// visiting is an HTTP client that follows no redirects.
 var visiting = &http.Client{
 	Timeout: 2 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
@@ -73,7 +73,7 @@ func (v *visitor) do(method, path string, form url.Values, headers ...string) go
 	}
 	defer a.Body.Close()
 	g := got{Status: a.StatusCode, Header: a.Header}
-	if strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") { // a stream of events has no end
+	if strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") { // a stream of events does not end
 		body, err := io.ReadAll(a.Body)
 		if err != nil {
 			v.Fatalf("%s %s: %v", method, path, err)
@@ -85,8 +85,8 @@ func (v *visitor) do(method, path string, form url.Values, headers ...string) go
 
 func (v *visitor) get(path string) got { v.Helper(); return v.do("GET", path, nil) }
 
-// token returns a new form token of the visitor, from the first form of the page of contacts. Every
-// page has a form to sign out.
+// token returns a new form token of the visitor from the page of contacts. Each page has one, in
+// the form for signing out.
 func (v *visitor) token() string {
 	v.Helper()
 	for by := v; ; by = v.visitor(v.principal) { // a form may have ended the session
@@ -103,19 +103,18 @@ func (v *visitor) token() string {
 	return ""
 }
 
-// site is what one person finds in the application: for each page, the first address
-// that a link leads to, and its first form. The keys are methods and paths of
-// app.Pages.
+// site has the pages that a person can find: for each page, the first URL to which a link leads,
+// and its first form. The keys are methods and paths as in app.Pages.
 type site struct {
 	addresses map[string]string
 	forms     map[string]webtest.Form
 }
 
-// perPage is how many addresses of the same page are looked at for links.
+// perPage is the maximum number of URLs of the same page that explore reads.
 const perPage = 8
 
-// explore follows the links from the start page, and returns what it found. Pages
-// whose address is known without a link are looked at too.
+// explore follows the links from the start page and returns what it has found. It also reads the
+// pages in known.
 func (v *visitor) explore() site {
 	v.Helper()
 	s := site{addresses: map[string]string{}, forms: map[string]webtest.Form{}}
@@ -156,8 +155,8 @@ func (v *visitor) explore() site {
 	return s
 }
 
-// pageAt returns the method and path of the page at an address, as app.Pages has
-// them, or an empty text.
+// pageAt returns the method and path in app.Pages for the page at a path. It is empty if there is
+// none.
 func pageAt(method, path string) string {
 	r := &http.Request{Method: method, URL: &url.URL{Path: path}}
 	_, pattern := patterns.Handler(r)
@@ -176,11 +175,11 @@ var patterns = func() *http.ServeMux {
 	return mux
 }()
 
-// tokenField is the name of the field with the token of a form.
+// tokenField is the name of the form field with the form token.
 const tokenField = "form-token"
 
-// known returns the address of a page as far as it follows from its path: there is
-// nothing to fill in, or the id of a record. Other addresses are found by links.
+// known returns the URL of a page that can be found without a link. Its path has no variables, or
+// known can fill them in. It returns "" for other pages.
 func (v *visitor) known(p shell.Page) string {
 	v.Helper()
 	if address := map[string]string{
@@ -200,15 +199,15 @@ func (v *visitor) known(p shell.Page) string {
 	}
 	if strings.HasPrefix(p.Path, "/settings/interfaces/applications/{id}") {
 		v.connected()
-		return "" // forms of the list lead there
+		return "" // the forms of the list lead to this page
 	}
 	if strings.HasPrefix(p.Path, "/settings/data/{id}") {
 		v.imported()
-		return "" // links of the list lead there
+		return "" // the links of the list lead to this page
 	}
 	if strings.HasPrefix(p.Path, "/changes/{id}") {
 		v.changed()
-		return "" // links of the list lead there
+		return "" // the links of the list lead to this page
 	}
 	if strings.HasPrefix(p.Path, "/settings/interfaces/webhooks/{id}") && p.Method == "GET" {
 		return strings.NewReplacer("{id}", v.ownEndpoint(), "{event}", "evt"+nobodys).Replace(p.Path)
@@ -230,7 +229,7 @@ func (v *visitor) known(p shell.Page) string {
 	return address
 }
 
-// ownKey returns the id of a key of the visitor.
+// ownKey returns the id of an API key of the visitor. It creates one if there is none.
 func (v *visitor) ownKey() string {
 	v.Helper()
 	if ids := dbtest.Texts(v.TB, v.DB, `select id from api_keys where principal_id = $1 order by id`,
@@ -249,10 +248,10 @@ func (v *visitor) ownKey() string {
 	return made.ID
 }
 
-// anApplication is an application that registered itself, and its client_id.
+// anApplication is the client_id of an OAuth client that has registered itself.
 const anApplication = "cli_01m7xt6sane2a9hpasvbmaayqz"
 
-// asking returns the address to which an application sends the visitor.
+// asking returns the path and query of an authorization request. It stores the client if needed.
 func (v *visitor) asking() string {
 	v.Helper()
 	if len(dbtest.Texts(v.TB, v.DB, `select id from oauth_clients where id = $1`, anApplication)) == 0 {
@@ -267,8 +266,8 @@ func (v *visitor) asking() string {
 	}.Encode()
 }
 
-// connected gives the visitor an application, and their organization two of a service
-// account, of which one is switched off.
+// connected stores a grant of the visitor, and requests to approve two applications. It also stores
+// two applications of a service account, one of them disabled.
 func (v *visitor) connected() {
 	v.Helper()
 	v.asking()
@@ -280,7 +279,7 @@ func (v *visitor) connected() {
 	dbtest.Run(v.TB, v.DB, `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, renewal)
 		select $1, '`+anApplication+`', number, $2, '["contacts:read"]', 'v1', cast($4 as bigint), cast($5 as bigint), cast($6 as bigint)`+of,
 		id.New(id.Grant), v.principal, v.OrganizationID, now, now.Add(grant.Renewal), grant.Renewal.Microseconds())
-	for _, approved := range []clock.Micros{0, now} { // one waits for an admin
+	for _, approved := range []clock.Micros{0, now} { // one still waits for an admin
 		name := id.New(id.Client)
 		dbtest.Run(v.TB, v.DB, `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, created_at, last_used_at)
 			values ($1, 'registered', $1, 'Posteingang', '["https://mail.example.com/back"]', 'none', 1, 1)`, name)
@@ -295,12 +294,12 @@ func (v *visitor) connected() {
 	}
 }
 
-// aTable has two entries of the same contact, one whose email is none, and one that is
-// refused, since it has no name.
+// aTable is a CSV file. It has two rows for the same contact and a row with an invalid email
+// address. Another row is refused because it has no name.
 const aTable = "Nachname;Vorname;E-Mail;Lieblingsfarbe\r\nUmzügler;Anna;anna@umzug.example;Änni\r\nFalsch;Otto;kein-at;\r\nUmzügler;Anna;ANNA@umzug.example;\r\n;;;Otto\r\n"
 
-// imported gives the visitor imports in the states that wait for somebody, and one that has
-// ended: of contacts that were created, refused, and there twice.
+// imported creates imports of the visitor: one in each state that waits for a person, and one that
+// has ended. The last has created, refused and duplicate contacts.
 func (v *visitor) imported() {
 	v.Helper()
 	if len(dbtest.Texts(v.TB, v.DB, `select id from imports where principal = $1`, v.principal)) > 0 {
@@ -315,14 +314,14 @@ func (v *visitor) imported() {
 	v.fill(finished, finished+"/run", nil)
 	v.awaitWork()
 	for page, least := range map[string]int{checked: 2, stopped: 2, finished: 1} {
-		// what is there twice is noted by the check
+		// The check reports duplicates.
 		if text := said(v.get(page).Body); strings.Count(text, "Zeile ")+strings.Count(text, "Line ") < least {
 			v.Fatalf("%s shows fewer than %d entries with a note: %s", page, least, text)
 		}
 	}
 }
 
-// uploaded uploads a table, and returns the page of its import.
+// uploaded uploads a table and returns the path of the import's page.
 func (v *visitor) uploaded(name, table string) string {
 	v.Helper()
 	var body strings.Builder
@@ -356,7 +355,7 @@ func (v *visitor) uploaded(name, table string) string {
 	return page
 }
 
-// checked uploads a table, and has it checked. It returns the page of its import.
+// checked uploads a table and runs the check. It returns the path of the import's page.
 func (v *visitor) checked(name, table string) string {
 	v.Helper()
 	page := v.uploaded(name, table)
@@ -365,7 +364,7 @@ func (v *visitor) checked(name, table string) string {
 	return page
 }
 
-// changed gives the visitor changes of whole lists in the states that a page shows.
+// changed stores bulk changes of the visitor in the states that the page can show.
 func (v *visitor) changed() {
 	v.Helper()
 	if len(dbtest.Texts(v.TB, v.DB, `select id from bulk_acts where principal = $1`, v.principal)) > 0 {
@@ -379,8 +378,8 @@ func (v *visitor) changed() {
 	}
 }
 
-// awaitWork waits until no job works on an import or a whole list. What an import keeps to be
-// undone is forgotten much later.
+// awaitWork waits until no job for an import or a bulk change is due within an hour. The job that
+// removes the data for an undo is due later.
 func (o *Office) awaitWork() {
 	o.Helper()
 	for watch := waittest.New(); ; time.Sleep(10 * time.Millisecond) {
@@ -394,7 +393,7 @@ func (o *Office) awaitWork() {
 	}
 }
 
-// ownEndpoint returns the id of a webhook endpoint of the visitor.
+// ownEndpoint returns the id of a webhook endpoint of the visitor. It stores one if there is none.
 func (v *visitor) ownEndpoint() string {
 	v.Helper()
 	find := `select id from webhook_endpoints where principal = $1 order by id`
@@ -408,7 +407,8 @@ func (v *visitor) ownEndpoint() string {
 	return dbtest.Texts(v.TB, v.DB, find, v.principal)[0]
 }
 
-// serviceAccount returns the id of a service account of the visitor's organization.
+// serviceAccount returns the id of a service account in the visitor's organization. It creates one
+// if there is none.
 func (v *visitor) serviceAccount() string {
 	v.Helper()
 	find := `select id from principals where id like 'svc_%' and organization = (select number from organizations where id = $1) order by id`
@@ -426,8 +426,8 @@ func (v *visitor) serviceAccount() string {
 	return dbtest.Texts(v.TB, v.DB, find, v.OrganizationID)[0]
 }
 
-// operation returns the id of a long operation that the visitor has begun. Nobody
-// else sees it.
+// operation makes the visitor the owner of a long-running operation and returns its id. Other
+// people cannot see the operation.
 func (v *visitor) operation() string {
 	v.Helper()
 	mine := `from operations where organization = (select number from organizations where id = '` + v.OrganizationID + `')`
@@ -435,10 +435,10 @@ func (v *visitor) operation() string {
 	return dbtest.Texts(v.TB, v.DB, `select min(id) `+mine)[0]
 }
 
-// nobodys is an id behind its prefix, of something that is not there.
+// nobodys is an id without its prefix. No object has this id.
 const nobodys = "_01m7xt6sane2a9hpasvbmaayqz"
 
-// aboutNothing returns an address with the id of nothing in place of the last one.
+// aboutNothing returns a URL in which the last id is replaced by one that does not exist.
 func aboutNothing(address string) string {
 	about := strings.LastIndexByte(address, '_')
 	if about < 0 || len(address) < about+len(nobodys) {
@@ -447,10 +447,10 @@ func aboutNothing(address string) string {
 	return address[:about] + nobodys + address[about+len(nobodys):]
 }
 
-// families are the families of records, as they begin the names of rows.
+// families are the names of the families of records.
 var families = []string{"contacts", "companies", "tasks", "documents"}
 
-// linksOf returns the addresses of this site that a page names anywhere.
+// linksOf returns all paths of this site in the attributes of a page, except the targets of forms.
 func linksOf(body string) (list []string) {
 	for n := range webtest.Elements(body) {
 		for _, a := range n.Attr {
@@ -464,7 +464,7 @@ func linksOf(body string) (list []string) {
 	return list
 }
 
-// newOffice makes another organization, and returns a member of it.
+// newOffice creates another organization and returns the id of an admin there.
 func (o *Office) newOffice(name string) (member string) {
 	o.Helper()
 	made, err := o.Operator().CreateOrganization(o.Context(), organization.New{

@@ -13,8 +13,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// withProvider opens an office with a provider. The address of the office is known
-// before it starts, because the provider sends people back there.
+// withProvider opens an office with an OpenID provider. The office's URL must be known before it
+// starts, because the provider redirects to it.
 func withProvider(t *testing.T, url string) (*Office, *ssotest.Provider) {
 	t.Helper()
 	l, err := net.Listen("tcp", "localhost:0")
@@ -33,22 +33,23 @@ func withProvider(t *testing.T, url string) (*Office, *ssotest.Provider) {
 	return o, p
 }
 
-// keepsUp moves the office's clock to the provider's.
+// keepsUp moves the clock of the office to the real time, which the provider uses.
 func (o *Office) keepsUp() {
 	if behind := time.Since(o.Clock.Now()); behind > 0 {
 		o.Clock.Advance(behind)
 	}
 }
 
-// grownOld makes the sign-ins of everybody old. The clock cannot do that: the provider says
-// by the machine's time when somebody signed in.
+// grownOld makes all sign-ins old. Moving the clock of the office would not suffice, because the
+// provider reports the real time of a sign-in.
 func (o *Office) grownOld(t *testing.T) {
 	t.Helper()
 	dbtest.Run(t, o.DB, `update sessions set fresh_until = 1`)
 	o.Directory.Forget()
 }
 
-// atProvider signs in at the page of the provider. The office's clock follows the provider's.
+// atProvider signs in on the page of the provider. It first moves the clock of the office to the
+// real time.
 func (o *Office) atProvider(tab *webtest.Tab, email string) {
 	o.keepsUp()
 	tab.Until(`document.title === "Firmenlogin" && document.querySelector('[name="username"]')`)
@@ -63,8 +64,8 @@ const (
 	acceptBySSO = `button[formaction="/invitation/sso"]`
 )
 
-// Somebody accepts an invitation by single sign-on, signs out and in by it, with and
-// without a script. Somebody else links the account that they have.
+// TestSSO checks that a person can accept an invitation by single sign-on, sign out, and sign in
+// again, with and without scripts. Another person links an existing account.
 func TestSSO(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o, p := withProvider(t, url)
@@ -94,7 +95,7 @@ func TestSSO(t *testing.T) {
 		o.grownOld(t)
 		o.confirmsInOneWindow(tab, "helene@firma.example")
 
-		// Nobody knows this one.
+		// No account of the office belongs to this person.
 		p.Add("fremd@firma.example", true)
 		signOut(tab)
 		tab.Click(ssoButton)
@@ -107,7 +108,7 @@ func TestSSO(t *testing.T) {
 	})
 }
 
-// acceptsBySSO accepts an invitation. The new account has no password.
+// acceptsBySSO accepts an invitation by single sign-on. The new account has no password.
 func (o *Office) acceptsBySSO(tab *webtest.Tab, v webtest.View, email string) {
 	o.Helper()
 	link := o.invited(email)
@@ -123,7 +124,7 @@ func (o *Office) acceptsBySSO(tab *webtest.Tab, v webtest.View, email string) {
 	tab.Says(email)
 }
 
-// signsInBySSO signs in on the way to a page.
+// signsInBySSO signs in by single sign-on, and checks that the requested page opens.
 func (o *Office) signsInBySSO(tab *webtest.Tab, email string) {
 	o.Helper()
 	tab.Open(o.BaseURL + "/signin?next=/settings/profile")
@@ -133,8 +134,8 @@ func (o *Office) signsInBySSO(tab *webtest.Tab, email string) {
 	tab.Says("Ida Anbieter")
 }
 
-// changesPasswordBySSO sends a form with an old sign-in. The form waits, and the
-// provider asks again in another window.
+// changesPasswordBySSO sends a form with an old sign-in. The form waits while the person signs in
+// at the provider in another window.
 func (o *Office) changesPasswordBySSO(t *testing.T, tab *webtest.Tab, v webtest.View, email string) {
 	t.Helper()
 	tab.Open(o.BaseURL + security + "/password")
@@ -150,7 +151,7 @@ func (o *Office) changesPasswordBySSO(t *testing.T, tab *webtest.Tab, v webtest.
 	o.atProvider(second, email)
 	second.Says("Schließen Sie dieses Fenster")
 	tab.Click(goOn)
-	if v.NoScript { // passwords stand in no page that waits, so they are typed again
+	if v.NoScript { // a page that waits for the sign-in contains no passwords, so they are typed again
 		tab.Until(`document.querySelector('[name="repeat"]') && document.readyState === "complete"`)
 		typePassword(tab)
 	}
@@ -163,8 +164,8 @@ func typePassword(tab *webtest.Tab) {
 	tab.Press(webtest.Enter)
 }
 
-// linksAccount links an account that exists, under another address, and signs in by
-// the provider.
+// linksAccount links an existing account with an identity at the provider that has another email
+// address. Then it signs in at the provider.
 func (o *Office) linksAccount(tab *webtest.Tab, email string) {
 	o.Helper()
 	tab.Open(o.BaseURL + security)
@@ -179,8 +180,8 @@ func (o *Office) linksAccount(tab *webtest.Tab, email string) {
 	tab.Says("zuletzt verwendet")
 }
 
-// confirmsInOneWindow confirms an old sign-in where no form waits: the same window
-// goes there and back.
+// confirmsInOneWindow renews an old sign-in while no form waits. The same window goes to the
+// provider and back.
 func (o *Office) confirmsInOneWindow(tab *webtest.Tab, email string) {
 	o.Helper()
 	tab.Open(o.BaseURL + "/confirm?next=/settings/profile")

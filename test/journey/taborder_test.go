@@ -12,9 +12,8 @@ import (
 
 var write = flag.Bool("write", false, "write the order of the tabulator into testdata/taborder.txt")
 
-// TestTabOrder walks through the main pages with the tabulator, from their beginning to
-// their end. The recorded order is what somebody who sees no page relies on: a change
-// of it is meant, or a defect.
+// TestTabOrder presses the tab key through the main pages, and compares the order of the focus with
+// the recorded order. People who cannot see the page rely on this order.
 func TestTabOrder(t *testing.T) {
 	const file, limit = "testdata/taborder.txt", 150
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(5), Documents())

@@ -8,8 +8,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// TestTaskLine makes a task in one line, completes it by a key, and takes that back:
-// by a key, and on the tab of what is done.
+// TestTaskLine creates a task with the quick line and completes it by a key. Then it undoes this by
+// a key, and on the tab with completed tasks.
 func TestTaskLine(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
@@ -40,9 +40,9 @@ func TestTaskLine(t *testing.T) {
 	})
 }
 
-// TestFocusStays: after a task is completed on the page of the day, the next one has the
-// focus. The palette acts on the row that had the focus. A filtered list announces its
-// title. The key of undo says if there is nothing to undo.
+// TestFocusStays checks the focus. After a task is completed on the start page, the next task has
+// the focus. The palette acts on the row that had the focus. A filtered list announces its title.
+// The key for undo reports if there is nothing to undo.
 func TestFocusStays(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))
 	for _, title := range []string{"Erste", "Zweite", "Dritte"} {

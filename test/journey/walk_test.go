@@ -17,15 +17,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// reader is a person in front of a window. Two readers see each state of a page, and
-// together they have both languages, themes, widths and ways to point. From state to
-// state they change their windows, so every two of these meet somewhere.
+// reader is a person with a tab. Two readers look at each state of a page. Together they have both
+// languages, both themes, both widths, and mouse and touch. The combinations change from state to
+// state, so each pair of these occurs in some state.
 type reader struct {
 	name, language string
 	tab            *webtest.Tab
 }
 
-// readers returns two readers, signed in. crossed gives them each other's themes.
+// readers returns two signed-in readers. crossed exchanges their themes.
 func (o *Office) readers(crossed bool, german, english string) []*reader {
 	o.Helper()
 	o.Speaks(german, "de")
@@ -39,7 +39,7 @@ func (o *Office) readers(crossed bool, german, english string) []*reader {
 	}
 }
 
-// swapped returns two readers whose widths are exchanged.
+// swapped returns two signed-in readers with exchanged widths.
 func (o *Office) swapped(german, english string) []*reader {
 	o.Helper()
 	o.Speaks(german, "de")
@@ -50,7 +50,7 @@ func (o *Office) swapped(german, english string) []*reader {
 	}
 }
 
-// check reports what is wrong with the page that a reader sees.
+// check reports the faults of the page in the reader's tab.
 func (r *reader) check(t testing.TB, axe, address string, status int) {
 	t.Helper()
 	at := fmt.Sprintf("%s (%s, %s)", address, r.language, r.tab.View)
@@ -67,21 +67,21 @@ func (r *reader) check(t testing.TB, axe, address string, status int) {
 	}
 }
 
-// loaded reports whether a fault only says that the page has its status: the
-// console of Chromium names each page above 399.
+// loaded reports whether a fault is only the console message about the status of the page. Chromium
+// logs one for each status above 399.
 func loaded(found string, status int) bool {
 	return status >= 400 && strings.Contains(found, fmt.Sprintf("the server responded with a status of %d", status))
 }
 
-// sheet is a page of the list with an address under which it is seen.
+// sheet is a row of app.Pages with the URL of a page.
 type sheet struct {
 	shell.Page
 	address string
 }
 
-// sheets returns every page of the list that somebody sees as a page, sorted by
-// address, as an admin sees it. Others answer with a file, with a stream or with a part of a page, or
-// lead on to another page. A page without an address fails the test.
+// sheets returns the rows of app.Pages that an admin sees as whole pages, sorted by URL. Other rows
+// respond with a file, a stream, a fragment or a redirect. sheets fails the test for a row whose
+// URL it cannot find.
 func (o *Office) sheets(t testing.TB, v *visitor) (list []sheet) {
 	t.Helper()
 	found := v.explore()
@@ -90,14 +90,14 @@ func (o *Office) sheets(t testing.TB, v *visitor) (list []sheet) {
 			continue
 		}
 		address := found.addresses["GET "+p.Path]
-		if address == "" && strings.Contains(p.Path, "{page}") { // a picture: nothing has pages here
+		if address == "" && strings.Contains(p.Path, "{page}") { // an image of a document's page, and no document has pages here
 			continue
 		}
 		if address == "" {
 			t.Errorf("GET %s: no link leads there, and its path does not say what it is about", p.Path)
 			continue
 		}
-		if g := v.get(address); g.page() && g.Status != 422 { // a part of a page needs parameters
+		if g := v.get(address); g.page() && g.Status != 422 { // a fragment needs parameters
 			list = append(list, sheet{p, address})
 			if g.Status != 200 {
 				t.Errorf("%s: status %d", address, g.Status)
@@ -111,9 +111,9 @@ func (o *Office) sheets(t testing.TB, v *visitor) (list []sheet) {
 	return list
 }
 
-// TestWalk goes through the list of pages: in an office with records, with ids that
-// are nobody's, as people without the right, without scripts, and with an empty
-// cache. A page that is added is walked too.
+// TestWalk opens all pages of app.Pages: in an office with records, with ids that do not exist, as
+// people without the right, without scripts, and with an empty cache. It also opens pages that are
+// added later.
 func TestWalk(t *testing.T) {
 	whole(t)
 	axe := webtest.Axe(t, "../..")
@@ -140,8 +140,9 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// walkPseudo opens the pages in the pseudo-locale, whose texts are longer by a third, in a
-// narrow window. A page has room for them, and writes no text of the catalogs by itself.
+// walkPseudo opens the pages in the pseudo-locale in a narrow window. The texts of the
+// pseudo-locale are longer by a third, and each page must have room for them. Texts that are not in
+// the pseudo-locale do not come from the catalogs.
 func (o *Office) walkPseudo(t *testing.T, pages []sheet) {
 	o.Speaks(o.Helene(), string(i18n.Pseudo))
 	defer o.Speaks(o.Helene(), "de")
@@ -163,7 +164,7 @@ func (o *Office) walkPseudo(t *testing.T, pages []sheet) {
 		r.tab.Open(o.BaseURL + p.address)
 		r.check(t, "", p.address, 200)
 		for _, text := range webtest.Eval[[]string](r.tab, textNodes) {
-			// An import stores what it says about its lines, in German and in English.
+			// An import stores its messages about rows in German and in English.
 			if said[text] && !strings.Contains(p.Path, "/data/{id}") {
 				t.Errorf("%s: %q is not said by the catalogs", p.address, text)
 			}
@@ -171,7 +172,7 @@ func (o *Office) walkPseudo(t *testing.T, pages []sheet) {
 	}
 }
 
-// textNodes are the texts of a page, but what programs and people wrote.
+// textNodes is a script that returns the texts of a page, without texts of programs and people.
 const textNodes = `(() => {
 	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), list = [];
 	for (let n = walk.nextNode(); n; n = walk.nextNode()) {
@@ -181,15 +182,15 @@ const textNodes = `(() => {
 	return list;
 })()`
 
-// walkMissing opens the pages about something with the id of nothing. Each says so,
-// and is as good as others.
+// walkMissing opens the pages with ids that do not exist. Each must respond with 404 or 403, and
+// have no faults.
 func (o *Office) walkMissing(t *testing.T, axe string, pages []sheet) {
 	for i, r := range o.readers(true, o.Helene(), o.NewPerson("Bea Brown", access.Member)) {
 		for _, p := range pages {
 			if address := aboutNothing(p.address); address != p.address && strings.Contains(p.Path, "{id}") {
 				status := 404
 				if p.AdminsOnly() && i > 0 {
-					status = 403 // a member learns nothing of what is there
+					status = 403 // a member must not learn what exists
 				}
 				r.tab.Open(o.BaseURL + address)
 				r.check(t, axe, address, status)
@@ -198,8 +199,8 @@ func (o *Office) walkMissing(t *testing.T, axe string, pages []sheet) {
 	}
 }
 
-// walkRefused opens the pages that need a right, as people who do not have it. Each
-// page says so.
+// walkRefused opens the pages that need a right, as people who do not have it. Each must respond
+// with 403.
 func (o *Office) walkRefused(t *testing.T, axe string, pages []sheet) {
 	list := o.swapped(o.NewPerson("Carla Blind", access.Member, none()), o.NewPerson("Dan Black", access.Viewer))
 	for _, p := range pages {
@@ -214,7 +215,7 @@ func (o *Office) walkRefused(t *testing.T, axe string, pages []sheet) {
 	}
 }
 
-// none are the rights of a person who may open no family.
+// none returns rights that open no family.
 func none() access.Rights {
 	rights := access.Rights{}
 	for _, scope := range access.AllScopes() {
@@ -224,8 +225,8 @@ func none() access.Rights {
 	return rights
 }
 
-// walkOpen opens the pages for everyone without a session. Every other page asks to
-// sign in.
+// walkOpen opens the pages for people who are not signed in. Each other page must redirect to the
+// sign-in.
 func (o *Office) walkOpen(t *testing.T, axe string, pages []sheet) {
 	stranger := &reader{
 		"a stranger", "de", o.Browser.Tab(webtest.View{Width: 320, Dark: true, Touch: true, Language: "de"}),
@@ -243,8 +244,8 @@ func (o *Office) walkOpen(t *testing.T, axe string, pages []sheet) {
 	}
 }
 
-// walkWithoutScript compares the words of each page with those that it has with
-// scripts. What a page hides until a script shows it is no loss.
+// walkWithoutScript compares the words on each page without scripts and with scripts. Words that a
+// page shows only with scripts do not count.
 func (o *Office) walkWithoutScript(t *testing.T, pages []sheet) {
 	with := o.SignedIn(o.Helene(), webtest.View{Width: 1280})
 	without := o.SignedIn(o.Helene(), webtest.View{Width: 1280, NoScript: true})
@@ -255,7 +256,7 @@ func (o *Office) walkWithoutScript(t *testing.T, pages []sheet) {
 			said[i] = strings.Fields(webtest.Eval[string](tab, `document.querySelector("main").innerText`))
 		}
 		extra := scripted(webtest.Eval[string](without, `document.documentElement.outerHTML`))
-		// A script adds the buttons that copy code.
+		// A script adds the buttons for copying code.
 		extra = append(extra, webtest.Eval[[]string](with,
 			`[...document.querySelectorAll("main .code > .copy")].map((e) => e.innerText)`)...)
 		for _, word := range said[0] {
@@ -270,12 +271,12 @@ func (o *Office) walkWithoutScript(t *testing.T, pages []sheet) {
 	}
 }
 
-// scripted returns the words of a page that it shows with scripts only.
+// scripted returns the words that a page shows only with scripts.
 func scripted(body string) (list []string) {
 	for n := range webtest.Elements(body) {
 		if class := strings.Fields(webtest.Attribute(n, "class")); webtest.Has(n, "hidden") ||
 			slices.Contains(class, "scripted") || slices.Contains(class, "drop-hint") || slices.Contains(class, "or") {
-			for part := range n.Descendants() { // the words of two elements may stand side by side without a space
+			for part := range n.Descendants() { // there may be no space between the words of two elements
 				if part.Type == html.TextNode {
 					list = append(list, strings.Fields(part.Data)...)
 				}
@@ -285,26 +286,26 @@ func scripted(body string) (list []string) {
 	return list
 }
 
-// The budgets of a page in bytes over the wire: a first visit
-// loads the page, its style and its scripts, a second one the page alone.
+// These constants are the maximum sizes of a page in bytes, compressed. A first visit loads the
+// page, its style sheets and its scripts. A second visit loads only the page.
 const (
 	budgetHTML     = 12 << 10
-	budgetBeside   = 14 << 10 // of a record with the list beside it: docs/decisions/0045
+	budgetBeside   = 14 << 10 // for a record with the list beside it: docs/decisions/0045
 	budgetCSS      = 12 << 10
-	budgetSettings = 3 << 10 // of the style of the settings alone
+	budgetSettings = 3 << 10 // for the style sheet of the settings alone
 	budgetScript   = 32 << 10
 	budgetFirst    = 56 << 10
 )
 
-// weigh checks that no page is heavier than its budget, and that none loads from
-// elsewhere. A first visit has an empty cache. Pictures are no part of the budgets.
+// weigh checks that no page exceeds these sizes, and that none loads files from another site.
+// Images do not count.
 func (o *Office) weigh(t *testing.T, pages []sheet) {
 	heaviest, at := map[string]int{}, map[string]string{}
-	// Each language has a script of its own. Pages before the sign-in speak the browser's.
+	// Each language has its own script. Pages before the sign-in use the language of the browser.
 	tab := o.SignedIn(o.Helene(), webtest.View{Width: 1280, Language: "de"})
 	for i, p := range pages {
 		tab.EmptyCache()
-		if i > 0 { // the first one has shown what a first visit loads
+		if i > 0 { // the first page has shown the size of a first visit
 			tab.Open(o.BaseURL + pages[0].address)
 		}
 		tab.Open(o.BaseURL + p.address)
@@ -327,8 +328,7 @@ func (o *Office) weigh(t *testing.T, pages []sheet) {
 			t.Errorf("%s: %d bytes of HTML, %d of style, %d of scripts; at most %d, %d, %d", p.address,
 				sum["navigation"], sum["link"], sum["script"], limit, budgetCSS, budgetScript)
 		}
-		// The pages of the settings have a style sheet of their own. The style sheet of all
-		// pages is in the cache.
+		// The settings have their own style sheet. The style sheet for all pages is in the cache.
 		if i > 0 && sum["link"] > budgetSettings {
 			t.Errorf("%s, second visit: %d bytes of style, at most %d", p.address, sum["link"], budgetSettings)
 		}
@@ -342,8 +342,8 @@ func (o *Office) weigh(t *testing.T, pages []sheet) {
 	}
 }
 
-// TestWalkEmpty goes through the pages of an office that has nothing yet, and of its
-// sandbox, and then once more while the instance is paused.
+// TestWalkEmpty opens the pages of an office without records and of its sandbox. Then it opens them
+// again while the instance is paused.
 func TestWalkEmpty(t *testing.T) {
 	whole(t)
 	axe := webtest.Axe(t, "../..")
@@ -355,7 +355,7 @@ func TestWalkEmpty(t *testing.T) {
 				continue
 			}
 			address := []string{"", "/sandbox"}[i] + p.Path
-			if g := helene.get(address); !g.page() || g.Status == 422 || g.Status == 400 { // a form that needs parameters
+			if g := helene.get(address); !g.page() || g.Status == 422 || g.Status == 400 { // a fragment that needs parameters
 				continue
 			}
 			r.tab.Open(o.BaseURL + address)

@@ -27,23 +27,23 @@ import (
 // receiverHost is the host name in the certificate of httptest.
 const receiverHost = "example.com"
 
-// tickTime is how long a story looks away. The clock of the office, by which deliveries
-// are made, moves as much.
+// tickTime is the interval of polls. The clock of the office, by which deliveries are due, advances
+// by the same time.
 const tickTime = 20 * time.Millisecond
 
-// receiver is a receiver of webhooks behind TLS. It verifies each delivery as the library
-// of a receiver does.
+// receiver is a webhook receiver behind TLS. It verifies each delivery with an official library.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	secret string
-	// gone answers 410 in place of verifying.
+	// gone says that the receiver responds with 410 to all deliveries.
 	gone bool
-	// seen are the types and records of verified events, and broken what was wrong.
+	// seen has the types and records of verified events. broken has the bodies that could not be
+	// verified.
 	seen, broken []string
 }
 
-// newReceiver starts a receiver. The second result lets an instance reach it.
+// newReceiver starts a receiver. The Option lets an instance reach it.
 func newReceiver(t *testing.T) (*receiver, Option) {
 	r := &receiver{}
 	r.Server = httptest.NewTLSServer(r)
@@ -62,8 +62,8 @@ func newReceiver(t *testing.T) (*receiver, Option) {
 	})
 }
 
-// ServeHTTP takes a delivery. The office has a clock of its own, so the time of the
-// signature is not compared with this machine's time.
+// ServeHTTP verifies a delivery. It ignores the time of the signature, because the clock of the
+// office is not the real time.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,14 +89,14 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// set changes what the receiver does.
+// set sets the secret, and whether the receiver responds with 410.
 func (r *receiver) set(secret string, gone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.secret, r.gone = secret, gone
 }
 
-// forget forgets the events that were verified so far.
+// forget removes the verified events.
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,8 +123,9 @@ func (r *receiver) await(o *Office, event string) {
 	}
 }
 
-// D2: a developer makes an endpoint and sees its test arrive. The receiver breaks, the
-// endpoint is disabled, and one click enables it and sends what it missed.
+// TestWebhooks checks that a developer can create a webhook endpoint and see a test event arrive.
+// When the receiver responds with 410, the endpoint is disabled. One click enables it and sends the
+// missed events.
 func TestWebhooks(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		r, reached := newReceiver(t)
@@ -154,7 +155,7 @@ func TestWebhooks(t *testing.T) {
 				}
 			}
 
-			// The receiver wants no more, so the endpoint is disabled, and misses a change.
+			// The receiver responds with 410, so the endpoint is disabled and misses a change.
 			r.set(secret, true)
 			contact := o.First("contacts")
 			o.Call("PATCH", "/contacts/"+contact, map[string]any{"jobTitle": "Richterin " + endpoint}, nil)
@@ -180,7 +181,7 @@ func TestWebhooks(t *testing.T) {
 	})
 }
 
-// awaitAttempt waits until the log of an endpoint has an attempt with a status.
+// awaitAttempt waits until the delivery log of an endpoint has an attempt with this status.
 func (o *Office) awaitAttempt(t *testing.T, endpoint, status string) {
 	t.Helper()
 	o.awaitCount(t, `select count(*) from webhook_attempts where endpoint = $1 and status = $2`, endpoint, status)
@@ -192,7 +193,8 @@ func (o *Office) awaitDisabled(t *testing.T, endpoint string) {
 	o.awaitCount(t, `select count(*) from webhook_endpoints where id = $1 and status = 'disabled'`, endpoint)
 }
 
-// awaitCount waits until a query counts something.
+// awaitCount waits until a query with count returns more than zero. It advances the clock
+// meanwhile.
 func (o *Office) awaitCount(t *testing.T, query string, args ...any) {
 	t.Helper()
 	watch := waittest.New()
@@ -212,7 +214,8 @@ func (o *Office) awaitCount(t *testing.T, query string, args ...any) {
 	}
 }
 
-// Disabled disables the endpoint of Helene, and gives it a log. It returns its id.
+// Disabled creates a disabled webhook endpoint of Helene with a delivery log, and returns its id.
+// If the endpoint exists, Disabled only returns the id.
 func (o *Office) Disabled() string {
 	o.Helper()
 	if ids := dbtest.Texts(o.TB, o.DB, `select id from webhook_endpoints where name = 'Archiv'`); len(ids) > 0 {

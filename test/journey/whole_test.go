@@ -9,8 +9,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// Somebody makes all contacts of a list private, with a script and without, looks at what
-// became of them, and takes it back.
+// TestWholeList makes all contacts of a list private, looks at the result, and undoes this, with
+// and without scripts.
 func TestWholeList(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(160))
@@ -39,7 +39,7 @@ func TestWholeList(t *testing.T) {
 			}
 			pick()
 			look("one")
-			pick() // what was unfolded to look at it lies over the bar
+			pick() // the checks have opened a menu that covers the bar
 			tab.Click(`[data-whole]`)
 			if !v.NoScript {
 				tab.Says("160 ausgewählt")

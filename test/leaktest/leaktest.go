@@ -1,4 +1,4 @@
-// Package leaktest owns the look for goroutines that a test leaves behind.
+// Package leaktest owns the check for goroutines that a test leaves behind.
 package leaktest
 
 import (
@@ -8,9 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is the time that goroutines have to end by themselves on a busy
-// machine. A connection that is being closed has such goroutines. goleak alone
-// waits for half a second.
+// patience is how long goroutines may take to end by themselves on a busy machine. A connection
+// that closes has such goroutines. The default of goleak is half a second.
 const patience = time.Minute
 
 // None fails the test if it leaves goroutines behind.
@@ -21,7 +20,8 @@ func None(t testing.TB, o ...goleak.Option) {
 	}
 }
 
-// Find returns an error that names the remaining goroutines.
+// Find returns an error with the stacks of remaining goroutines. It waits up to patience for their
+// end.
 func Find(o ...goleak.Option) error {
 	for until := time.Now().Add(patience); ; {
 		if err := goleak.Find(o...); err == nil || time.Now().After(until) {

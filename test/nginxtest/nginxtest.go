@@ -1,4 +1,4 @@
-// Package nginxtest owns the nginx of a test: a proxy before a server, which stops and starts again.
+// Package nginxtest owns the nginx of a test: a reverse proxy for a server, which can stop and start again.
 package nginxtest
 
 import (
@@ -15,9 +15,9 @@ import (
 	"kartei/test/child"
 )
 
-// Proxy is an nginx before a server.
+// Proxy is an nginx process as the reverse proxy of a server.
 type Proxy struct {
-	// URL is its address. It stays the same after each start.
+	// URL is the base URL of the proxy. It stays the same after each start.
 	URL string
 
 	t        testing.TB
@@ -26,8 +26,8 @@ type Proxy struct {
 	process  *child.Process
 }
 
-// New returns a proxy that does not run yet. It ends with the test. If nginx is not
-// installed, the test is skipped; with CI=true it fails.
+// New returns a proxy that does not run yet. It is stopped when the test ends. If nginx is not
+// installed, New skips the test, or fails it if CI is true.
 func New(t testing.TB) *Proxy {
 	t.Helper()
 	bin := find()
@@ -60,8 +60,9 @@ func find() string {
 	return ""
 }
 
-// configuration is one process without a log, which passes everything to a server. The
-// first line of %s is of the context http, the second of the context server.
+// configuration is an nginx.conf with one process and no access log. It forwards all requests to
+// one server. Argument 4 is a line for the context http, argument 5 has lines for the context
+// server.
 const configuration = `daemon off;
 master_process off;
 pid %[1]s/pid;
@@ -90,14 +91,15 @@ http {
 }
 `
 
-// Before starts the proxy before a server, or anew before another one. settings are
-// lines of its configuration for all requests, such as "client_max_body_size 1k;".
+// Before starts the proxy for a server, or restarts it for another server. settings are lines of
+// its configuration for all requests, such as "client_max_body_size 1k;".
 func (p *Proxy) Before(server string, settings ...string) {
 	p.t.Helper()
 	p.BeforeWith(server, "", settings...)
 }
 
-// BeforeWith is Before with a line of the context http, such as a limit_req_zone.
+// BeforeWith does the same as Before. zone is a line for the context http, such as a
+// limit_req_zone.
 func (p *Proxy) BeforeWith(server, zone string, settings ...string) {
 	p.t.Helper()
 	p.Stop()
@@ -114,7 +116,7 @@ func (p *Proxy) BeforeWith(server, zone string, settings ...string) {
 		p.t.Fatal(err)
 	}
 	p.process = process
-	for { // it does not report when it listens
+	for { // nginx does not report when it listens
 		connection, err := net.Dial("tcp", p.address)
 		if err == nil {
 			connection.Close()
@@ -129,7 +131,7 @@ func (p *Proxy) BeforeWith(server, zone string, settings ...string) {
 	}
 }
 
-// Stop kills the proxy. Its connections break, and nobody listens until Before.
+// Stop kills the proxy. Its connections break, and its port is closed until the next Before.
 func (p *Proxy) Stop() {
 	if p.process != nil {
 		p.process.Kill()

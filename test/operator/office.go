@@ -15,10 +15,10 @@ import (
 	"kartei/store/db"
 )
 
-// Start is the time at which an Office begins.
+// Start is the initial time of an Office's clock.
 var Start = time.Date(2026, 11, 1, 9, 30, 0, 0, time.UTC)
 
-// Office is an organization with an open API and an admin.
+// Office is an organization with the API turned on, and an admin.
 type Office struct {
 	*testing.T
 	Dir      *access.Directory
@@ -29,7 +29,7 @@ type Office struct {
 	Admin    access.PrincipalInfo
 }
 
-// NewOffice makes an office in a database.
+// NewOffice creates an office in a database.
 func NewOffice(t *testing.T, d db.DB) *Office {
 	t.Helper()
 	c := clock.NewFake(Start)
@@ -49,7 +49,8 @@ func NewOffice(t *testing.T, d db.DB) *Office {
 	return o
 }
 
-// Wrong returns the fields of a 422 as 'name CODE'.
+// Wrong returns the wrong fields of a validation error, each as its name and error code. It fails
+// the test if err is no validation error, or if a field has no message.
 func Wrong(t *testing.T, err error) []string {
 	t.Helper()
 	var f *fault.Fault

@@ -1,4 +1,4 @@
-// Package operator owns how tests administer an instance as the operator.
+// Package operator owns an Operator, which administers an instance in tests.
 package operator
 
 import (
@@ -15,7 +15,7 @@ import (
 	"kartei/store/db"
 )
 
-// Operator runs operations, each in a transaction of its own.
+// Operator calls operations as the operator of an instance, each in its own transaction.
 type Operator struct {
 	db        db.DB
 	clock     clock.Clock
@@ -23,8 +23,8 @@ type Operator struct {
 	services  op.Services
 }
 
-// New returns the operator of a database. The versions are those that keys may
-// pin, the current one first. The default is 2026-11-01.
+// New returns the operator of a database. versions are the API versions that keys may pin, the
+// current one first. The default is 2026-11-01.
 func New(d db.DB, c clock.Clock, dir *access.Directory, versions ...string) *Operator {
 	if len(versions) == 0 {
 		versions = []string{"2026-11-01"}
@@ -32,18 +32,18 @@ func New(d db.DB, c clock.Clock, dir *access.Directory, versions ...string) *Ope
 	return &Operator{d, c, dir, op.Services{Versions: versions}}
 }
 
-// With returns an operator with other services.
+// With returns a copy of o with other services. The versions stay.
 func (o *Operator) With(s op.Services) *Operator {
 	s.Versions = o.services.Versions
 	return &Operator{o.db, o.clock, o.directory, s}
 }
 
-// Run runs an operation as the operator.
+// Run calls an operation as the operator.
 func Run[I, O any](ctx context.Context, o *Operator, of op.Operation[I, O], in I) (out O, err error) {
 	return Do(ctx, o, func(ctx context.Context, c *op.Call, in I) (O, error) { return optest.Run(ctx, c, of, in) }, in)
 }
 
-// Do runs a function of an operation as the operator.
+// Do calls the function f of an operation as the operator.
 func Do[I, O any](
 	ctx context.Context, o *Operator, f func(context.Context, *op.Call, I) (O, error), in I,
 ) (out O, err error) {

@@ -34,14 +34,14 @@ import (
 	"kartei/web/shell"
 )
 
-// Browser is a browser without script: it has a cookie and reads forms.
+// Browser is a browser without scripts. It sends a session cookie, and the forms of pages.
 type Browser struct {
 	T       testing.TB
 	Handler http.Handler
 	Cookie  string
 }
 
-// Open returns the pages of an office, and the browser of a person of it.
+// Open returns a browser for the pages of an office. A new person with this role is signed in.
 func Open(t testing.TB, o *apitest.Office, role access.Role) *Browser {
 	t.Helper()
 	b := OpenAt(t, o, "https://kartei.example")
@@ -49,13 +49,13 @@ func Open(t testing.TB, o *apitest.Office, role access.Role) *Browser {
 	return b
 }
 
-// OpenAt returns the pages of an office at an address, and a browser of nobody.
+// OpenAt returns a browser for the pages of an office at a base URL. Nobody is signed in.
 func OpenAt(t testing.TB, o *apitest.Office, base string) *Browser {
 	t.Helper()
 	return OpenLogging(t, o, base, t.Output())
 }
 
-// OpenLogging is OpenAt with a place for the log of the pages.
+// OpenLogging does the same as OpenAt. The server of the pages writes its log to log.
 func OpenLogging(t testing.TB, o *apitest.Office, base string, log io.Writer) *Browser {
 	t.Helper()
 	h := app.Handler(shell.Options{
@@ -69,7 +69,7 @@ func OpenLogging(t testing.TB, o *apitest.Office, base string, log io.Writer) *B
 	return &Browser{T: t, Handler: h}
 }
 
-// public has one public page.
+// public returns a handler with one public page.
 func public() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/about", func(w http.ResponseWriter, r *http.Request) {
@@ -79,7 +79,7 @@ func public() http.Handler {
 	return mux
 }
 
-// Page is an answer to a browser.
+// Page is the response to a request of a Browser.
 type Page struct {
 	*Browser
 	Status   int
@@ -101,7 +101,7 @@ func (b *Browser) Do(method, path string, form url.Values, headers ...string) *P
 	return b.Answer(r)
 }
 
-// Answer sends a request with the cookie of the browser.
+// Answer sends a request with the cookie of the browser. It stores the cookie of the response.
 func (b *Browser) Answer(r *http.Request) *Page {
 	b.T.Helper()
 	if b.Cookie != "" {
@@ -129,7 +129,7 @@ func (b *Browser) Answer(r *http.Request) *Page {
 
 func (b *Browser) Get(path string) *Page { b.T.Helper(); return b.Do("GET", path, nil) }
 
-// Want fails unless the page has a status and all texts.
+// Want fails the test unless the response has the status and its body contains all texts.
 func (p *Page) Want(status int, texts ...string) *Page {
 	p.T.Helper()
 	if p.Status != status {
@@ -143,7 +143,7 @@ func (p *Page) Want(status int, texts ...string) *Page {
 	return p
 }
 
-// Without fails if the page has a text.
+// Without fails the test if the body contains a text.
 func (p *Page) Without(text string) *Page {
 	p.T.Helper()
 	if strings.Contains(p.Body, text) {
@@ -152,14 +152,15 @@ func (p *Page) Without(text string) *Page {
 	return p
 }
 
-// Main returns the content of the page, for messages.
+// Main returns the content of the element main, for messages.
 func (p *Page) Main() string {
 	_, main, _ := strings.Cut(p.Body, "<main")
 	main, _, _ = strings.Cut(main, "</main>")
 	return main
 }
 
-// Fields returns the fields of the form that is sent to an address.
+// Fields returns the values of the form with this action, as a browser would send them. It fails
+// the test if there is no such form.
 func (p *Page) Fields(action string) url.Values {
 	p.T.Helper()
 	_, after, found := strings.Cut(p.Body, `action="`+action+`"`)
@@ -190,7 +191,7 @@ func (p *Page) Fields(action string) url.Values {
 	return values
 }
 
-// Send sends the form for an address, with some fields set.
+// Send sends the form with this action. set has names and values of fields in turn.
 func (p *Page) Send(action string, set ...string) *Page {
 	p.T.Helper()
 	form := p.Fields(action)
@@ -200,7 +201,7 @@ func (p *Page) Send(action string, set ...string) *Page {
 	return p.Do("POST", action, form)
 }
 
-// Link returns the address of a link by its relation, or an empty text.
+// Link returns the href of the link with this relation, or "" if there is none.
 func (p *Page) Link(rel string) string {
 	if m := regexp.MustCompile(`rel="` + rel + `" href="([^"]*)"`).FindStringSubmatch(p.Body); m != nil {
 		return html.UnescapeString(m[1])
@@ -210,7 +211,7 @@ func (p *Page) Link(rel string) string {
 
 const Password = "vier Wörter aus dem Sack"
 
-// Invited returns the browser of a person who accepted an invitation on its page and is signed in.
+// Invited returns the browser of a person who has accepted an invitation and is signed in.
 func Invited(t *testing.T, o *apitest.Office, email string) *Browser {
 	t.Helper()
 	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: email})
@@ -224,14 +225,14 @@ func Invited(t *testing.T, o *apitest.Office, email string) *Browser {
 	return b
 }
 
-// InviteTo and invitation invite an address to an organization.
+// InviteTo is the operation that invites an email address to an organization.
 var InviteTo = invitation.Create
 
 func Invitation(organization, email string) invitation.New {
 	return invitation.New{Organization: organization, Email: email}
 }
 
-// Do calls a row by a session.
+// Do calls the operation with the id row in a session. It fails the test if the call fails.
 func Do[T any](t *testing.T, o *apitest.Office, token, row string, in any) T {
 	t.Helper()
 	by := api.Caller{Door: api.Web, Credential: api.Cookie(token, false), Address: netip.MustParseAddr("192.0.2.7")}
@@ -242,10 +243,10 @@ func Do[T any](t *testing.T, o *apitest.Office, token, row string, in any) T {
 	return out
 }
 
-// Text returns the content of a page without tokens.
+// Text returns the content of the element main without tokens, so that two pages can be compared.
 func (p *Page) Text() string { return tokens.ReplaceAllString(p.Main(), "") }
 
-// NewClient stores an application.
+// NewClient stores a registered OAuth client without a secret.
 func NewClient(t *testing.T, o *apitest.Office, name string) grant.Client {
 	t.Helper()
 	c := grant.Client{
@@ -272,7 +273,7 @@ var (
 	selected  = regexp.MustCompile(`<option value="([^"]*)" selected`)
 )
 
-// Place is where a browser is: its address, and the cookie by which accounts know it there.
+// Place is a browser with an IP address and a device cookie, by which accounts recognize it.
 type Place struct {
 	http.Handler
 	Device, From string
@@ -295,14 +296,14 @@ func (p *Place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// CutOut returns what stands between two texts.
+// CutOut returns the text between from and to.
 func CutOut(text, from, to string) string {
 	_, text, _ = strings.Cut(text, from)
 	text, _, _ = strings.Cut(text, to)
 	return text
 }
 
-// Undo sends the form of the note of a page.
+// Undo sends the form in the note of a page, which undoes the last act.
 func (p *Page) Undo() *Page {
 	p.T.Helper()
 	action := regexp.MustCompile(`(?s)class="toast .*?action="([^"]+)"`).FindStringSubmatch(p.Body)
@@ -313,18 +314,18 @@ func (p *Page) Undo() *Page {
 	return p.Do("POST", strings.ReplaceAll(action[1], "&amp;", "&"), p.Fields(action[1]), "HX-Request", "true")
 }
 
-// Script is how htmx asks.
+// Script has the headers of a request from htmx.
 var Script = []string{"HX-Request", "true"}
 
-// KeyPath is the page of a key.
+// KeyPath matches the path of an API key's page.
 var KeyPath = regexp.MustCompile(shell.KeysPath + `/key_[0-9a-z]+`)
 
-// Secrets are the texts of whole keys.
+// Secrets matches whole API keys.
 var Secrets = regexp.MustCompile(`kart_(test|live)_[A-Za-z0-9]{16}_[A-Za-z0-9]+`)
 
 var BellLink = regexp.MustCompile(`<a class="button ?" href="(/(?:settings|tasks)/[^"]+)"`)
 
-// Between returns the texts between two others.
+// Between returns all texts between before and after.
 func Between(text, before, after string) (list []string) {
 	for _, part := range strings.Split(text, before)[1:] {
 		found, _, _ := strings.Cut(part, after)
@@ -333,8 +334,8 @@ func Between(text, before, after string) (list []string) {
 	return list
 }
 
-// Generate sets up a generator of codes on the pages, and returns its secret and the
-// recovery codes that were shown.
+// Generate sets up an authenticator app for the person. It returns the TOTP secret and the recovery
+// codes that the pages show.
 func (b *Browser) Generate(o *apitest.Office) (secret []byte, codes []string) {
 	b.T.Helper()
 	shown := b.Get(Security).Send(Security+"/totp").Want(200, "<svg", `role="img"`)
@@ -356,13 +357,13 @@ func (b *Browser) Generate(o *apitest.Office) (secret []byte, codes []string) {
 
 const Security = "/settings/security"
 
-// File is what a browser sends for a file field.
+// File is a file that a browser sends.
 type File struct {
 	Name, ContentType string
 	Content           []byte
 }
 
-// SendAll is SendParts for a field that takes several files.
+// SendAll does the same as SendParts for a field with several files.
 func (p *Page) SendAll(action string, files []File, change func([]byte) []byte, set ...string) *Page {
 	p.T.Helper()
 	fields := p.Fields(action)
@@ -389,7 +390,7 @@ func (p *Page) SendAll(action string, files []File, change func([]byte) []byte, 
 		part.Write(f.Content)
 	}
 	w.Close()
-	// The bytes arrive in pieces, and their number is known from the header only.
+	// The server receives the body in pieces, and knows its length only from the header.
 	sent := change(body.Bytes())
 	r := httptest.NewRequest("POST", "https://kartei.example"+action,
 		io.NopCloser(iotest.HalfReader(bytes.NewReader(sent))))
@@ -398,13 +399,14 @@ func (p *Page) SendAll(action string, files []File, change func([]byte) []byte, 
 	return p.Answer(r)
 }
 
-// SendFile sends the form for an address with a file, as a browser does.
+// SendFile sends the form with this action and a file. set has names and values of fields in turn.
 func (p *Page) SendFile(action string, f File, set ...string) *Page {
 	p.T.Helper()
 	return p.SendParts(action, f, func(b []byte) []byte { return b }, set...)
 }
 
-// Hook makes an endpoint of the person, and returns the address of its page.
+// Hook creates a webhook endpoint of the person and returns the path of its page. query fills in
+// the form.
 func Hook(b *Browser, query string) string {
 	b.T.Helper()
 	return WebhookPath.FindString(b.Get(shell.WebhooksPath+"/new?"+query).Send(shell.WebhooksPath+"/new").Want(200,
@@ -415,7 +417,7 @@ var HookSecrets = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{20,}`)
 
 var WebhookPath = regexp.MustCompile(shell.WebhooksPath + `/whe_[0-9a-z]+`)
 
-// SendParts is SendFile for a form whose bytes are changed on their way.
+// SendParts does the same as SendFile, but change can change the body before it is sent.
 func (p *Page) SendParts(action string, f File, change func([]byte) []byte, set ...string) *Page {
 	p.T.Helper()
 	return p.SendAll(action, []File{f}, change, set...)

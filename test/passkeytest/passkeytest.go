@@ -1,4 +1,4 @@
-// Package passkeytest owns the passkeys of tests: a device that answers as a browser hands its answers on.
+// Package passkeytest owns a virtual device for passkeys, whose responses have the form that browsers send.
 package passkeytest
 
 import (
@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// Device holds one passkey for an origin.
+// Device has at most one passkey for one origin.
 type Device struct {
 	testing.TB
-	// Origin is the address of the page, and Host its name.
+	// Origin is the origin of the page, and Host its host name.
 	Origin, Host string
-	// Unverified leaves out the gesture of the owner.
+	// Unverified omits the verification of the user, such as a fingerprint.
 	Unverified bool
-	// Countless leaves the counter at zero, as devices do that share their passkeys.
+	// Countless keeps the signature counter at zero, as devices do that share their passkeys.
 	Countless  bool
 	key        *ecdsa.PrivateKey
 	id, handle []byte
@@ -39,7 +39,7 @@ func New(t testing.TB, origin, host string) *Device {
 
 var url64 = base64.RawURLEncoding
 
-// The flags of the data of an authenticator.
+// These constants are the flags in the authenticator data (WebAuthn, section 6.1).
 const (
 	present  = 1
 	verified = 4
@@ -75,7 +75,7 @@ func (d *Device) answer(response map[string]string) json.RawMessage {
 	return b
 }
 
-// Create answers navigator.credentials.create.
+// Create returns the response of navigator.credentials.create to these options.
 func (d *Device) Create(options json.RawMessage) json.RawMessage {
 	d.Helper()
 	var o struct {
@@ -86,7 +86,7 @@ func (d *Device) Create(options json.RawMessage) json.RawMessage {
 		d.Fatal(err)
 	}
 	d.handle, _ = url64.DecodeString(o.User.ID)
-	public, err := d.key.PublicKey.Bytes() // 4, x, y
+	public, err := d.key.PublicKey.Bytes() // the byte 4, x and y
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (d *Device) Create(options json.RawMessage) json.RawMessage {
 	})
 }
 
-// Get answers navigator.credentials.get.
+// Get returns the response of navigator.credentials.get to these options.
 func (d *Device) Get(options json.RawMessage) json.RawMessage {
 	d.Helper()
 	var o struct{ Challenge string }

@@ -1,4 +1,4 @@
-// Package readtest owns how tests run the readers of file formats in their own process.
+// Package readtest owns functions with which tests run readers of file formats in their own process.
 package readtest
 
 import (
@@ -11,8 +11,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// Text runs a reader and returns its text, at most the given number of bytes,
-// with the reader's error.
+// Text runs a reader and returns its text and its error. The text has at most limit bytes.
 func Text(t testing.TB, read textio.ReadFunc, content []byte, limit int) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -24,8 +23,7 @@ func Text(t testing.TB, read textio.ReadFunc, content []byte, limit int) (string
 	return out.String(), err
 }
 
-// Fuzz passes arbitrary bytes to readers, and checks that their output
-// satisfies the rules of a sink.
+// Fuzz runs readers on arbitrary bytes. It checks that their text is short, valid and tidy.
 func Fuzz(f *testing.F, readers ...textio.ReadFunc) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, content []byte) {

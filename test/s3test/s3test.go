@@ -24,13 +24,13 @@ import (
 	"kartei/test/child"
 )
 
-// The credentials of the server.
+// These constants are the credentials of the server.
 const (
 	AccessKey = "kartei-test"
 	SecretKey = "not-a-secret-for-tests"
 )
 
-// Gateway is versitygw on a folder of its own, in which each bucket is a folder.
+// Gateway is a running versitygw. Each bucket is a folder below Dir.
 type Gateway struct {
 	URL string
 	Dir string
@@ -38,7 +38,7 @@ type Gateway struct {
 	stop func()
 }
 
-// one is the server that all tests of a program share.
+// one has the server that all tests of this program share.
 var one struct {
 	sync.Once
 	*Gateway
@@ -48,13 +48,12 @@ var one struct {
 // errMissing says that versitygw is not installed.
 var errMissing = errors.New("versitygw is not installed: run ci/setup.sh versitygw")
 
-// errEnded says that versitygw ended at once, because another process had taken
-// the free port.
+// errEnded says that versitygw ended at its start, because another process had taken its port.
 var errEnded = errors.New("versitygw ended")
 
-// Shared returns the server of all tests of this program. It keeps the
-// credentials in the environment until the end of the test. If versitygw is not
-// installed, the test is skipped; with CI=true it fails.
+// Shared returns the server that all tests of this program share. The credentials stay in the
+// environment until the test ends. If versitygw is not installed, Shared skips the test, or fails
+// it if CI is true.
 func Shared(t testing.TB) *Gateway {
 	t.Helper()
 	one.Do(func() {
@@ -80,8 +79,8 @@ var signedIn struct {
 	tests int
 }
 
-// signIn sets the environment to the credentials until the last test that uses
-// the server has ended. Unlike t.Setenv it works in parallel tests.
+// signIn puts the credentials into the environment until the last test with them has ended. Unlike
+// t.Setenv, it works in parallel tests.
 func signIn(t testing.TB) {
 	t.Helper()
 	signedIn.Lock()
@@ -101,18 +100,17 @@ func signIn(t testing.TB) {
 	})
 }
 
-// Stop ends the server, if there is one. A program of tests calls it at its
-// end.
+// Stop stops the server, if it runs. A TestMain calls it at its end.
 func Stop() {
 	if one.Gateway != nil {
 		one.stop()
 	}
 }
 
-// made counts the buckets.
+// made is the number of buckets so far.
 var made atomic.Int64
 
-// Bucket makes a bucket and returns its name.
+// Bucket creates a bucket and returns its name.
 func (g *Gateway) Bucket(t testing.TB) string {
 	t.Helper()
 	name := "office-" + strconv.FormatInt(made.Add(1), 10)
@@ -121,9 +119,9 @@ func (g *Gateway) Bucket(t testing.TB) string {
 	if err == nil {
 		err = client.MakeBucket(t.Context(), name, minio.MakeBucketOptions{})
 	}
-	// The bucket gets a folder, as consoles make them. Otherwise versitygw
-	// removes its own folder with the last object, and a PUT at that moment
-	// fails with ExistingObjectIsDirectory.
+	// The bucket gets objects for its folders, as management consoles create them. Otherwise
+	// versitygw removes a folder with its last object. A PUT at that moment would fail with
+	// ExistingObjectIsDirectory.
 	for _, folder := range []string{"kartei/", "kartei/uploads/", "kartei/files/"} {
 		if err == nil {
 			_, err = client.PutObject(t.Context(), name, folder, http.NoBody, 0,
@@ -136,16 +134,16 @@ func (g *Gateway) Bucket(t testing.TB) string {
 	return name
 }
 
-// Location returns the location of a bucket of the server.
+// Location returns the location of a bucket on this server, in the form of --blob-url.
 func (g *Gateway) Location(bucket string) string { return Location(g.URL, bucket) }
 
-// Location returns the location of a bucket on the server at an address.
+// Location returns the location of a bucket on the server at url, in the form of --blob-url.
 func Location(url, bucket string) string {
 	return "s3://" + bucket + "/kartei?endpoint=" + url + "&path-style=true"
 }
 
-// find looks for versitygw on PATH and in each folder above the working
-// directory, since ci/setup.sh installs it at the root of the repository.
+// find returns the path of versitygw. It looks on PATH, and then in .cache/tools of the working
+// directory and its parents. ci/setup.sh installs versitygw there, at the root of the repository.
 func find() (string, error) {
 	if path, err := exec.LookPath("versitygw"); err == nil {
 		return path, nil
@@ -178,8 +176,8 @@ func start() (_ *Gateway, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// --keep-alive is not used: version 1.8.0 leaves the end of a signed empty
-	// body in the connection, and reads it as the next request.
+	// The option --keep-alive is not used. Version 1.8.0 leaves the end of a signed empty body in
+	// the connection and reads it as the next request.
 	var output bytes.Buffer
 	cmd := exec.Command(binary, "--port", port, "--access", AccessKey, "--secret", SecretKey, "--quiet", "posix", dir)
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -199,7 +197,7 @@ func start() (_ *Gateway, err error) {
 		select {
 		case <-process.Ended():
 			return nil, fmt.Errorf("%w: %s", errEnded, output.Bytes())
-		case <-time.After(20 * time.Millisecond): // it does not report when it listens
+		case <-time.After(20 * time.Millisecond): // versitygw does not report when it listens
 		}
 		if err == nil && a.Header.Get("Server") == "VERSITYGW" {
 			return g, nil
@@ -207,7 +205,7 @@ func start() (_ *Gateway, err error) {
 	}
 }
 
-// freePort returns an address at which nobody listens yet.
+// freePort returns an address on which no process listens.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -216,8 +214,8 @@ func freePort() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Nobody returns an address without a listener. The port is reserved until the
-// end of the test, so no listener appears.
+// Nobody returns an address on which no process listens. The port stays bound until the test ends,
+// so no other process can listen.
 func Nobody(t testing.TB) string {
 	t.Helper()
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

@@ -14,8 +14,7 @@ import (
 // Variable is the environment variable that sets the seed of every test.
 const Variable = "KARTEI_TEST_SEED"
 
-// Of returns the seed of a test. If the test fails, its log says how to run it
-// again with the same seed.
+// Of returns the seed of a test. If the test fails, its log says how to repeat it with this seed.
 func Of(t testing.TB) uint64 {
 	t.Helper()
 	n := rand.Uint64()
@@ -33,14 +32,14 @@ func Of(t testing.TB) uint64 {
 	return n
 }
 
-// Rand returns random numbers for one goroutine of a test.
+// Rand returns a source of random numbers for one goroutine of a test.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Of(t), 0))
 }
 
-// Check is rapid.Check with a seed of this package. The seed is set for the
-// process, so tests with Check must not be parallel.
+// Check calls rapid.Check with a seed of this package. The seed is a flag of the process, so tests
+// that call Check must not be parallel.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if f := flag.Lookup("rapid.seed"); f.Value.String() == f.DefValue {

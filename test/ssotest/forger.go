@@ -17,21 +17,21 @@ import (
 	"kartei/people/sso"
 )
 
-// Forger is a provider that answers as a test wants: what a broken or a hostile one
-// might do. It has no page: a test takes any code.
+// Forger is an OpenID provider whose responses a test can change, as a broken or hostile provider
+// would. It has no sign-in page. Its token endpoint accepts any code.
 type Forger struct {
 	*httptest.Server
-	// Document changes what it says about itself.
+	// Document changes the provider's metadata. nil changes nothing.
 	Document func(map[string]any)
-	// Claims changes the claims of the next ID token.
+	// Claims changes the claims of ID tokens. nil changes nothing.
 	Claims func(map[string]any)
-	// Sign signs them; nil signs by its own key with RS256.
+	// Sign signs the claims and returns the ID token. nil signs with Key and RS256.
 	Sign func(claims []byte) string
-	// Answer answers instead of it, at an endpoint: discovery, token, keys or userinfo.
+	// Answer maps an endpoint (discovery, token, keys or userinfo) to a handler that replaces it.
 	Answer map[string]http.HandlerFunc
-	// Nonce is the nonce of the authorization request.
+	// Nonce is the claim nonce of ID tokens. Tests copy it from the authorization request.
 	Nonce string
-	// Clock is the one of its client.
+	// Clock sets the times in ID tokens. Client sets it to the clock of the client.
 	Clock clock.Clock
 
 	Key   *rsa.PrivateKey
@@ -48,7 +48,7 @@ var forgedKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// Forge starts a forger.
+// Forge starts a Forger. It is stopped when the test ends.
 func Forge(t testing.TB) *Forger {
 	f := &Forger{Key: forgedKey(), Clock: clock.System, Answer: map[string]http.HandlerFunc{}, asked: map[string]int{}}
 	mux := http.NewServeMux()
@@ -75,21 +75,21 @@ func Forge(t testing.TB) *Forger {
 	return f
 }
 
-// Asked returns how often an endpoint was asked.
+// Asked returns the number of requests to an endpoint.
 func (f *Forger) Asked(endpoint string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.asked[endpoint]
 }
 
-// Form is what was last sent to the token endpoint.
+// Form returns the form of the last request to the token endpoint.
 func (f *Forger) Form() url.Values {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.form
 }
 
-// Client returns a client of the forger, which has the client's clock from now on.
+// Client returns a client of the provider. From then on, both use the clock c.
 func (f *Forger) Client(t testing.TB, c clock.Clock) *sso.Provider {
 	at, err := url.Parse(f.URL)
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *Forger) userinfo(w http.ResponseWriter, _ *http.Request) {
 	reply(w, map[string]any{"sub": "ida", "email": "ida@kanzlei.example", "email_verified": true})
 }
 
-// Signed returns a token that is signed by a key.
+// Signed returns the claims as a token that key has signed.
 func Signed(algorithm jose.SignatureAlgorithm, key any, claims []byte) string {
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: "1"}}, nil)
 	if err != nil {

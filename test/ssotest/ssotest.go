@@ -1,4 +1,4 @@
-// Package ssotest owns a real OpenID provider within the process of a test: the one of the module zitadel/oidc.
+// Package ssotest owns a real OpenID provider in the process of a test, built with the module zitadel/oidc.
 package ssotest
 
 import (
@@ -24,18 +24,18 @@ import (
 	"kartei/people/sso"
 )
 
-// ClientID and Secret are the instance's credentials at the provider.
+// ClientID and Secret are the credentials of the instance at the provider.
 const (
 	ClientID = "kartei"
 	Secret   = "geheim-beim-anbieter"
-	// Password is everybody's password at the provider.
+	// Password is the password of all people at the provider.
 	Password = "beim Anbieter"
 )
 
-// Provider is a running provider.
+// Provider is a running OpenID provider with a sign-in page.
 type Provider struct {
 	testing.TB
-	// Issuer is its address.
+	// Issuer is the base URL of the provider.
 	Issuer string
 
 	mu     sync.Mutex
@@ -43,7 +43,8 @@ type Provider struct {
 	server *http.Server
 }
 
-// Start starts a provider that sends people back to an address. It ends with the test.
+// Start starts a provider, which is stopped when the test ends. callback is the redirect URI of its
+// clients.
 func Start(t testing.TB, callback string) *Provider {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,13 +60,13 @@ func Start(t testing.TB, callback string) *Provider {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = p.server.Serve(l) // it ends with Stop
+		_ = p.server.Serve(l) // Serve returns after Stop.
 	}()
 	t.Cleanup(func() { p.Stop(); <-ended })
 	return p
 }
 
-// handler returns the provider, and its page on which people sign in.
+// handler returns the handler of the provider and of its sign-in page.
 func (p *Provider) handler(in *storage.Storage) http.Handler {
 	p.Helper()
 	provider, err := op.NewProvider(&op.Config{CryptoKey: [32]byte{7}, CodeMethodS256: true}, in,
@@ -97,10 +98,10 @@ const page = `<!DOCTYPE html>
 <label>Adresse <input name="username" autocomplete="username" autofocus></label> <label>Kennwort <input name="password" type="password" autocomplete="current-password"></label>
 <button>Anmelden</button></form></html>`
 
-// Stop ends the provider before the test does.
+// Stop stops the provider before the test ends.
 func (p *Provider) Stop() { _ = p.server.Shutdown(context.Background()) }
 
-// Add adds somebody with an address, and returns the id.
+// Add adds a person with an email address and returns the subject.
 func (p *Provider) Add(email string, verified bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,14 +113,14 @@ func (p *Provider) Add(email string, verified bool) string {
 	return id
 }
 
-// GetUserByID is part of storage.UserStore.
+// GetUserByID implements storage.UserStore.
 func (p *Provider) GetUserByID(id string) *storage.User {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.people[id]
 }
 
-// GetUserByUsername is part of storage.UserStore.
+// GetUserByUsername implements storage.UserStore.
 func (p *Provider) GetUserByUsername(name string) *storage.User {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,10 +132,10 @@ func (p *Provider) GetUserByUsername(name string) *storage.User {
 	return nil
 }
 
-// ExampleClientID is part of storage.UserStore.
+// ExampleClientID implements storage.UserStore.
 func (p *Provider) ExampleClientID() string { return "service" }
 
-// Client returns a client of the provider, as an instance has it.
+// Client returns a client of the provider, as an instance would configure it.
 func (p *Provider) Client(callback string, change ...func(*sso.Options)) *sso.Provider {
 	p.Helper()
 	issuer, err := url.Parse(p.Issuer)
@@ -158,8 +159,8 @@ var (
 	formAction  = regexp.MustCompile(`<form[^>]* action="([^"]+)"`)
 )
 
-// SignIn signs somebody in at the page of the provider, as a browser does, and returns
-// the address to which the provider sends them back.
+// SignIn signs a person in at the provider, as a browser does. address is the authorization
+// request. SignIn returns the URL of the redirect back to the client.
 func (p *Provider) SignIn(address, email string) *url.URL {
 	p.Helper()
 	jar, _ := cookiejar.New(nil)
@@ -200,7 +201,7 @@ func (p *Provider) SignIn(address, email string) *url.URL {
 	return to
 }
 
-// Answer returns what an address brings back.
+// Answer returns the authorization response in the query of at.
 func Answer(at *url.URL) sso.Answer {
 	q := at.Query()
 	return sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}

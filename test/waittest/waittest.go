@@ -1,4 +1,4 @@
-// Package waittest owns the waits of tests: as long as something changes they go on, and then they end with a failure.
+// Package waittest owns the waits of tests, which fail if nothing has changed for two minutes.
 package waittest
 
 import (
@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// Bound is how long a test waits while nothing changes. It elapses only if
-// something is broken, even on a machine with five times more work than
-// processors.
+// Bound is how long a test waits while nothing changes. It passes only if something is broken, even
+// on a machine with five times more work than processors.
 const Bound = 2 * time.Minute
 
-// Watch watches for progress. Each goroutine has its own.
+// Watch detects that a test no longer makes progress. Each goroutine needs its own.
 type Watch struct {
 	state string
 	timer *time.Timer
 }
 
-// New returns a Watch that has seen nothing yet.
+// New returns a Watch without a state.
 func New() *Watch { return &Watch{timer: time.NewTimer(Bound)} }
 
-// Stuck returns a channel that receives once state has been the same for Bound:
-// in this call, and in those before it. The state is whatever changes while
-// the test gets on, such as counts, and becomes JSON.
+// Stuck returns a channel that receives a value when state has not changed for Bound. Bound begins
+// again with each call that has another state. state is anything that changes while the test makes
+// progress, such as counts. It must be encodable as JSON.
 func (w *Watch) Stuck(state ...any) <-chan time.Time {
 	now, err := json.Marshal(state)
 	if err != nil {
-		panic(err) // a mistake of the test
+		panic(err) // a mistake in the test
 	}
 	if string(now) != w.state {
 		w.state = string(now)
@@ -35,8 +34,7 @@ func (w *Watch) Stuck(state ...any) <-chan time.Time {
 	return w.timer.C
 }
 
-// IsStuck reports whether state has been the same for Bound. It is Stuck for
-// loops that ask again and again.
+// IsStuck reports whether state has not changed for Bound. It is for loops that poll.
 func (w *Watch) IsStuck(state ...any) bool {
 	select {
 	case <-w.Stuck(state...):

@@ -11,7 +11,7 @@ import (
 func TestStuckWithoutChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, begin := waittest.New(), time.Now()
-		for left := range 5 { // each change gives the whole time again
+		for left := range 5 { // Bound begins again with each change.
 			time.Sleep(waittest.Bound - 1)
 			if w.IsStuck(left, "left") {
 				t.Fatalf("stuck at %d, after %s", left, time.Since(begin))

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Certificate returns a certificate for a host, which may be a wildcard. It is
-// its own authority and valid for a day. It is also written to a file in PEM,
-// for --webhook-ca.
+// Certificate returns a self-signed certificate for a host, which may be a wildcard. The
+// certificate is valid for a day. Certificate also writes it to file in PEM, for the setting
+// --webhook-ca.
 func Certificate(host, file string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

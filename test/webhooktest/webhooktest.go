@@ -1,4 +1,4 @@
-// Package webhooktest owns receivers of tests: a certificate, and the official libraries that verify deliveries.
+// Package webhooktest owns webhook receivers for tests: a certificate, and the official libraries that verify deliveries.
 package webhooktest
 
 import (
@@ -14,15 +14,15 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Delivery is a request, and the secret with which its receiver verifies it.
+// Delivery is a webhook request with the secret for its verification.
 type Delivery struct {
 	Secret string `json:"secret"`
-	// Headers have names in lower case.
+	// Headers has the names of the headers in lower case.
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 }
 
-// Received returns a delivery as it came.
+// Received returns the Delivery for a request with these headers and this body.
 func Received(secret string, h http.Header, body []byte) Delivery {
 	d := Delivery{secret, map[string]string{}, string(body)}
 	for name := range h {
@@ -31,10 +31,9 @@ func Received(secret string, h http.Header, body []byte) Delivery {
 	return d
 }
 
-// Verify verifies the deliveries with the libraries of all languages. It fails
-// the test unless each library accepts the i-th delivery if and only if want[i]
-// is true. With CI=true a library that is not installed fails the test too;
-// otherwise it is left out.
+// Verify verifies the deliveries with the libraries of all languages. It fails the test unless each
+// library accepts exactly those deliveries for which want is true. A library that is not installed
+// is skipped, or fails the test if CI is true.
 func Verify(t *testing.T, deliveries []Delivery, want []bool) {
 	t.Helper()
 	t.Run("Go", func(t *testing.T) {
@@ -58,7 +57,7 @@ func Verify(t *testing.T, deliveries []Delivery, want []bool) {
 	}
 }
 
-// module returns the folder of the module, below which tests run.
+// module returns the root folder of the module.
 func module(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -17,15 +17,16 @@ import (
 	"kartei/test/waittest"
 )
 
-// Effort counts what a person does. A key with modifiers is one key.
+// Effort counts the acts of a person. A key with modifiers counts as one key.
 type Effort struct {
-	// Keys are keys pressed, Typed the characters of words and numbers.
+	// Keys is the number of keys pressed, without typed text. Typed is the number of characters in
+	// typed text.
 	Keys, Typed int
-	// Clicks are clicks and taps.
+	// Clicks is the number of clicks and taps.
 	Clicks int
 }
 
-// The keys without a character.
+// These constants are keys without a character.
 const (
 	Enter     = kb.Enter
 	Tabulator = kb.Tab
@@ -36,15 +37,15 @@ const (
 	End       = kb.End
 )
 
-// asPressed makes a key go down as a keyboard does it. Only then does a script that
-// takes the key keep the browser from acting on it too.
+// asPressed changes the event of a key to the event of a real keyboard. Only then can a script
+// prevent the browser's own reaction to the key.
 func asPressed(p *input.DispatchKeyEventParams) {
 	if p.Type == kb.KeyDown {
 		p.Type = input.DispatchKeyEventTypeRawKeyDown
 	}
 }
 
-// Press presses keys, one after the other. They go to the focused element.
+// Press presses keys one after the other, in the focused element.
 func (tab *Tab) Press(keys string) {
 	tab.t.Helper()
 	tab.Effort.Keys += utf8.RuneCountInString(keys)
@@ -63,7 +64,7 @@ func (tab *Tab) ControlShift(key string) {
 	tab.chord(key, chromedp.ModifierCtrl, chromedp.ModifierShift)
 }
 
-// ShiftTab goes to the element before the focused one.
+// ShiftTab moves the focus to the previous element.
 func (tab *Tab) ShiftTab() {
 	tab.t.Helper()
 	tab.chord(Tabulator, chromedp.ModifierShift)
@@ -84,7 +85,8 @@ func (tab *Tab) Type(text string) {
 	tab.must("type", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(text, asPressed)) })
 }
 
-// Click clicks the first element that a selector matches, or taps it.
+// Click clicks the first element that matches the selector. In a view with Touch, it taps the
+// element.
 func (tab *Tab) Click(selector string) {
 	tab.t.Helper()
 	tab.Effort.Clicks++
@@ -94,8 +96,8 @@ func (tab *Tab) Click(selector string) {
 	}
 	tab.must("click "+selector, func(ctx context.Context) error {
 		for {
-			// A page that changes between the search for the element and the press makes
-			// the browser forget the element. Nothing was pressed then.
+			// If the page changes between the search for the element and the click, the browser
+			// reports that the element is gone. Then nothing was clicked.
 			if err := chromedp.Do(ctx, act); err == nil || !strings.Contains(err.Error(), "Could not find node") {
 				return err
 			}
@@ -103,12 +105,12 @@ func (tab *Tab) Click(selector string) {
 	})
 }
 
-// Fill puts a text in the place of what a field holds: a click, and typing.
+// Fill replaces the value of a field: it clicks the field and types the text.
 func (tab *Tab) Fill(selector, text string) {
 	tab.t.Helper()
 	tab.Click(selector)
 	before := tab.Effort
-	// A line that comes meanwhile may move the field away from under the finger.
+	// A new line on the page may have moved the field away from the click.
 	for watch := waittest.New(); !Eval[bool](tab,
 		fmt.Sprintf(`document.activeElement === document.querySelector(%q)`, selector)); {
 		if watch.IsStuck() {
@@ -120,11 +122,11 @@ func (tab *Tab) Fill(selector, text string) {
 	if text == "" {
 		tab.Press(kb.Delete)
 	}
-	tab.Effort = before // a person would write over the text in one go
+	tab.Effort = before // A person would type over the text at once.
 	tab.Type(text)
 }
 
-// Choose gives files to a file field.
+// Choose sets the files of a file field.
 func (tab *Tab) Choose(selector string, files ...string) {
 	tab.t.Helper()
 	tab.must("choose files", func(ctx context.Context) error {
@@ -132,18 +134,18 @@ func (tab *Tab) Choose(selector string, files ...string) {
 	})
 }
 
-// pause is the time between two looks at a page.
+// pause is the time between two checks of a page.
 const pause = 20 * time.Millisecond
 
-// pageText is what a failure says of a page: its address, the address of its document, and
-// how the document was loaded. The addresses differ if a script changed the page's address.
+// pageText is a script that describes the page for failures: its URL, and the URL and the kind of
+// the navigation that loaded its document. The two URLs differ if a script has changed the URL.
 const pageText = `(() => {
 	const loaded = performance.getEntriesByType("navigation")[0];
 	return location.href + " (" + loaded?.type + " of " + loaded?.name + ") " + (document.body?.innerText ?? "");
 })()`
 
-// Until waits until an expression is true in the page, also while the page changes
-// to another. If nothing changes for a long time, the test fails.
+// Until waits until a script expression is true, even while another page loads. It fails the test
+// if nothing on the page changes for waittest.Bound.
 func (tab *Tab) Until(expression string) {
 	tab.t.Helper()
 	watch := waittest.New()
@@ -164,13 +166,13 @@ func (tab *Tab) Until(expression string) {
 	}
 }
 
-// At waits until the tab shows a page whose path is given, and the page is loaded.
+// At waits until the tab shows the page with this path, and the page is loaded.
 func (tab *Tab) At(path string) {
 	tab.t.Helper()
 	tab.Until(fmt.Sprintf(`location.pathname === %q && document.readyState === "complete"`, path))
 }
 
-// Says waits until the page shows a text.
+// Says waits until the visible text of the page contains text.
 func (tab *Tab) Says(text string) {
 	tab.t.Helper()
 	tab.Until(fmt.Sprintf(`document.body?.innerText.replaceAll("\u00ad", "").includes(%q)`, text))
@@ -182,7 +184,7 @@ func (tab *Tab) Path() string {
 	return Eval[string](tab, "location.pathname")
 }
 
-// DoubleClick clicks an element twice, as people do who are used to it.
+// DoubleClick clicks an element twice, as people do who are used to double clicks.
 func (tab *Tab) DoubleClick(selector string) {
 	tab.t.Helper()
 	tab.Effort.Clicks += 2
@@ -191,7 +193,7 @@ func (tab *Tab) DoubleClick(selector string) {
 	})
 }
 
-// SetCookie gives the tab's person a cookie for the site at url.
+// SetCookie sets a cookie for the site at url.
 func (tab *Tab) SetCookie(url string, c *http.Cookie) {
 	tab.t.Helper()
 	tab.must("set a cookie", func(ctx context.Context) error {
@@ -202,7 +204,7 @@ func (tab *Tab) SetCookie(url string, c *http.Cookie) {
 	})
 }
 
-// focused describes the focused element: its role or tag, and its name.
+// focused is a script that describes the focused element by its role or tag and its name.
 const focused = `(() => {
 	const e = document.activeElement;
 	if (!e || e === document.body) { return ""; }
@@ -210,15 +212,15 @@ const focused = `(() => {
 	return (e.getAttribute("role") || e.tagName.toLowerCase()) + " " + label.replace(/\s+/g, " ").trim().slice(0, 60);
 })()`
 
-// Focused describes the focused element by its role and its name. It is empty if
-// nothing has the focus.
+// Focused returns the role or tag of the focused element and its name. It is empty if no element
+// has the focus.
 func (tab *Tab) Focused() string {
 	tab.t.Helper()
 	return Eval[string](tab, focused)
 }
 
-// TabOrder walks through the page with the tabulator until it comes to the
-// beginning again, at most so many steps, and returns what had the focus.
+// TabOrder presses the tab key from the top of the page until the focus leaves the page, at most
+// limit times. It returns the focused elements in order.
 func (tab *Tab) TabOrder(limit int) (order []string) {
 	tab.t.Helper()
 	Eval[any](tab, `document.activeElement?.blur(), getSelection()?.removeAllRanges(), window.scrollTo(0, 0), null`)
@@ -233,7 +235,7 @@ func (tab *Tab) TabOrder(limit int) (order []string) {
 	return order
 }
 
-// Offline cuts the tab off the network, or connects it again.
+// Offline takes the tab off the network, or connects it again.
 func (tab *Tab) Offline(off bool) {
 	tab.t.Helper()
 	tab.must("cut the line", func(ctx context.Context) error {
@@ -248,14 +250,13 @@ func (tab *Tab) Offline(off bool) {
 	})
 }
 
-// Print shows the tab as it is printed, or as on a screen again.
+// Print shows the tab as for printing, or again as for a screen.
 func (tab *Tab) Print(on bool) {
 	tab.t.Helper()
 	tab.must("print", func(ctx context.Context) error { return tab.media(ctx, map[bool]string{true: "print"}[on]) })
 }
 
-// Before runs a script in each page that the tab opens from now on, before the page's
-// own scripts.
+// Before runs a script before the scripts of each page that the tab opens from now on.
 func (tab *Tab) Before(script string) {
 	tab.t.Helper()
 	tab.must("add a script", func(ctx context.Context) error {
@@ -265,7 +266,7 @@ func (tab *Tab) Before(script string) {
 	})
 }
 
-// Slow makes each answer of the network take longer.
+// Slow adds latency to each request of the tab.
 func (tab *Tab) Slow(by time.Duration) {
 	tab.t.Helper()
 	tab.must("slow the line down", func(ctx context.Context) error {

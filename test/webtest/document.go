@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Form is a form of a page that changes something.
+// Form is a form with the method POST.
 type Form struct {
-	// Action is the address that it is sent to.
+	// Action is the URL to which the form is sent.
 	Action string
-	// Fields are the values that a browser sends if nobody changes the form.
+	// Fields are the values that a browser sends if the form is not changed.
 	Fields url.Values
 }
 
-// Forms returns the forms of a page that change something, filled as they are.
+// Forms returns all forms of a page with the method POST.
 func Forms(body string) (list []Form) {
 	for n := range Elements(body) {
 		if n.Data != "form" || !strings.EqualFold(Attribute(n, "method"), "post") {
@@ -31,7 +31,7 @@ func Forms(body string) (list []Form) {
 	return list
 }
 
-// fill adds what a browser sends of an element.
+// fill adds the values that a browser sends for an element.
 func (f *Form) fill(n *html.Node) {
 	name, value := Attribute(n, "name"), Attribute(n, "value")
 	if name == "" || n.Type != html.ElementNode {
@@ -53,7 +53,7 @@ func (f *Form) fill(n *html.Node) {
 	}
 }
 
-// Elements yields the elements of a document.
+// Elements yields the elements of an HTML document, in document order.
 func Elements(body string) func(func(*html.Node) bool) {
 	return func(yield func(*html.Node) bool) {
 		root, err := html.Parse(strings.NewReader(body))
@@ -68,7 +68,7 @@ func Elements(body string) func(func(*html.Node) bool) {
 	}
 }
 
-// Attribute returns the value of an attribute, empty if the element lacks it.
+// Attribute returns the value of an attribute. It is empty if the element has no such attribute.
 func Attribute(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -78,12 +78,12 @@ func Attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// Has reports whether an element has an attribute.
+// Has reports whether an element has the attribute name.
 func Has(n *html.Node, name string) bool {
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
 }
 
-// Text returns the text within an element.
+// Text returns the text within a node.
 func Text(n *html.Node) (s string) {
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Axe returns the source of axe-core, which ci/setup.sh installs. root is the
-// folder of the repository.
+// Axe returns the source of axe-core, which ci/setup.sh installs. root is the path of the
+// repository. If axe-core is not installed, Axe skips the test, or fails it if CI is true.
 func Axe(t testing.TB, root string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(root, ".cache/axe-4.14.1/node_modules/axe-core/axe.min.js"))
@@ -20,7 +20,7 @@ func Axe(t testing.TB, root string) string {
 	return string(source)
 }
 
-// look inspects a page. It unfolds everything first.
+// look is a script that inspects a page. It opens all details elements first.
 const look = `(() => {
 	for (const folded of document.querySelectorAll("details")) { folded.open = true; }
 	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
@@ -39,22 +39,22 @@ const look = `(() => {
 	};
 })()`
 
-// lookResult is what look returns.
+// lookResult is the result of look.
 type lookResult struct {
 	Headings, Sideways int
 	Title, Language    string
 	Twice, Wide        []string
 }
 
-// checkAxe runs the checks of axe-core and returns the violations.
+// checkAxe is a script that runs the checks of axe-core and returns the violations.
 const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
 	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary)))`
 
-// noteActs notes the spans of time in which a press of the person, or the answer to one,
-// changes the page. A span is thirty frames long, half a second on an idle machine. It
-// counts frames because a busy machine draws fewer of them and needs as many. A request
-// that begins within a span, such as the one for a dialog that has just opened, is the
-// person's, too.
+// noteActs is a script that records in which spans of time a person changes the page. A span begins
+// with a key or click, or with the response to a request that a key or click has caused. It lasts
+// thirty frames, which is half a second on an idle machine. A busy machine draws fewer frames in
+// that time, but needs as many to show the change. Requests that begin within a span, such as the
+// load of a new dialog, belong to the person too.
 const noteActs = `(() => {
 	const spans = window.acts = [], asked = new WeakSet();
 	const begin = () => {
@@ -71,9 +71,9 @@ const noteActs = `(() => {
 	document.addEventListener("htmx:after:swap", (e) => { if (asked.has(e.detail.ctx)) { begin(); } }, true);
 })()`
 
-// shifts are the movements of what was drawn already, without those that a key or
-// a click caused. Less than a thousandth of the window is no movement that a person
-// sees: a busy machine may draw a line before its hyphens are known.
+// shifts is a script that returns the layout shifts of the page. It leaves out shifts that a key or
+// click has caused. It also leaves out shifts below a thousandth of the window, which people do not
+// see. A busy machine may draw a line before it hyphenates the line.
 const shifts = `new Promise((resolve) => {
 	const excused = (e) => e.hadRecentInput || (window.acts ?? []).some((act) => act.from <= e.startTime && e.startTime <= act.to);
 	const seen = [], place = (r) => [r.x, r.y, r.width, r.height].map(Math.round).join(",");
@@ -87,7 +87,7 @@ const shifts = `new Promise((resolve) => {
 	setTimeout(() => { add(observer.takeRecords()); observer.disconnect(); resolve(seen); }, 50);
 })`
 
-// Shifts returns the layout shifts of the page so far: how much moved, and what.
+// Shifts returns the layout shifts of the page so far: their size and the moved elements.
 func (tab *Tab) Shifts() []string {
 	tab.t.Helper()
 	if tab.View.NoScript {
@@ -96,9 +96,9 @@ func (tab *Tab) Shifts() []string {
 	return Eval[[]string](tab, shifts)
 }
 
-// PageFaults returns the faults of a page that was just opened. A browser without a
-// free processor may paint the beginning of a page before its end has arrived. So a
-// page whose parts moved is opened a second time, and what moves then is a fault.
+// PageFaults returns the faults of a page that was just opened. If the page has a layout shift, it
+// opens the page again and returns the faults of the second time. A busy browser may paint the
+// beginning of a page before the end has arrived.
 func (tab *Tab) PageFaults(axe string) []string {
 	tab.t.Helper()
 	found := tab.Faults(axe)
@@ -109,12 +109,13 @@ func (tab *Tab) PageFaults(axe string) []string {
 	return found
 }
 
-// shifted begins the fault of a layout shift.
+// shifted is the prefix of faults about layout shifts.
 const shifted = "layout shift: "
 
-// Faults returns what is wrong with the page, whatever the page is about: layout
-// shifts, headings, ids, what scrolls sideways, what axe-core finds, and what the
-// console says. It unfolds what is folded. axe is the source of axe-core, or empty.
+// Faults returns the faults that any page may have. These are layout shifts, wrong headings,
+// duplicate ids, sideways scrolling, violations from axe-core, and messages on the console. It
+// opens all details elements. axe is the source of axe-core. If axe is empty, its checks are
+// skipped.
 func (tab *Tab) Faults(axe string) (list []string) {
 	tab.t.Helper()
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -141,26 +142,25 @@ func (tab *Tab) Faults(axe string) (list []string) {
 	return list
 }
 
-// Transfer is a file that the page loaded.
+// Transfer is a file that the page has loaded.
 type Transfer struct {
-	// Name is its address. Kind is what asked for it: navigation for the page
-	// itself, link, script, img, fetch and others.
+	// Name is the URL of the file. Kind is the cause of the request: navigation for the page
+	// itself, or else link, script, img, fetch and others.
 	Name, Kind string
-	// Bytes is its size over the wire, compressed, without headers. A file from the
-	// browser's cache has none.
+	// Bytes is the compressed size without headers. It is zero for a file from the browser's cache.
 	Bytes int
 }
 
 const transfers = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map((e) => ({
 	name: e.name, kind: e.entryType === "navigation" ? "navigation" : e.initiatorType, bytes: e.transferSize === 0 ? 0 : e.encodedBodySize}))`
 
-// Transfers returns what the page has loaded so far.
+// Transfers returns the files that the page has loaded so far.
 func (tab *Tab) Transfers() []Transfer {
 	tab.t.Helper()
 	return Eval[[]Transfer](tab, transfers)
 }
 
-// Status returns the status with which the server answered for the page.
+// Status returns the status of the response with the page.
 func (tab *Tab) Status() int {
 	tab.t.Helper()
 	return Eval[int](tab, `performance.getEntriesByType("navigation")[0].responseStatus`)

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// page has a paragraph that moves down when a script says so.
+// page is an HTML page with a paragraph that a script can move down.
 const page = `<!doctype html><html lang="en"><title>Moves</title><h1>Moves</h1><div id="gap"></div><p>A paragraph that is seen.</p>
 <button type="button">Move</button><script>
 const drawn = (n) => new Promise((done) => { const next = () => (n-- > 0 ? requestAnimationFrame(next) : done()); next(); });
@@ -36,8 +36,8 @@ func open(t *testing.T) *webtest.Tab {
 	return tab
 }
 
-// What a click moves is no fault, however long a busy machine takes. What moves without
-// one is a fault, also long after a click.
+// TestShifts checks that a movement after a click is no fault, even on a slow machine. A movement
+// without a click is a fault. So is a movement long after a click.
 func TestShifts(t *testing.T) {
 	for _, c := range []struct {
 		name, script string

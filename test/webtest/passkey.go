@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Passkeys gives the tab a device that keeps passkeys, as a fingerprint reader does.
-// Its owner agrees to everything.
+// Passkeys adds a virtual authenticator to the tab, such as a fingerprint reader. Its user approves
+// all requests.
 func (tab *Tab) Passkeys() {
 	tab.t.Helper()
 	tab.must("add a device for passkeys", func(ctx context.Context) error {

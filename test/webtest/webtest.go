@@ -1,4 +1,4 @@
-// Package webtest owns the browser of tests: one Chromium, tabs that people use, forms, what is wrong with a page.
+// Package webtest owns the browser of tests: a Chromium with tabs, forms, and checks for faults of pages.
 package webtest
 
 import (
@@ -20,18 +20,18 @@ import (
 	"kartei/test/waittest"
 )
 
-// View is how a reader looks at a page.
+// View is the kind of screen and browser with which a person looks at a page.
 type View struct {
 	Width    int
 	Dark     bool
 	NoScript bool
-	// Touch is a screen that is touched.
+	// Touch says that the screen is a touch screen.
 	Touch bool
-	// Language is the first one that the browser accepts, English if it is empty.
+	// Language is the preferred language of the browser. The default is English.
 	Language string
 }
 
-// String names the view in messages.
+// String describes the view for messages.
 func (v View) String() string {
 	s := fmt.Sprintf("%d px, light", v.Width)
 	if v.Dark {
@@ -46,14 +46,14 @@ func (v View) String() string {
 	return s
 }
 
-// Browser is a running Chromium, as one test uses it.
+// Browser is the running Chromium, used by one test.
 type Browser struct {
 	t   testing.TB
 	ctx context.Context
 }
 
-// Start returns the browser of the test binary. The first test starts it, and Stop
-// ends it. If none is installed, the test is skipped, or fails with CI=true.
+// Start returns the browser of the test program. The first call starts it, and Stop ends it. If
+// Chromium is not installed, Start skips the test, or fails it if CI is true.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path := chromium(t)
@@ -67,7 +67,7 @@ func Start(t testing.TB) *Browser {
 	return &Browser{t: t, ctx: running.ctx}
 }
 
-// Stop ends the browser of the test binary.
+// Stop ends the browser of the test program, if it runs.
 func Stop() {
 	running.Lock()
 	defer running.Unlock()
@@ -77,8 +77,8 @@ func Stop() {
 	}
 }
 
-// running is the browser that the tests of a package share. Each tab is a new person
-// there, with cookies and a cache of its own.
+// running is the browser that all tests of a package share. Each test opens tabs for new people,
+// which have their own cookies and cache.
 var running process
 
 type process struct {
@@ -87,14 +87,14 @@ type process struct {
 	stop func()
 }
 
-// start starts the browser. About one start in some hundred never answers; start ends
-// that browser, and the caller tries again.
+// start starts the browser. A few in a thousand starts hang. Then start ends the browser and
+// returns an error, so that the caller can try again.
 func (p *process) start(path string) error {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("disable-component-update", true))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeAll := chromedp.NewContext(allocator)
-	tooLong := time.AfterFunc(waittest.Bound, stop) // a deadline of the first call's context would end the browser later
+	tooLong := time.AfterFunc(waittest.Bound, stop) // A deadline of the context would end the browser later.
 	err := chromedp.Do(ctx)
 	if !tooLong.Stop() && err == nil {
 		err = context.DeadlineExceeded
@@ -111,7 +111,7 @@ func (p *process) start(path string) error {
 	return nil
 }
 
-// chromium returns the browser's path.
+// chromium returns the path of the browser. It skips or fails the test if there is none.
 func chromium(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -131,12 +131,12 @@ func missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
-// Tab is a tab of the browser, in one view.
+// Tab is a tab of the browser, with one view.
 type Tab struct {
 	t    testing.TB
 	ctx  context.Context
 	View View
-	// Effort is what the person in front of the tab has done so far.
+	// Effort is the effort of the tab's person so far.
 	Effort Effort
 
 	mu      sync.Mutex
@@ -144,14 +144,13 @@ type Tab struct {
 	marks   chan string
 }
 
-// Tab opens a tab of a new person: it shares no cookies and no cache with other
-// tabs.
+// Tab opens a tab for a new person. It shares no cookies and no cache with other tabs.
 func (b *Browser) Tab(v View) *Tab {
 	b.t.Helper()
 	return open(b.t, b.ctx, v, chromedp.WithNewBrowserContext())
 }
 
-// Beside opens another tab of the same person.
+// Beside opens another tab for the same person.
 func (tab *Tab) Beside(v View) *Tab {
 	tab.t.Helper()
 	return open(tab.t, tab.ctx, v)
@@ -162,7 +161,7 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 	ctx, closeTab := chromedp.NewContext(parent, o...)
 	t.Cleanup(closeTab)
 	tab := &Tab{t: t, ctx: ctx, View: v, marks: make(chan string, 1)}
-	tooLong := time.AfterFunc(waittest.Bound, closeTab) // a deadline of the first call's context would close the tab later
+	tooLong := time.AfterFunc(waittest.Bound, closeTab) // A deadline of the context would close the tab later.
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("open a tab (%s): %v", v, err)
 	}
@@ -174,7 +173,7 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 	return tab
 }
 
-// Opens clicks on what opens a window, and returns it.
+// Opens clicks an element that opens a window, and returns the tab in the new window.
 func (tab *Tab) Opens(selector string) *Tab {
 	tab.t.Helper()
 	opened := chromedp.WaitNewTarget(tab.ctx, func(i *target.Info) bool { return i.Type == "page" })
@@ -189,7 +188,7 @@ func (tab *Tab) Opens(selector string) *Tab {
 	return nil
 }
 
-// EmptyCache makes the browser forget the files that it keeps of pages it has shown.
+// EmptyCache removes all files from the cache of the browser.
 func (tab *Tab) EmptyCache() {
 	tab.t.Helper()
 	tab.must("empty the cache", func(ctx context.Context) error {
@@ -198,7 +197,7 @@ func (tab *Tab) EmptyCache() {
 	})
 }
 
-// emulate makes the tab look as its view says.
+// emulate sets the screen, the language and the scripting of the tab as its view says.
 func (tab *Tab) emulate(ctx context.Context) error {
 	var o []chromedp.EmulateViewportOption
 	if tab.View.Touch {
@@ -222,7 +221,7 @@ func (tab *Tab) emulate(ctx context.Context) error {
 	return err
 }
 
-// media sets what the page is drawn for: print, or nothing for a screen.
+// media sets the CSS media type: print, or empty for a screen.
 func (tab *Tab) media(ctx context.Context, kind string) error {
 	scheme := "light"
 	if tab.View.Dark {
@@ -238,8 +237,7 @@ func (tab *Tab) media(ctx context.Context, kind string) error {
 	return err
 }
 
-// endOfPage is a line that a tab writes to its console to mark the end of
-// earlier output.
+// endOfPage begins a console message that a tab writes to mark the end of earlier messages.
 const endOfPage = "webtest: the end of "
 
 func (tab *Tab) listen(messages func(func(chromedp.ConsoleMessage, error) bool)) {
@@ -266,8 +264,8 @@ func (tab *Tab) must(what string, f func(ctx context.Context) error) {
 	}
 }
 
-// Open loads a page and waits until its scripts have run. A form that was begun and not
-// sent does not ask before.
+// Open loads a page and waits until its scripts have run. It discards changes of a form, so that
+// the browser does not ask before it leaves the page.
 func (tab *Tab) Open(url string) {
 	tab.t.Helper()
 	Eval[any](tab, `document.querySelectorAll("form[data-started]").forEach((form) => delete form.dataset.started), null`)
@@ -277,12 +275,12 @@ func (tab *Tab) Open(url string) {
 	}
 }
 
-// firstFrame waits until the page was drawn: until then the browser drops keys. A tab
-// that nobody sees draws nothing.
+// firstFrame is a script that waits until the page is drawn. Before that, the browser drops keys. A
+// hidden tab draws nothing, so the script waits half a second at most.
 const firstFrame = `Promise.race([new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))), new Promise((unseen) => setTimeout(unseen, 500))]).then(() => null)`
 
-// Eval evaluates an expression in the page. The page's content security policy
-// does not apply to it.
+// Eval evaluates a script expression in the page and returns its value. The content security policy
+// of the page does not apply to the expression.
 func Eval[T any](tab *Tab, expression string) T {
 	tab.t.Helper()
 	var value T
@@ -293,7 +291,7 @@ func Eval[T any](tab *Tab, expression string) T {
 	return value
 }
 
-// Screenshot writes a picture of the window, or of the whole page.
+// Screenshot writes an image of the window, or of the whole page, to a file.
 func (tab *Tab) Screenshot(file string, whole bool) {
 	tab.t.Helper()
 	tab.must(file, func(ctx context.Context) error {
@@ -309,8 +307,8 @@ func (tab *Tab) Screenshot(file string, whole bool) {
 	})
 }
 
-// Console returns the browser's console since the last call: messages,
-// exceptions, and violations of the content security policy.
+// Console returns the messages, exceptions and violations of the content security policy on the
+// console since the last call.
 func (tab *Tab) Console() []string {
 	tab.t.Helper()
 	Eval[any](tab, fmt.Sprintf("console.debug(%q), null", endOfPage))

@@ -1,4 +1,4 @@
-// The journey of ../README.md with the client that openapi-ts of Hey API writes.
+// The journey of ../README.md with the client that openapi-ts of Hey API generates.
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as kartei from "./kartei";
@@ -13,21 +13,21 @@ function check(holds: unknown, what: string): asserts holds {
 
 type Answer<T> = { data?: T; error?: unknown; response?: Response };
 
-/** The content of an answer. The client throws nothing when a call is refused. */
+/** Returns the body of a response. The client throws no error for an error status, so this function does. */
 async function ok<T>(call: Promise<Answer<T>>): Promise<T> {
   const { data, error } = await call;
   check(error === undefined, JSON.stringify(error));
   return data as T;
 }
 
-/** The problem with which a call is refused. */
+/** Returns the problem of a call that must fail with this status. */
 async function refused(status: number, call: Promise<Answer<unknown> & { error?: kartei.Problem }>): Promise<kartei.Problem> {
   const { error, response } = await call;
   check(response?.status === status && error, `${status} expected, got ${response?.status}`);
   return error;
 }
 
-/** Creates something. If the call may be sent again it is, with the same key. */
+/** Calls an operation that creates something. It retries with the same idempotency key where clients should. */
 async function create<T>(
   call: (headers: { "Svc-Preview": "true"; "Idempotency-Key": string }) => Promise<Answer<T>>,
 ): Promise<T> {
@@ -41,7 +41,7 @@ async function create<T>(
 }
 
 async function journey() {
-  // Without baseUrl the client calls the instance that the document came from.
+  // Without baseUrl, the client calls the instance from which the document was downloaded.
   client.setConfig({ auth: process.env.KARTEI_KEY, headers: { "Accept-Language": "en" } });
 
   const me = await ok(kartei.meGet());
@@ -80,7 +80,7 @@ async function journey() {
   const fields = problem.errors?.map(({ field, code }) => `${field} ${code}`);
   check(String(fields) === "email INVALID_FORMAT", `a wrong email is told as ${fields}`);
 
-  // Change, with the entity tag of what was read. null clears, what is left out stays.
+  // Change the contact with If-Match. null clears a member, and a missing member does not change.
   const headers = { "Svc-Preview": "true", "If-Match": read.response?.headers.get("ETag") ?? "" } as const;
   const answer = await kartei.contactsUpdate({ path, headers, body: { lastName: "Winter", jobTitle: null } });
   const changed = answer.data;
@@ -97,7 +97,7 @@ async function journey() {
   problem = await refused(404, kartei.contactsGet({ path }));
   check(problem.code === "NOT_FOUND", `a deleted contact is ${problem.code}`);
 
-  // What changed since, deletions too, until nothing comes any more. The times stay the texts that they are.
+  // Read the changes since a time, with deletions, until there are no more. The times stay texts.
   const before = new Date(Date.parse(created.createdAt) - 60_000).toISOString();
   const markers = new Set<string>();
   let changes = 0;
@@ -115,7 +115,7 @@ async function journey() {
   }
   check(markers.has(created.id), "no marker stands for the deleted contact");
 
-  // The feed tells the same story. Its last page, too, has a cursor to go on with.
+  // The event feed reports the same changes. Its last page has a cursor too.
   const story: string[] = [];
   let cursor: string | undefined;
   for (let more = true; more; ) {
@@ -127,7 +127,7 @@ async function journey() {
   check(String(story) === "contact.created,contact.updated,contact.deleted", `the feed has ${story}`);
   check(cursor, "the feed has no cursor to go on with");
 
-  // A document: announce the file, send it, have a document made of it.
+  // Open an upload session, send the file, and create a document with it.
   const file = Buffer.from("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n");
   const announced = {
     fileName: "Klage.txt",

@@ -1,4 +1,4 @@
-// The journey of ../README.md with the client that oapi-codegen writes.
+// The journey of ../README.md with the client that oapi-codegen generates.
 package main
 
 import (
@@ -33,21 +33,22 @@ func must(err error) {
 	}
 }
 
-// ok ends the program if a call did not succeed. The client returns no error for a refusal.
+// ok ends the program if a call has failed. The client returns no error for a response with an
+// error status.
 func ok(answer *http.Response, body []byte, err error) {
 	must(err)
 	check(answer.StatusCode < 300, "%s: %s", answer.Status, body)
 }
 
-// refused returns the problem with which a call was refused. It has the same
-// type for each status.
+// refused returns the problem of a call that must fail with this status. The client has the same
+// type of problem for each status.
 func refused(status int, answer *http.Response, problem *kartei.Problem) *kartei.Problem {
 	check(answer.StatusCode == status && problem != nil, "%d expected, got %s", status, answer.Status)
 	return problem
 }
 
-// create sends a creation. If the call may be repeated, it is repeated with the
-// same key.
+// create calls an operation that creates something. It retries after a status 429 or 503 or an
+// error of the network, with the same idempotency key.
 func create(call func(key string) (*http.Response, []byte, error)) {
 	key := rand.Text()
 	for attempt := 0; ; attempt++ {
@@ -84,7 +85,7 @@ func main() {
 	j.document([]byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n"))
 }
 
-// journey is a client and its context.
+// journey is a client with its context.
 type journey struct {
 	ctx context.Context
 	api *kartei.ClientWithResponses
@@ -92,7 +93,7 @@ type journey struct {
 
 // newClient returns a client of the instance.
 func newClient() *kartei.ClientWithResponses {
-	// The client does not know the address of the instance, and sends no key by itself.
+	// The generated client has no default for the URL of the instance, and no option for the key.
 	api, err := kartei.NewClientWithResponses(os.Getenv("KARTEI_URL")+"/v1", kartei.WithRequestEditorFn(
 		func(_ context.Context, request *http.Request) error {
 			request.Header.Set("Authorization", "Bearer "+os.Getenv("KARTEI_KEY"))
@@ -103,7 +104,7 @@ func newClient() *kartei.ClientWithResponses {
 	return api
 }
 
-// me reads whose key it is.
+// me checks the environment of the key.
 func (j *journey) me() {
 	me, err := j.api.MeGetWithResponse(j.ctx)
 	must(err)
@@ -112,7 +113,7 @@ func (j *journey) me() {
 	check(err == nil && key.Environment == "test", "the key is %+v", key)
 }
 
-// allPages reads the list to its end. It returns the number of contacts.
+// allPages reads all pages of the list. It returns the number of contacts.
 func (j *journey) allPages() (expected int) {
 	count, err := j.api.ContactsCountWithResponse(j.ctx, nil)
 	must(err)
@@ -135,8 +136,7 @@ func (j *journey) allPages() (expected int) {
 	return expected
 }
 
-// create creates a contact and reads it. It returns the contact and its entity
-// tag.
+// create creates a contact and reads it. It returns the contact and its ETag.
 func (j *journey) create() (*kartei.Contact, string) {
 	email := rand.Text() + "@example.com"
 	body := kartei.ContactCreate{
@@ -163,9 +163,8 @@ func (j *journey) create() (*kartei.Contact, string) {
 	return stored, read.HTTPResponse.Header.Get("ETag")
 }
 
-// wrongEmail sends a wrong email. ContactsCreateWithResponse does not send it,
-// because types.Email refuses it. If it is sent in another way, the answer is a
-// problem.
+// wrongEmail checks that the server refuses an invalid email address. ContactsCreateWithResponse
+// cannot send the address, because types.Email refuses it. Raw bytes get around this.
 func (j *journey) wrongEmail() {
 	_, err := json.Marshal(kartei.ContactCreate{Email: nullable.NewNullableWithValue(types.Email("nobody"))})
 	check(err != nil, "the client lets a wrong email pass")
@@ -178,8 +177,8 @@ func (j *journey) wrongEmail() {
 	check(len(fields) == 1 && fields[0].Field == "email" && fields[0].Code == "INVALID_FORMAT", "a wrong email is told as %+v", fields)
 }
 
-// change changes the contact, with its entity tag. Null clears a member, and an
-// unset member stays. It returns the new entity tag.
+// change changes the contact with If-Match. Null clears a member, and an unset member does not
+// change. change returns the new ETag.
 func (j *journey) change(created *kartei.Contact, tag string) (changedTag string) {
 	params := kartei.ContactsUpdateParams{SvcPreview: "true", IfMatch: tag}
 	change, err := j.api.ContactsUpdateWithResponse(j.ctx, created.Id, &params, kartei.ContactPatch{
@@ -200,7 +199,7 @@ func (j *journey) change(created *kartei.Contact, tag string) (changedTag string
 	return change.HTTPResponse.Header.Get("ETag")
 }
 
-// delete deletes the contact.
+// delete deletes the contact, and checks that it is gone.
 func (j *journey) delete(created *kartei.Contact, tag string) {
 	deleted, err := j.api.ContactsDeleteWithResponse(j.ctx, created.Id,
 		&kartei.ContactsDeleteParams{SvcPreview: "true", IfMatch: tag})
@@ -212,8 +211,7 @@ func (j *journey) delete(created *kartei.Contact, tag string) {
 	check(problem.Code == "NOT_FOUND", "a deleted contact is %s", problem.Code)
 }
 
-// changesSince reads the changes since a time, with deletions, until there are
-// no more.
+// changesSince reads the changes since a time, with deletions, until there are no more.
 func (j *journey) changesSince(before time.Time, created *kartei.Contact, expected int) {
 	markers, changes := map[string]bool{}, 0
 	for since := before; ; {
@@ -240,8 +238,7 @@ func (j *journey) changesSince(before time.Time, created *kartei.Contact, expect
 	check(markers[created.Id], "no marker stands for the deleted contact")
 }
 
-// feed reads the events, which have the same changes. The last page has a
-// cursor too.
+// feed reads the events, which report the same changes. The last page of events has a cursor too.
 func (j *journey) feed(before time.Time, created *kartei.Contact) {
 	var story []string
 	events := kartei.EventsListParams{CreatedSince: &before, Limit: pointer[int32](100), Sort: pointer(kartei.EventsListParamsSortCreatedAt)}
@@ -261,8 +258,7 @@ func (j *journey) feed(before time.Time, created *kartei.Contact) {
 	check(reflect.DeepEqual(story, []string{"contact.created", "contact.updated", "contact.deleted"}), "the feed has %v", story)
 }
 
-// document opens a session, sends the file, creates the document and deletes
-// it.
+// document uploads a file, creates a document with it, and deletes the document.
 func (j *journey) document(file []byte) {
 	upload := j.announce(file)
 	send(upload, file)
@@ -299,8 +295,7 @@ func (j *journey) announce(file []byte) (upload *kartei.Upload) {
 	return upload
 }
 
-// operation begins a document of an upload, and returns the operation after its
-// end.
+// operation starts the creation of a document, and returns the operation when it has ended.
 func (j *journey) operation(upload *kartei.Upload) (operation *kartei.Operation) {
 	create(func(key string) (*http.Response, []byte, error) {
 		answer, err := j.api.DocumentsCreateWithResponse(j.ctx, &kartei.DocumentsCreateParams{SvcPreview: "true", IdempotencyKey: key},
@@ -322,7 +317,7 @@ func (j *journey) operation(upload *kartei.Upload) (operation *kartei.Operation)
 	return operation
 }
 
-// send sends the file to the address of the session.
+// send sends the file to the URL of the upload session.
 func send(upload *kartei.Upload, file []byte) {
 	request, err := http.NewRequest(string(upload.Method), upload.Url, bytes.NewReader(file))
 	must(err)

@@ -1,4 +1,4 @@
-// The journey of ../README.md with openapi-fetch and the types that openapi-typescript writes.
+// The journey of ../README.md with openapi-fetch and the types that openapi-typescript generates.
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import createClient from "openapi-fetch";
@@ -15,21 +15,21 @@ function check(holds: unknown, what: string): asserts holds {
 
 type Answer<T> = { data?: T; error?: unknown; response: Response };
 
-/** The content of an answer. The client throws nothing when a call is refused. */
+/** Returns the body of a response. The client throws no error for an error status, so this function does. */
 async function ok<T>(call: Promise<Answer<T>>): Promise<T> {
   const { data, error } = await call;
   check(error === undefined, JSON.stringify(error));
   return data as T;
 }
 
-/** The problem with which a call is refused. */
+/** Returns the problem of a call that must fail with this status. */
 async function refused(status: number, call: Promise<Answer<unknown> & { error?: Problem }>): Promise<Problem> {
   const { error, response } = await call;
   check(response.status === status && error, `${status} expected, got ${response.status}`);
   return error;
 }
 
-/** Creates something. If the call may be sent again it is, with the same key. */
+/** Calls an operation that creates something. It retries with the same idempotency key where clients should. */
 async function create<T>(
   call: (headers: { "Svc-Preview": "true"; "Idempotency-Key": string }) => Promise<Answer<T>>,
 ): Promise<T> {
@@ -43,7 +43,7 @@ async function create<T>(
 }
 
 async function journey() {
-  // The types know no address of an instance.
+  // The types have no default for the URL of the instance.
   const kartei = createClient<paths>({
     baseUrl: `${process.env.KARTEI_URL}/v1`,
     headers: { Authorization: `Bearer ${process.env.KARTEI_KEY}`, "Accept-Language": "en" },
@@ -85,7 +85,7 @@ async function journey() {
   const fields = problem.errors?.map(({ field, code }) => `${field} ${code}`);
   check(String(fields) === "email INVALID_FORMAT", `a wrong email is told as ${fields}`);
 
-  // Change, with the entity tag of what was read. null clears, what is left out stays.
+  // Change the contact with If-Match. null clears a member, and a missing member does not change.
   const header = { "Svc-Preview": "true", "If-Match": read.response.headers.get("ETag") ?? "" } as const;
   const answer = await kartei.PATCH("/contacts/{id}", {
     params: { path, header },
@@ -110,7 +110,7 @@ async function journey() {
   problem = await refused(404, kartei.GET("/contacts/{id}", { params: { path } }));
   check(problem.code === "NOT_FOUND", `a deleted contact is ${problem.code}`);
 
-  // What changed since, deletions too, until nothing comes any more. The times stay the texts that they are.
+  // Read the changes since a time, with deletions, until there are no more. The times stay texts.
   const before = new Date(Date.parse(created.createdAt) - 60_000).toISOString();
   const markers = new Set<string>();
   let changes = 0;
@@ -130,7 +130,7 @@ async function journey() {
   }
   check(markers.has(created.id), "no marker stands for the deleted contact");
 
-  // The feed tells the same story. Its last page, too, has a cursor to go on with.
+  // The event feed reports the same changes. Its last page has a cursor too.
   const story: string[] = [];
   let cursor: string | undefined;
   for (let more = true; more; ) {
@@ -142,7 +142,7 @@ async function journey() {
   check(String(story) === "contact.created,contact.updated,contact.deleted", `the feed has ${story}`);
   check(cursor, "the feed has no cursor to go on with");
 
-  // A document: announce the file, send it, have a document made of it.
+  // Open an upload session, send the file, and create a document with it.
   const file = Buffer.from("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n");
   const announced = {
     fileName: "Klage.txt",

@@ -1,4 +1,4 @@
-// The journey of ../README.md with the client that openapi-generator writes for go.
+// The journey of ../README.md with the client that openapi-generator generates for Go.
 package main
 
 import (
@@ -35,7 +35,7 @@ func must(err error) {
 	}
 }
 
-// refused returns the problem with which a call was refused.
+// refused returns the problem of a call that must fail with this status.
 func refused(status int, answer *http.Response, err error) kartei.Problem {
 	var refusal *kartei.GenericOpenAPIError
 	check(errors.As(err, &refusal) && answer.StatusCode == status, "%d expected, got %v", status, err)
@@ -44,8 +44,8 @@ func refused(status int, answer *http.Response, err error) kartei.Problem {
 	return problem
 }
 
-// create sends a creation. If the call may be repeated, it is repeated with the
-// same key.
+// create calls an operation that creates something. It retries after a status 429 or 503 or an
+// error of the network, with the same idempotency key.
 func create[T any](call func(key string) (T, *http.Response, error)) T {
 	key := rand.Text()
 	for attempt := 0; ; attempt++ {
@@ -80,7 +80,7 @@ func main() {
 	j.document([]byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n"))
 }
 
-// journey is a client and its context, which has the key.
+// journey is a client with its context. The context has the API key.
 type journey struct {
 	ctx context.Context
 	api *kartei.APIClient
@@ -88,7 +88,8 @@ type journey struct {
 
 // begin returns a client of the instance.
 func begin() *journey {
-	// The first server of the configuration is the instance that the document came from.
+	// The default server of the configuration is the instance from which the document was
+	// downloaded.
 	configuration := kartei.NewConfiguration()
 	configuration.AddDefaultHeader("Accept-Language", "en")
 	api := kartei.NewAPIClient(configuration)
@@ -96,14 +97,14 @@ func begin() *journey {
 	return &journey{ctx, api}
 }
 
-// me reads whose key it is.
+// me checks the environment of the key.
 func (j *journey) me() {
 	me, _, err := j.api.MetaAPI.MeGet(j.ctx).Execute()
 	must(err)
 	check(me.Key.Get() != nil && me.Key.Get().Environment == "test", "the key is %v", me.Key.Get())
 }
 
-// allPages reads the list to its end. It returns the number of contacts.
+// allPages reads all pages of the list. It returns the number of contacts.
 func (j *journey) allPages() (expected int) {
 	count, _, err := j.api.ContactsAPI.ContactsCount(j.ctx).Execute()
 	must(err)
@@ -124,8 +125,7 @@ func (j *journey) allPages() (expected int) {
 	return expected
 }
 
-// create creates a contact and reads it. It returns the contact and its entity
-// tag.
+// create creates a contact and reads it. It returns the contact and its ETag.
 func (j *journey) create() (*kartei.Contact, string) {
 	email := rand.Text() + "@example.com"
 	body := kartei.ContactCreate{}
@@ -142,7 +142,7 @@ func (j *journey) create() (*kartei.Contact, string) {
 	return created, answer.Header.Get("ETag")
 }
 
-// wrongEmail sends a wrong email, which is a problem.
+// wrongEmail checks that the server refuses an invalid email address.
 func (j *journey) wrongEmail() {
 	wrong := kartei.ContactCreate{}
 	wrong.SetFirstName("Jana")
@@ -154,8 +154,8 @@ func (j *journey) wrongEmail() {
 		"a wrong email is told as %+v", problem.Errors)
 }
 
-// change changes the contact, with its entity tag. SetJobTitleNil clears a
-// member, and an unset member stays. It returns the new entity tag.
+// change changes the contact with If-Match. SetJobTitleNil clears a member, and an unset member
+// does not change. change returns the new ETag.
 func (j *journey) change(created *kartei.Contact, tag string) (changedTag string) {
 	patch := kartei.ContactPatch{}
 	patch.SetLastName("Winter")
@@ -175,7 +175,7 @@ func (j *journey) change(created *kartei.Contact, tag string) (changedTag string
 	return answer.Header.Get("ETag")
 }
 
-// delete deletes the contact.
+// delete deletes the contact, and checks that it is gone.
 func (j *journey) delete(created *kartei.Contact, tag string) {
 	_, err := j.api.ContactsAPI.ContactsDelete(j.ctx, created.Id).SvcPreview("true").IfMatch(tag).Execute()
 	must(err)
@@ -184,8 +184,7 @@ func (j *journey) delete(created *kartei.Contact, tag string) {
 	check(problem.Code == "NOT_FOUND", "a deleted contact is %s", problem.Code)
 }
 
-// changesSince reads the changes since a time, with deletions, until there are
-// no more.
+// changesSince reads the changes since a time, with deletions, until there are no more.
 func (j *journey) changesSince(before time.Time, created *kartei.Contact, expected int) {
 	markers, changes := map[string]bool{}, 0
 	for since := before; ; {
@@ -208,8 +207,7 @@ func (j *journey) changesSince(before time.Time, created *kartei.Contact, expect
 	check(markers[created.Id], "no marker stands for the deleted contact")
 }
 
-// feed reads the events, which have the same changes. The last page has a
-// cursor too.
+// feed reads the events, which report the same changes. The last page of events has a cursor too.
 func (j *journey) feed(before time.Time, created *kartei.Contact) {
 	var story []string
 	events := j.api.EventsAPI.EventsList(j.ctx).CreatedSince(before).Sort("createdAt").Limit(100)
@@ -228,8 +226,7 @@ func (j *journey) feed(before time.Time, created *kartei.Contact) {
 	check(reflect.DeepEqual(story, []string{"contact.created", "contact.updated", "contact.deleted"}), "the feed has %v", story)
 }
 
-// document opens a session, sends the file, creates the document and deletes
-// it.
+// document uploads a file, creates a document with it, and deletes the document.
 func (j *journey) document(file []byte) {
 	sum := sha256.Sum256(file)
 	announced := kartei.UploadCreate{FileName: "Klage.txt", ContentType: "text/plain", Size: int64(len(file))}
@@ -255,7 +252,7 @@ func (j *journey) document(file []byte) {
 	must(err)
 	got, err := io.ReadAll(content)
 	must(err)
-	must(os.Remove(content.Name())) // the client stores a download in a temporary file
+	must(os.Remove(content.Name())) // The client stores a download in a temporary file.
 	check(bytes.Equal(got, file), "the document holds %q", got)
 	_, answer, err := j.api.DocumentsAPI.DocumentsGet(j.ctx, id).Execute()
 	must(err)
@@ -263,7 +260,7 @@ func (j *journey) document(file []byte) {
 	must(err)
 }
 
-// send sends the file to the address of the session.
+// send sends the file to the URL of the upload session.
 func send(upload *kartei.Upload, file []byte) {
 	request, err := http.NewRequest(upload.Method, upload.Url, bytes.NewReader(file))
 	must(err)

@@ -23,7 +23,7 @@ import kartei.api.OperationsApi;
 import kartei.api.UploadsApi;
 import kartei.model.*;
 
-/** The journey of ../README.md with the client that openapi-generator writes for java, library native. */
+/** The journey of ../README.md with the client that openapi-generator generates for java, library native. */
 public class Journey {
   static final ObjectMapper mapper = ApiClient.createDefaultObjectMapper();
 
@@ -42,7 +42,7 @@ public class Journey {
     T run(String key) throws ApiException;
   }
 
-  /** The problem with which a call is refused. */
+  /** Returns the problem of a call that must fail with this status. */
   static Problem refused(int status, Call<?> call) throws Exception {
     try {
       call.run();
@@ -54,7 +54,7 @@ public class Journey {
     return null;
   }
 
-  /** Creates something. If the call may be sent again it is, with the same key. */
+  /** Calls an operation that creates something. It retries with the same idempotency key where clients should. */
   static <T> T create(Creation<T> call) throws Exception {
     String key = UUID.randomUUID().toString();
     for (int attempt = 0; ; attempt++) {
@@ -75,7 +75,7 @@ public class Journey {
   }
 
   public static void main(String[] arguments) throws Exception {
-    // Without updateBaseUri the client calls the instance that the document came from. It sends no key by itself.
+    // Without updateBaseUri, the client calls the instance from which the document was downloaded. It sends no key by itself.
     ApiClient api = new ApiClient();
     api.setRequestInterceptor(
         request -> request.header("Authorization", "Bearer " + System.getenv("KARTEI_KEY")).header("Accept-Language", "en"));
@@ -117,7 +117,7 @@ public class Journey {
     check(fields.size() == 1 && "email".equals(fields.get(0).getField()) && "INVALID_FORMAT".equals(fields.get(0).getCode()),
         "a wrong email is told as " + fields);
 
-    // Change, with the entity tag of what was read. null clears, what is not set stays.
+    // Change the contact with If-Match. null clears a member, and an unset member does not change.
     String tag = read.getHeaders().get("ETag").get(0);
     var answer = contacts.contactsUpdateWithHttpInfo(id, "true", tag, new ContactPatch().lastName("Winter").jobTitle(null));
     Contact changed = answer.getData();
@@ -133,7 +133,7 @@ public class Journey {
     problem = refused(404, () -> contacts.contactsGet(id, null));
     check("NOT_FOUND".equals(problem.getCode()), "a deleted contact is " + problem.getCode());
 
-    // What changed since, deletions too, until nothing comes any more.
+    // Read the changes since a time, with deletions, until there are no more.
     OffsetDateTime before = created.getCreatedAt().minusMinutes(1);
     Set<String> markers = new HashSet<>();
     long changes = 0;
@@ -155,7 +155,7 @@ public class Journey {
     }
     check(markers.contains(id), "no marker stands for the deleted contact");
 
-    // The feed tells the same story. Its last page, too, has a cursor to go on with.
+    // The event feed reports the same changes. Its last page has a cursor too.
     List<String> story = new ArrayList<>();
     String cursor = null;
     for (boolean more = true; more; ) {
@@ -171,7 +171,7 @@ public class Journey {
     check(story.equals(List.of("contact.created", "contact.updated", "contact.deleted")), "the feed has " + story);
     check(cursor != null, "the feed has no cursor to go on with");
 
-    // A document: announce the file, send it, have a document made of it.
+    // Open an upload session, send the file, and create a document with it.
     byte[] file = "Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n".getBytes("UTF-8");
     UploadCreate announced =
         new UploadCreate()
@@ -198,7 +198,7 @@ public class Journey {
   }
 
 
-  /** Sends the file where the upload says. */
+  /** Sends the file to the URL of the upload session. */
   static void send(Upload upload, byte[] file) throws Exception {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(upload.getUrl()))

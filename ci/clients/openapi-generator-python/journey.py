@@ -1,4 +1,4 @@
-"""The journey of ../README.md with the client that openapi-generator writes for python."""
+"""The journey of ../README.md with the client that openapi-generator generates for python."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ def check(holds, what):
 
 
 def refused(status, call, *args, **kwargs):
-    """The problem with which the call is refused."""
+    """Returns the problem of a call that must fail with this status."""
     try:
         call(*args, **kwargs)
     except ApiException as error:
@@ -30,7 +30,7 @@ def refused(status, call, *args, **kwargs):
 
 
 def create(call, body):
-    """Creates something. Without an answer it sends the call again, with the same key."""
+    """Calls an operation that creates something. It retries with the same idempotency key if there is no response."""
     key = str(uuid.uuid4())
     for attempt in range(5):
         try:
@@ -44,7 +44,7 @@ def create(call, body):
     sys.exit("journey: five attempts brought no answer")
 
 
-# Without host the client calls the instance that the document came from.
+# Without host, the client calls the instance from which the document was downloaded.
 configuration = kartei.Configuration(
     access_token=os.environ["KARTEI_KEY"],
     datetime_format="%Y-%m-%dT%H:%M:%S.%fZ",  # the ticks are UTC; the default writes +0000, which RFC 3339 does not know
@@ -88,7 +88,7 @@ check(problem.code == "VALIDATION_FAILED", f"a wrong email is {problem.code}")
 fields = [(field.var_field, field.code) for field in problem.errors]
 check(fields == [("email", "INVALID_FORMAT")], f"a wrong email is told as {fields}")
 
-# Change, with the entity tag of what was read: r and the revision, in quotes. None clears.
+# Change the contact with If-Match: r and the revision, in quotes. None clears a member.
 tag = f'"r{read.revision}"'
 changed = contacts.contacts_update(created.id, "true", tag, kartei.ContactPatch(last_name="Winter", job_title=None))
 check(changed.last_name == "Winter", f"the last name is {changed.last_name}")
@@ -103,7 +103,7 @@ contacts.contacts_delete(created.id, "true", f'"r{changed.revision}"')
 problem = refused(404, contacts.contacts_get, created.id)
 check(problem.code == "NOT_FOUND", f"a deleted contact is {problem.code}")
 
-# What changed since, deletions too, until nothing comes any more.
+# Read the changes since a time, with deletions, until there are no more.
 markers, changes, since = set(), 0, created.created_at - timedelta(minutes=1)
 while True:
     page = contacts.contacts_list(updated_since=since, include_deleted=True, sort="updatedAt", limit=100)
@@ -119,7 +119,7 @@ while True:
     check(len(markers) + changes <= 2 * expected, "the same change comes again and again")
 check(created.id in markers, "no marker stands for the deleted contact")
 
-# The feed tells the same story. Its last page, too, has a cursor to go on with.
+# The event feed reports the same changes. Its last page has a cursor too.
 story, cursor = [], None
 while True:
     feed = kartei.EventsApi(api).events_list(
@@ -132,7 +132,7 @@ while True:
 check(story == ["contact.created", "contact.updated", "contact.deleted"], f"the feed has {story}")
 check(cursor, "the feed has no cursor to go on with")
 
-# A document: announce the file, send it, have a document made of it.
+# Open an upload session, send the file, and create a document with it.
 file = b"Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n"
 upload = create(
     kartei.UploadsApi(api).uploads_create,

@@ -1,4 +1,4 @@
-// The journey of ../README.md with the client that openapi-generator writes for typescript-fetch.
+// The journey of ../README.md with the client that openapi-generator generates for typescript-fetch.
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as kartei from "./kartei";
@@ -10,7 +10,7 @@ function check(holds: unknown, what: string): asserts holds {
   }
 }
 
-/** The problem with which a call is refused. */
+/** Returns the problem of a call that must fail with this status. */
 async function refused(status: number, call: Promise<unknown>): Promise<kartei.Problem> {
   try {
     await call;
@@ -22,7 +22,7 @@ async function refused(status: number, call: Promise<unknown>): Promise<kartei.P
   check(false, `${status} expected, and the call was carried out`);
 }
 
-/** Creates something. If the call may be sent again it is, with the same key. */
+/** Calls an operation that creates something. It retries with the same idempotency key where clients should. */
 async function create<T>(call: (headers: { svcPreview: "true"; idempotencyKey: string }) => Promise<T>): Promise<T> {
   const headers = { svcPreview: "true", idempotencyKey: randomUUID() } as const;
   for (let attempt = 0; ; attempt++) {
@@ -38,7 +38,7 @@ async function create<T>(call: (headers: { svcPreview: "true"; idempotencyKey: s
 }
 
 async function journey() {
-  // Without basePath the client calls the instance that the document came from.
+  // Without basePath, the client calls the instance from which the document was downloaded.
   const configuration = new kartei.Configuration({ accessToken: process.env.KARTEI_KEY, headers: { "Accept-Language": "en" } });
   const contacts = new kartei.ContactsApi(configuration);
 
@@ -79,7 +79,7 @@ async function journey() {
   const fields = problem.errors?.map(({ field, code }) => `${field} ${code}`);
   check(String(fields) === "email INVALID_FORMAT", `a wrong email is told as ${fields}`);
 
-  // Change, with the entity tag of what was read. null clears, what is left out stays.
+  // Change the contact with If-Match. null clears a member, and a missing member does not change.
   const ifMatch = read.raw.headers.get("ETag") ?? "";
   const answer = await contacts.contactsUpdateRaw({
     id: created.id,
@@ -107,8 +107,8 @@ async function journey() {
   problem = await refused(404, contacts.contactsGet({ id: created.id }));
   check(problem.code === "NOT_FOUND", `a deleted contact is ${problem.code}`);
 
-  // What changed since, deletions too, until nothing comes any more. The times
-  // are texts: a Date has milliseconds, the ticks have microseconds.
+  // Read the changes since a time, with deletions, until there are no more. The times
+  // stay texts, because a Date has milliseconds and these times have microseconds.
   const before = new Date(Date.parse(created.createdAt) - 60_000).toISOString();
   const markers = new Set<string>();
   let changes = 0;
@@ -129,7 +129,7 @@ async function journey() {
   }
   check(markers.has(created.id), "no marker stands for the deleted contact");
 
-  // The feed tells the same story. Its last page, too, has a cursor to go on with.
+  // The event feed reports the same changes. Its last page has a cursor too.
   const events = new kartei.EventsApi(configuration);
   const story: string[] = [];
   let cursor: string | undefined;
@@ -142,7 +142,7 @@ async function journey() {
   check(String(story) === "contact.created,contact.updated,contact.deleted", `the feed has ${story}`);
   check(cursor, "the feed has no cursor to go on with");
 
-  // A document: announce the file, send it, have a document made of it.
+  // Open an upload session, send the file, and create a document with it.
   const file = Buffer.from("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n");
   const uploadCreate = {
     fileName: "Klage.txt",

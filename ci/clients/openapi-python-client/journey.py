@@ -1,4 +1,4 @@
-"""The journey of ../README.md with the client that openapi-python-client writes."""
+"""The journey of ../README.md with the client that openapi-python-client generates."""
 
 import hashlib
 import os
@@ -40,20 +40,20 @@ def check(holds, what):
 
 
 def ok(answer):
-    """The content of an answer. The client raises nothing when a call is refused."""
+    """Returns the body of a response. The client raises no error for an error status, so this function does."""
     check(answer.status_code < 300, f"{answer.status_code}: {answer.content!r}")
     return answer.parsed
 
 
 def refused(status, answer):
-    """The problem with which the call is refused."""
+    """Returns the problem of a call that must fail with this status."""
     check(answer.status_code == status, f"{status} expected, got {answer.status_code}: {answer.content!r}")
     check(isinstance(answer.parsed, Problem), f"{status} is no problem that the client knows: {answer.content!r}")
     return answer.parsed
 
 
 def create(operation, body):
-    """Creates something. If it may be sent again it is, with the same key."""
+    """Calls an operation that creates something. It retries with the same idempotency key where clients should."""
     key = str(uuid.uuid4())
     for attempt in range(5):
         try:
@@ -66,7 +66,7 @@ def create(operation, body):
     return ok(answer)
 
 
-# The document's address of the instance is not in the client.
+# The generated client has no default for the URL of the instance.
 client = AuthenticatedClient(os.environ["KARTEI_URL"] + "/v1", os.environ["KARTEI_KEY"], headers={"Accept-Language": "en"})
 
 me = ok(me_get.sync_detailed(client=client))
@@ -106,7 +106,7 @@ check(problem.code == "VALIDATION_FAILED", f"a wrong email is {problem.code}")
 fields = [(field.field, field.code) for field in problem.errors]
 check(fields == [("email", "INVALID_FORMAT")], f"a wrong email is told as {fields}")
 
-# Change, with the entity tag of what was read. None clears, what is left out stays.
+# Change the contact with If-Match. None clears a member, and a missing member does not change.
 tag = read.headers["ETag"]
 answer = contacts_update.sync_detailed(
     created.id, client=client, body=ContactPatch(last_name="Winter", job_title=None), svc_preview="true", if_match=tag
@@ -129,7 +129,7 @@ ok(contacts_delete.sync_detailed(created.id, client=client, svc_preview="true", 
 problem = refused(404, contacts_get.sync_detailed(created.id, client=client))
 check(problem.code == "NOT_FOUND", f"a deleted contact is {problem.code}")
 
-# What changed since, deletions too, until nothing comes any more.
+# Read the changes since a time, with deletions, until there are no more.
 markers, changes, since = set(), 0, created.created_at - timedelta(minutes=1)
 while True:
     page = ok(
@@ -149,7 +149,7 @@ while True:
     check(len(markers) + changes <= 2 * expected, "the same change comes again and again")
 check(created.id in markers, "no marker stands for the deleted contact")
 
-# The feed tells the same story. Its last page, too, has a cursor to go on with.
+# The event feed reports the same changes. Its last page has a cursor too.
 story, cursor = [], UNSET
 while True:
     feed = ok(
@@ -168,7 +168,7 @@ while True:
 check(story == ["contact.created", "contact.updated", "contact.deleted"], f"the feed has {story}")
 check(cursor, "the feed has no cursor to go on with")
 
-# A document: announce the file, send it, have a document made of it.
+# Open an upload session, send the file, and create a document with it.
 file = b"Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n"
 upload = create(
     uploads_create,

@@ -6,7 +6,7 @@
 //
 // dialect.go and dialects.tsv have the meanings of headings. headings.go and headings.txt have the
 // meanings of words in headings. guess.go guesses the meaning of values under other headings.
-// Package entry interprets the values.
+// The package entry interprets the values.
 package source
 
 import (
