@@ -93,8 +93,9 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		return "", err
 	}
 	defer c.close()
-	// clamd may answer and close the connection before it has the whole file. A write to a closed
-	// connection can discard the answer. So a second goroutine reads the answer during the writes.
+	// reply is the answer of clamd. It may come before clamd has the whole file, and clamd may then
+	// close the connection. A write to a closed connection can discard the answer, so a second
+	// goroutine reads it during the writes.
 	type reply struct {
 		answer string
 		err    error
