@@ -290,7 +290,7 @@ func (a *API) Ready() error {
 }
 
 // Watch calls tell with the families whose records have changed, until ctx is done or the watch
-// ends. It returns the reason for the end. See watch.Hub.
+// ends. It returns nil if ctx is done, and otherwise why the watch ended. See watch.Hub.
 func (a *API) Watch(ctx context.Context, who Credential, from netip.Addr, tell func(families []string) error) error {
 	return a.watches.Watch(ctx, who, from, tell)
 }

@@ -13,71 +13,67 @@ import (
 	"kartei/store/db"
 )
 
-// Call is one run of an operation: its caller, its transaction and its time. An
-// operation may run more than once for one request (see db.DB.Write), each time
-// with a fresh Call.
+// Call is one run of an operation: its caller, its transaction and its time. An operation may run
+// more than once for one request (see db.DB.Write), each time with a new Call.
 type Call struct {
 	Actor *access.Actor
 	Tx    db.Tx
-	// Now is the arrival of the request.
+	// Now is the time at which the request arrived.
 	Now clock.Micros
-	// Version is the resolved version of the API.
+	// Version is the version of the API that serves the call.
 	Version string
-	// Language is the language for words in the answer.
+	// Language is the language of texts in the response.
 	Language i18n.Language
 	// RequestID is the id of the call, req_....
 	RequestID string
-	// Background says that a job runs the operation. RequestID is then the call that began the
-	// job.
+	// Background says that a job runs the operation. RequestID is then the id of the call that
+	// started the job.
 	Background bool
-	// Door is the door of the call (api.Door), or job for work that goes on
-	// without its caller.
+	// Door is the door of the call (api.Door), or job for work in the background.
 	Door string
-	// Requester is the principal that asked for the work of a caretaker. It is
+	// Requester is the id of the principal who started the work, if Actor is a caretaker. It is
 	// empty for the operator, and for other actors.
 	Requester string
-	// Credential is the id of the API key or the grant that the call rests on, also in work
-	// that goes on without its caller. It is empty for people and for the operator.
+	// Credential is the id of the API key or of the grant with which the call was made. Work in the
+	// background has the credential of the call that started it. It is empty for people and for the
+	// operator.
 	Credential string
-	// Span is the span of the call, nil for most calls.
+	// Span is the span of the call, or nil if the call is not traced.
 	Span *trace.Span
-	// Address is the address of the caller, and Agent what the caller's browser says
-	// it is.
+	// Address is the IP address of the caller. Agent is the User-Agent of the caller's browser.
 	Address netip.Addr
 	Agent   string
-	// Device holds the tokens by which accounts know the caller's browser (signin.Remember).
+	// Device holds the tokens by which accounts recognize the caller's browser (signin.Remember).
 	Device string
 	// Prefetched is the result of the prefetch, which runs before the transaction (see
 	// NewPrefetched).
 	Prefetched any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition
-	// Audit receives the description of an act for the audit log. It is nil for an
-	// operation of the contract that has no word there.
+	// Audit receives the description of an act for the audit log. It is nil for operations of the
+	// contract that the audit log omits.
 	Audit *audit.Act
-	// Giver is asked before the operation gives access (see Gives). It is nil for work
-	// without the path.
+	// Giver is called before the operation gives access (see Gives). It is nil for work outside of
+	// a request.
 	Giver Giver
-	// Services holds what operations need beyond a single call.
+	// Services are the services that the operation may use.
 	Services *Services
 }
 
-// Precondition is a parsed If-Match header. The zero value means that none was
-// sent.
+// Precondition is a parsed If-Match header. The zero value means that the header is missing.
 type Precondition struct {
 	Sent bool
-	// Waived permits a call without the header, because its kind of credential
-	// need not send one.
+	// Waived permits a call without the header, because such credentials need not send it.
 	Waived bool
-	// Any is If-Match: *.
+	// Any says that the header is *.
 	Any bool
-	// Tags are the strong tags without quotes. Weak ones never match (RFC 9110,
-	// section 13.1.1) and are left out.
+	// Tags are the strong entity tags without quotes. Weak tags are left out, because they never
+	// match (RFC 9110, section 13.1.1).
 	Tags []string
 }
 
-// Require compares the precondition with the current revision. It fails with
-// 428 if none was sent and with 412 if it does not hold.
+// Require compares the precondition with the current revision. It fails with 428 if the header is
+// missing, and with 412 if no tag matches.
 func (p Precondition) Require(revision int64) error {
 	if !p.Sent && !p.Waived {
 		return fault.New(fault.PreconditionRequired)
@@ -85,7 +81,7 @@ func (p Precondition) Require(revision int64) error {
 	return p.Check(revision)
 }
 
-// Check is like Require but accepts a missing precondition.
+// Check is Require without the 428: it accepts a missing header.
 func (p Precondition) Check(revision int64) error {
 	if !p.Sent || p.Any {
 		return nil

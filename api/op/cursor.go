@@ -14,20 +14,19 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// CursorLifetime is how long a paging cursor is accepted (contract, 'Other
-// constants').
+// CursorLifetime is the time for which a paging cursor is accepted (contract, 'Other constants').
 const CursorLifetime = 24 * time.Hour
 
-// ErrCursor is returned for a cursor that this instance did not make for the
-// same list, or that is too old.
+// ErrCursor is the error for a cursor that is too old, or that was not made by this instance for
+// the same list.
 var ErrCursor = errors.New("op: cursor does not match")
 
-// Cursors seals positions in lists. A client can neither read nor change a
-// sealed position. It is sealed because it may hold words of records, and bound
-// to its list, so that it fits no other.
+// Cursors encrypts positions in lists as paging cursors. A client can neither read nor change a
+// cursor. It is encrypted because a position may contain words of records. A cursor is valid only
+// for its own list.
 type Cursors struct{ aead cipher.AEAD }
 
-// NewCursors returns Cursors with a key of 32 bytes.
+// NewCursors returns Cursors with a key of 32 bytes. It fails if the key has another length.
 func NewCursors(key []byte) (*Cursors, error) {
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
@@ -36,15 +35,14 @@ func NewCursors(key []byte) (*Cursors, error) {
 	return &Cursors{aead}, nil
 }
 
-// cursorContent is what a cursor seals. At is the time of the seal.
+// cursorContent is the plain text of a cursor. At is the time at which the cursor was made.
 type cursorContent struct {
 	At       clock.Micros    `json:"t"`
 	Position json.RawMessage `json:"p"`
 }
 
-// Seal packs a position of the list that scope names. scope must name
-// everything that the cursor is bound to: organization, principal, resource,
-// filter, sort, version.
+// Seal returns a cursor for a position in the list with this scope. scope must name everything to
+// which the cursor is bound: organization, principal, resource, filter, sort and version.
 func (c *Cursors) Seal(scope string, now clock.Micros, position any) (string, error) {
 	p, err := json.Marshal(position)
 	if err != nil {
@@ -61,8 +59,8 @@ func (c *Cursors) Seal(scope string, now clock.Micros, position any) (string, er
 	return base64.RawURLEncoding.EncodeToString(c.aead.Seal(nonce, nonce, plain, []byte(scope))), nil
 }
 
-// Open unpacks a cursor into position. It fails with ErrCursor unless Seal
-// returned the cursor for the same scope within CursorLifetime.
+// Open decodes the position of a cursor into position. It fails with ErrCursor unless Seal returned
+// this cursor for the same scope within CursorLifetime.
 func (c *Cursors) Open(scope, cursor string, now clock.Micros, position any) error {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) < c.aead.NonceSize() || strings.ContainsAny(cursor, "\r\n") { // the decoder skips line ends

@@ -11,20 +11,20 @@ import (
 	"kartei/store/db"
 )
 
-// NotAllowed returns the refusal of a caller whom an operation does not allow (Who.Allows).
+// NotAllowed returns the fault for a caller whom Who.Allows excludes.
 func NotAllowed() error {
 	return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: notAllowed}
 }
 
 var notAllowed = i18n.Text("You do not have the right to do this. An admin of your organization can help.")
 
-// notStored is the detail if the database can be read and not written.
+// notStored is the text for a database that can be read but not written.
 var notStored = i18n.Text("Nothing can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.")
 
-// Explain maps the errors of the database to faults. A busy one is 429
-// OVERLOADED. One that is unreachable or full is 503 INSTANCE_PENDING. If the
-// outcome of a commit is unknown, the client repeats the call; its
-// Idempotency-Key or If-Match prevents a second change.
+// Explain returns the fault for an error of the database, and other errors unchanged. A busy
+// database is 429 OVERLOADED. A database that is unreachable or full is 503 INSTANCE_PENDING. If it
+// is not known whether a commit succeeded, the client repeats the call. Its Idempotency-Key or
+// If-Match prevents a second change.
 func Explain(err error) error {
 	switch {
 	case err == nil:

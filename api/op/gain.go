@@ -2,31 +2,31 @@ package op
 
 import "context"
 
-// Gain is access that a call makes, widens, restores or hands out.
+// Gain is access that a call creates, widens, restores or hands out.
 type Gain struct {
 	Word GainWord
-	// ID is what gives the access: a key, a grant, an endpoint, a client, a person.
+	// ID is the id of the object that gives the access: a key, a grant, an endpoint, a client or a
+	// person.
 	ID string
-	// Organization is the number of the organization in which it works.
+	// Organization is the number of the organization to whose data the access is.
 	Organization int64
-	// Principal is the user or the service account that has it now. Without one, all of
-	// the organization have it.
+	// Principal is the id of the user or the service account with the access. It is empty if all
+	// people of the organization have the access.
 	Principal string
-	// Admins adds notices for the admins. They get them in any case about a
-	// service account or the whole organization.
+	// Admins says that admins also get a notice. About a service account or the whole organization
+	// they always get one.
 	Admins bool
-	// Told is true if the operation itself notifies the owner.
+	// Told says that the operation itself notifies the owner.
 	Told bool
-	// To is who owns the record now that somebody else had. Such gains are counted: one notice
-	// tells of all of an act.
+	// To is the id of the new owner of a record that had another owner. Such gains are counted, and
+	// one notice covers all gains of an act.
 	To string
 }
 
-// GainWord names the access that was given. Notices keep the word, so it stays
-// as it is.
+// GainWord is the name of a kind of gain. Notices store the name, so it must not change.
 type GainWord string
 
-// The words of gains.
+// These are the names of all gains.
 const (
 	KeyCreated  GainWord = "key.created"
 	KeyRotated  GainWord = "key.rotated"
@@ -59,20 +59,20 @@ const (
 	AllExported    GainWord = "export.organization"
 	AuditExported  GainWord = "export.audit"
 
-	// SignInChanged is about how a person signs in. The notice goes to the
-	// account, not to a person of it.
+	// SignInChanged is a change of the factors with which a person signs in. The notice goes to the
+	// account, not to one of its people.
 	SignInChanged GainWord = "signIn.changed"
 )
 
-// Giver lets an operation give access, or refuses it.
+// Giver decides whether an operation may give access. Give fails if it may not.
 type Giver interface {
 	Give(ctx context.Context, c *Call, g Gain) error
 }
 
-// Gives says that the operation gives access. The path refuses it if the sign-in of the
-// person who calls is not recent, and tells those whom it concerns, in the transaction of the
-// operation. Telling holds the turn of jobs until the commit, so Gives comes after the locks
-// of keys and endpoints, and before db.Tx.Tick (docs/decisions/0020).
+// Gives must be called by an operation that gives access. It fails if the calling person has not
+// signed in recently. It notifies the people concerned in the transaction of the operation. The
+// notices hold the turn of jobs until the commit. So Gives comes after the locks of keys and
+// endpoints, and before db.Tx.Tick (docs/decisions/0020).
 func (c *Call) Gives(ctx context.Context, g Gain) error {
 	if c.Giver == nil {
 		return nil

@@ -11,12 +11,11 @@ import (
 	"kartei/kit/fault"
 )
 
-// Operation is an operation with the types of its input and its output. The package of a
-// noun declares it as a value, and keeps its function to itself. A door runs it by api.Call,
-// and so along the path.
+// Operation is an operation with the types of its input and its output. A package declares its
+// operations as variables and does not export their functions. Other packages run them by api.Call.
 type Operation[In, Out any] struct{ *Row }
 
-// Any is an operation without its types.
+// Any is an operation of any input and output. About returns its row.
 type Any interface{ About() *Row }
 
 // List is a list of operations, for example the operations of a page.
@@ -25,7 +24,7 @@ type List []Any
 // And returns the list with more operations.
 func (l List) And(more List) List { return slices.Concat(l, more) }
 
-// Has reports whether an operation is in the list.
+// Has reports whether the list has an operation.
 func (l List) Has(o Any) bool {
 	return slices.ContainsFunc(l, func(one Any) bool { return one.About() == o.About() })
 }
@@ -39,53 +38,55 @@ func (l List) IDs() []string {
 	return ids
 }
 
-// Row is what the table says of an operation. Its route belongs to the contract, and its
-// descriptions are in package words, under its ID.
+// Row is a row of the table of operations, without its route. The descriptions are in package
+// words, under the ID.
 type Row struct {
-	// ID is the operationId, unique and stable: family.verb.
+	// ID is the operationId, which is unique and stable, for example contacts.create.
 	ID string
-	// Family is the tag of the operation in the reference. For operations on
-	// records it is their family.
+	// Family is the tag of the operation in the OpenAPI document. For operations on records it is
+	// the Plural of their Family.
 	Family string
 	// Act is the kind of operation.
 	Act Act
-	// Scope is the required scope of the credential; empty means none.
+	// Scope is the scope that the credential must have. It is empty if none is needed.
 	Scope string
-	// Who is the set of allowed callers of an operation that is not in the contract. An
-	// operation of the contract has none: whoever has the scope may call it.
+	// Who is the set of allowed callers of an operation outside of the contract. It is empty for an
+	// operation of the contract, where only the scope decides.
 	Who Who
-	// Cost is in points.
+	// Cost is the cost of a call in points.
 	Cost int64
-	// Batch says whether POST /batch may contain the call.
+	// Batch says that POST /batch may contain the call.
 	Batch bool
-	// Events are the types of the events that a successful call emits, one
-	// each. A call without a change emits none.
+	// Events are the types of the events of a successful call, one event of each. A call that
+	// changes nothing has no events.
 	Events []string
-	// Fresh requires that a person has signed in recently, whatever the input is.
+	// Fresh says that a person must have signed in recently, whatever the input is.
 	Fresh bool
-	// Always opens the operation to people whose organization is closed or being deleted.
-	// Operations for anyone have it: a browser may still have a session there.
+	// Always says that people may call the operation while their organization is closed or being
+	// deleted. It is set for all operations for anyone, because a browser may still have a session
+	// of such an organization.
 	Always bool
-	// Setup opens the operation to people who lack a second factor that their organization
-	// requires. Always does, too.
+	// Setup says that people may call the operation without the second factor that their
+	// organization requires. Always implies this for people.
 	Setup bool
-	// Unstored answers are never stored for an Idempotency-Key, because they issue the
-	// token of a session, of which the database has only a hash.
+	// Unstored says that the response is not stored for an Idempotency-Key. It has the token of a
+	// session, of which the database has only a hash.
 	Unstored bool
-	// Reads says that the act changes nothing but the audit log.
+	// Reads says that the operation changes only the audit log.
 	Reads bool
-	// Gives says that a call may make, widen, restore or hand out access.
+	// Gives says that a call may create, widen, restore or hand out access.
 	Gives bool
-	// Audit is the word of the act in the audit log, empty if the log omits it.
+	// Audit is the word of the operation in the audit log. It is empty if the log omits the
+	// operation.
 	Audit string
-	// Faults are the operation's own codes, beyond those that every operation of this form
-	// has.
+	// Faults are the codes of faults that are specific to the operation. Other codes follow from
+	// its form.
 	Faults []fault.Code
-	// Input and Output are the types of the function.
+	// Input and Output are the types of the operation's input and output.
 	Input, Output reflect.Type
 }
 
-// About returns the row.
+// About returns the row itself.
 func (r *Row) About() *Row { return r }
 
 // Act is the kind of operation. The rules for Idempotency-Key and If-Match
@@ -93,31 +94,28 @@ func (r *Row) About() *Row { return r }
 type Act string
 
 const (
-	// Read returns data about the caller or about many records: a list, a
-	// count.
+	// Read returns data about the caller or about many records, for example a list or a count.
 	Read Act = "read"
-	// Get returns the record that the call names, in the contract. Operations outside of it
-	// that return one thing are a Read.
+	// Get returns the record whose id is in the path. It is for the contract only. Operations
+	// outside of the contract that return one thing are a Read.
 	Get Act = "get"
-	// Create creates a record, a webhook endpoint or an upload. A credential with that duty must send
+	// Create creates a record, a webhook endpoint or an upload. Some kinds of credential must send
 	// an Idempotency-Key.
 	Create Act = "create"
-	// Update changes members of the record that the call names. It requires
-	// If-Match.
+	// Update changes members of the record whose id is in the path. It requires If-Match.
 	Update Act = "update"
-	// Delete deletes the record that the call names. It requires If-Match.
+	// Delete deletes the record whose id is in the path. It requires If-Match.
 	Delete Act = "delete"
-	// Change is any other change of the record that the call names. It accepts an
-	// Idempotency-Key, but requires none. If it creates a revision, it also
-	// accepts If-Match.
+	// Change is any other change of the record whose id is in the path. It accepts an
+	// Idempotency-Key but does not require it. If it creates a revision, it also accepts If-Match.
 	Change Act = "act"
 	// Bundle contains other calls, which have their own keys and preconditions.
 	Bundle Act = "bundle"
-	// Administer changes settings or sign-ins, or begins an export, an import or a change
-	// of a whole list. It changes no record itself.
+	// Administer changes settings or sign-ins. It may also begin an export, an import or a change
+	// of a whole list. It does not change records itself.
 	Administer Act = "administer"
-	// Note changes nothing about rights, and nothing that the audit log keeps: what a caller
-	// has opened, or a file before its import begins. So the cache of callers stays.
+	// Note changes no rights and is not in the audit log. Examples are the list of recently opened
+	// records, and a file before its import begins. So the cache of callers stays valid.
 	Note Act = "note"
 )
 
@@ -125,34 +123,34 @@ const (
 type Who uint8
 
 const (
-	// Anyone includes callers who did not sign in.
+	// Anyone is everybody, including callers without a sign-in.
 	Anyone Who = 1 << iota
-	// Client is each application at the endpoints of OAuth 2.1.
+	// Client is an application at the OAuth 2.1 endpoints.
 	Client
-	// Self is each person and service account, for what belongs to it, and each
-	// admin, for what belongs to anybody of the organization. The function compares
-	// the owner with the caller: no column knows whose it is.
+	// Self is a person or service account who calls about an own object, or an admin who calls
+	// about any object of the organization. The function of the operation must compare the owner
+	// with the caller.
 	Self
-	// Member is each person and service account of the organization.
+	// Member is any person or service account of the organization.
 	Member
-	// Admin is each admin of the organization.
+	// Admin is any admin of the organization.
 	Admin
 	// Operator is the operator of the instance.
 	Operator
-	// Program is each API key and each access token.
+	// Program is any API key or access token.
 	Program
 )
 
-// Has reports whether one of the callers is in the set.
+// Has reports whether the sets have a caller in common.
 func (w Who) Has(other Who) bool { return w&other != 0 }
 
-// Open reports whether callers need not sign in.
+// Open reports whether callers without a sign-in are allowed.
 func (w Who) Open() bool { return w.Has(Anyone | Client) }
 
-// AdminsOnly reports whether a person of an organization has to be an admin to call.
+// AdminsOnly reports whether only admins are allowed among the people of an organization.
 func (w Who) AdminsOnly() bool { return w != 0 && !w.Has(Anyone|Client|Self|Member) }
 
-// String names the set, for the guide and for tests.
+// String returns the names of the callers in the set, separated by spaces.
 func (w Who) String() string {
 	var words []string
 	for i, word := range []string{"anyone", "client", "self", "member", "admin", "operator", "program"} {
@@ -180,16 +178,17 @@ func (w Who) Allows(a *access.Actor) bool {
 	return w.Has(Member | Self)
 }
 
-// Option sets a property of an operation.
+// Option sets a column of an operation's row.
 type Option func(*Row)
 
-// By sets who may call. Without it the operation is one of the contract.
+// By sets the allowed callers. Operations without it belong to the contract.
 func By(who Who) Option { return func(r *Row) { r.Who = who } }
 
-// Of sets the family, if the id does not begin with it.
+// Of sets the family. The default is the first part of the id.
 func Of(family string) Option { return func(r *Row) { r.Family = family } }
 
-// Scoped requires the scope that reads the family or, for a change, the one that writes it.
+// Scoped requires the scope for reading the family or, if the operation writes, the scope for
+// writing it.
 func Scoped(r *Row) {
 	r.Scope = r.Family + ":read"
 	if r.Writes() {
@@ -200,63 +199,65 @@ func Scoped(r *Row) {
 // Needs requires a scope.
 func Needs(scope string) Option { return func(r *Row) { r.Scope = scope } }
 
-// Costs sets the points that a call costs. Without it a call costs none.
+// Costs sets the cost of a call in points. The default is zero.
 func Costs(points int64) Option { return func(r *Row) { r.Cost = points } }
 
-// InBatch allows the call in POST /batch.
+// InBatch allows the operation in POST /batch.
 func InBatch(r *Row) { r.Batch = true }
 
-// Emits sets the types of the events.
+// Emits sets the types of the operation's events.
 func Emits(types ...string) Option { return func(r *Row) { r.Events = types } }
 
-// Fails names the operation's own codes. The document lists them.
+// Fails sets the codes of faults that are specific to the operation. The OpenAPI document lists
+// them.
 func Fails(codes ...fault.Code) Option { return func(r *Row) { r.Faults = codes } }
 
-// Audited sets the word of the act in the audit log.
+// Audited sets the word of the operation in the audit log.
 func Audited(word string) Option { return func(r *Row) { r.Audit = word } }
 
-// Fresh requires a fresh sign-in of each person who calls. What always gives access, or
-// erases, has it. What only takes access away has not: that must never wait.
+// Fresh requires a recent sign-in of a person who calls. Operations that always give access or
+// erase data have it. Operations that only take access away must not have it, because they must not
+// wait.
 func Fresh(r *Row) { r.Fresh = true }
 
-// Always opens the operation to people whose organization is not open: to leave it, to
-// choose another one, to take access away, and to set up what a sign-in there needs.
+// Always allows the operation to people whose organization is closed or being deleted. They need it
+// to leave, to choose another organization, to take access away and to set up a sign-in.
 func Always(r *Row) { r.Always = true }
 
-// Setup opens the operation to people who lack a second factor that their organization
-// requires: it belongs to setting one up.
+// Setup allows the operation to people without the second factor that their organization requires.
+// The operation is a part of setting up this factor.
 func Setup(r *Row) { r.Setup = true }
 
-// Unstored is for operations that issue the token of a session.
+// Unstored is for operations that issue the token of a session. Their response is not stored.
 func Unstored(r *Row) { r.Unstored = true }
 
 // Reads marks an operation that changes nothing but the audit log. People may
 // call it in a closed organization, and admins in one that is being deleted.
 func Reads(r *Row) { r.Reads = true }
 
-// Gives marks an operation that makes, widens, restores or hands out access, at least with some
-// inputs. With such an input, the function calls Call.Gives, which notifies the people concerned. A
-// person must have signed in recently. A program needs only its credential.
+// Gives marks an operation that creates, widens, restores or hands out access, at least with some
+// inputs. With such an input, the function must call Call.Gives, which notifies the people
+// concerned. A person must have signed in recently. A program needs only its credential.
 func Gives(r *Row) { r.Gives = true }
 
-// Function is the function of an operation without its types.
+// Function is the function of an operation with untyped input and output.
 type Function struct {
 	Do func(ctx context.Context, c *Call, in any) (any, error)
-	// Prefetch, if set, runs before the transaction, because other calls wait while one is
-	// open. Its Call has no transaction.
+	// Prefetch, if set, runs before the transaction, because an open transaction makes other calls
+	// wait. The Tx of its Call is nil.
 	Prefetch func(ctx context.Context, c *Call, in any) (any, error)
 }
 
 // New declares an operation with its function.
 //
-// The input of an operation of the contract is a struct whose tags name the source of each
-// field: `path:"id"`, `query:"limit"` or `body:"..."`. A body is a struct of JSON members or a
-// Patch of one. Further tags hold rules (listed in api/draft). The path enforces them from the
-// frozen OpenAPI document, not from the tags. The input of another operation is JSON, of which
-// unknown members are refused.
+// The input of an operation of the contract is a struct. Its tags say where each field comes from:
+// `path:"id"`, `query:"limit"` or `body:"..."`. A body is a struct of JSON members or a Patch of
+// such a struct. Other tags are rules, which api/draft lists. The frozen OpenAPI document has these
+// rules, and calls are checked by the document and not by the tags. The input of any other
+// operation is JSON, and unknown members are an error.
 //
-// The output determines the status: Acceptance 202, Locator and Creation 201, Nothing 204,
-// otherwise 200.
+// The status follows from the output: Acceptance 202, Locator and Creation 201, Nothing 204, and
+// 200 for other types.
 func New[In, Out any](
 	id string, act Act, f func(context.Context, *Call, In) (Out, error), options ...Option,
 ) Operation[In, Out] {
@@ -267,8 +268,8 @@ func New[In, Out any](
 	return o
 }
 
-// NewPrefetched is New for a function with a prefetch, which runs before the transaction begins:
-// it reads what the transaction should not wait for.
+// NewPrefetched is New for a function with a prefetch. The prefetch runs before the transaction,
+// and its result is the last argument of the function. It is for slow reads.
 func NewPrefetched[In, Data, Out any](
 	id string, act Act, prefetch func(context.Context, *Call, In) (Data, error),
 	f func(context.Context, *Call, In, Data) (Out, error), options ...Option,
@@ -283,7 +284,7 @@ func NewPrefetched[In, Data, Out any](
 	return o
 }
 
-// Declare declares an operation whose function the path itself has.
+// Declare declares an operation without a function. Package api runs it by a stage of its own.
 func Declare[In, Out any](id string, act Act, options ...Option) Operation[In, Out] {
 	family, _, _ := strings.Cut(id, ".")
 	r := &Row{ID: id, Family: snake(family), Act: act, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
@@ -294,7 +295,7 @@ func Declare[In, Out any](id string, act Act, options ...Option) Operation[In, O
 	return Operation[In, Out]{r}
 }
 
-// snake returns a name of JavaScript as the paths spell it: webhook_endpoints.
+// snake returns a camelCase name in the form of paths, for example webhook_endpoints.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -307,23 +308,22 @@ func snake(name string) string {
 	return b.String()
 }
 
-// Writes reports whether the operation changes anything.
+// Writes reports whether the operation changes any data.
 func (r *Row) Writes() bool { return r.Act != Read && r.Act != Get }
 
-// Changes reports whether a call changes what others may see: no note for its caller
-// alone. A batch changes nothing by itself.
+// Changes reports whether a call changes data that other callers may see. This excludes notes. It
+// also excludes a batch, whose parts are counted on their own.
 func (r *Row) Changes() bool { return r.Writes() && r.Act != Bundle && r.Act != Note }
 
-// Named reports whether the call names one record.
+// Named reports whether the path has the id of one record.
 func (r *Row) Named() bool {
 	return r.Act == Get || r.Act == Update || r.Act == Delete || r.Act == Change
 }
 
-// Creates reports whether the operation creates a record and so requires an
-// Idempotency-Key.
+// Creates reports whether the operation is a Create.
 func (r *Row) Creates() bool { return r.Act == Create }
 
-// Deletes reports whether the operation deletes the record that the call names.
+// Deletes reports whether the operation is a Delete.
 func (r *Row) Deletes() bool { return r.Act == Delete }
 
 // Idempotent reports whether the operation accepts an Idempotency-Key.
@@ -332,23 +332,21 @@ func (r *Row) Idempotent() bool { return r.Act == Create || r.Act == Change }
 // Conditional reports whether the operation requires If-Match.
 func (r *Row) Conditional() bool { return r.Act == Update || r.Act == Delete }
 
-// Preconditional reports whether the operation accepts If-Match. Conditional
-// operations require it; for acts that revise a record it is optional.
+// Preconditional reports whether the operation accepts If-Match. Update and Delete require it. It
+// is optional for acts that create a revision of a record.
 func (r *Row) Preconditional() bool { return r.Conditional() || r.Revises() }
 
-// Secret reports whether the answer contains a secret.
+// Secret reports whether the response contains a secret.
 func (r *Row) Secret() bool { return r.Output.Implements(reflect.TypeFor[Secret]()) }
 
-// Counted reports whether the answer contains records.
+// Counted reports whether the response contains records.
 func (r *Row) Counted() bool { return r.Output.Implements(reflect.TypeFor[RecordCounter]()) }
 
-// ShowsRecord reports whether the operation changes an existing record and
-// returns it. Operations that create a secret are excluded: their answer is the
-// only one that contains it.
+// ShowsRecord reports whether the operation changes an existing record and returns it. It is false
+// if the output has a secret, because no other response contains this secret.
 func (r *Row) ShowsRecord() bool { return r.Revises() && !r.Secret() }
 
-// Revises reports whether the operation creates the next revision of an
-// existing record, rather than another record.
+// Revises reports whether the operation creates a new revision of an existing record.
 func (r *Row) Revises() bool {
 	return r.Writes() && r.Named() && r.Output.Implements(reflect.TypeFor[EntityTagger]()) &&
 		!r.Output.Implements(reflect.TypeFor[Locator]())
@@ -357,7 +355,7 @@ func (r *Row) Revises() bool {
 // ReadScope returns the scope for reading records of the operation's family.
 func (r *Row) ReadScope() string { return r.Family + ":read" }
 
-// Status returns the HTTP status of success.
+// Status returns the HTTP status of a successful call.
 func (r *Row) Status() int {
 	switch {
 	case r.Output == reflect.TypeFor[Nothing]():

@@ -8,12 +8,12 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Patch is a JSON merge patch (RFC 7396) for a T: a missing member stays, null
-// clears, objects merge, other values replace. The path has checked it against
-// the frozen schema.
+// Patch is a JSON merge patch (RFC 7396) for a T. A missing member is unchanged, null clears a
+// member, objects merge, and other values replace. It has already been checked by the frozen
+// schema.
 type Patch[T any] struct{ raw []byte }
 
-// SetRaw sets the JSON text. The path calls it.
+// SetRaw sets the JSON text of the patch. Package schema calls it.
 func (p *Patch[T]) SetRaw(raw []byte) { p.raw = raw }
 
 // MarshalJSON returns the JSON text of the patch.
@@ -29,7 +29,8 @@ func (p Patch[T]) MarshalJSON() ([]byte, error) {
 // missing member stays, a nested struct merges, a slice is replaced.
 func (p Patch[T]) Apply(v *T) error { return json.Unmarshal(p.raw, v) }
 
-// Wrong applies the rules of T, if it has any, to the members that were sent.
+// Wrong returns the faults of the patch by the rules of T, if T has any. Only the members of the
+// patch are judged.
 func (p Patch[T]) Wrong(s *Services, sent RuleScope) []fault.Field {
 	v := new(T)
 	ruled, is := any(v).(Checker)
@@ -39,5 +40,5 @@ func (p Patch[T]) Wrong(s *Services, sent RuleScope) []fault.Field {
 	return ruled.Wrong(s, sent)
 }
 
-// Type returns T, for the OpenAPI draft.
+// Type returns the type T. The OpenAPI draft and the schema need it.
 func (Patch[T]) Type() reflect.Type { return reflect.TypeFor[T]() }

@@ -11,20 +11,19 @@ import (
 // IsOperator reports whether the operator of the instance is calling.
 func (c *Call) IsOperator() bool { return c.Actor.Credential().Kind == access.Operator }
 
-// Administers reports whether the caller may act for other people of the
-// organization.
+// Administers reports whether the caller may act for other people of the organization: an admin or
+// the operator.
 func (c *Call) Administers() bool { return c.IsOperator() || c.Actor.SeesAll() }
 
-// Owns reports whether the caller may administer what belongs to a principal.
-// Callers may administer their own; admins and the operator may administer
-// everything.
+// Owns reports whether the caller may administer the objects of a principal. Callers may administer
+// their own objects. Admins and the operator may administer all objects.
 func (c *Call) Owns(principal string) bool {
 	return c.Administers() || principal == c.Actor.PrincipalID()
 }
 
-// FindOrganization returns the organization that an input names. The operator may
-// name any. For other callers it is their own, which is the default, or its
-// sandbox. Any other one is NOT_FOUND, as if it did not exist.
+// FindOrganization returns the organization with this id. The operator may use any id, and must not
+// leave it out. Other callers may use the ids of their organization, which is the default, and of
+// its sandbox. Any other id is NOT_FOUND.
 func (c *Call) FindOrganization(ctx context.Context, name string) (access.OrganizationInfo, error) {
 	if name == "" {
 		if c.IsOperator() {
@@ -42,14 +41,16 @@ func (c *Call) FindOrganization(ctx context.Context, name string) (access.Organi
 	return o, err
 }
 
-// Reaches reports whether the organization with a number is the caller's, or any for the
-// operator. Whether a thing of it is the caller's says Owns. live is the number of the organization that holds its people.
+// Reaches reports whether the caller may call about the organization with this number. The operator
+// may for all organizations, and other callers for their organization and its sandbox. live is the
+// number of the organization that has the people of this one. Owns says which objects there belong
+// to the caller.
 func (c *Call) Reaches(number, live int64) bool {
 	return c.IsOperator() || number == c.Actor.Org() || live == c.Actor.Org()
 }
 
-// Within returns the id of the organization that restricts a list. It is empty
-// for an operator who names none, and the list then has all organizations.
+// Within returns the id of the organization to which a list is restricted. It is empty if the
+// operator names no organization, and the list then has all organizations.
 func (c *Call) Within(ctx context.Context, name string) (string, error) {
 	if name == "" && c.IsOperator() {
 		return "", nil
@@ -58,8 +59,8 @@ func (c *Call) Within(ctx context.Context, name string) (string, error) {
 	return o.ID, err
 }
 
-// OrganizationField is like FindOrganization, for an input with further members. An
-// unknown organization is an error of its field.
+// OrganizationField is FindOrganization for an input with several members. An unknown organization
+// is added to f as an error of the member organizationId.
 func (c *Call) OrganizationField(ctx context.Context, f *input.Faults, name string) (access.OrganizationInfo, error) {
 	o, err := c.FindOrganization(ctx, name)
 	switch {

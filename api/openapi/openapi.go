@@ -24,8 +24,8 @@ var documents = func() map[string][]byte {
 	return m
 }()
 
-// Internal is the name of the version that sessions have. Its document is
-// enforced, but it is never shown, and it changes with each release.
+// Internal is the name of the version that sessions use. Calls are checked by its document, but the
+// document is not public and changes with each release.
 const Internal = "internal"
 
 // Versions returns the names of all versions, YYYY-MM-DD, the oldest first.
@@ -40,12 +40,12 @@ func Versions() []string {
 	return names
 }
 
-// Document returns the frozen document of a version, and false for a version
-// that does not exist. The caller must not change the bytes.
+// Document returns the frozen document of a version, and false if the version does not exist or is
+// Internal. The caller must not change the bytes.
 func Document(version string) ([]byte, bool) {
 	b, found := documents[version]
 	return b, found && version != Internal
 }
 
-// OfSessions returns the document of the internal version.
+// OfSessions returns the document of the version Internal.
 func OfSessions() []byte { return documents[Internal] }

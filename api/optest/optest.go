@@ -8,8 +8,8 @@ import (
 	"kartei/api/op"
 )
 
-// Run runs an operation in the transaction of a call. What it fetches beforehand is fetched
-// there, too, unless the call has it.
+// Run runs the function of an operation with a call, in the call's transaction. It first runs the
+// prefetch in the same transaction, unless the call already has a prefetched value.
 func Run[In, Out any](ctx context.Context, c *op.Call, o op.Operation[In, Out], in In) (out Out, err error) {
 	f := function.Of(o.Row).(op.Function)
 	if f.Prefetch != nil && c.Prefetched == nil {
@@ -22,7 +22,7 @@ func Run[In, Out any](ctx context.Context, c *op.Call, o op.Operation[In, Out], 
 	return out, err
 }
 
-// Prefetch runs the prefetch of an operation, and returns its result. The path does this before the
+// Prefetch runs the prefetch of an operation and returns its result. The API runs it before the
 // transaction.
 func Prefetch[In, Out any](ctx context.Context, c *op.Call, o op.Operation[In, Out], in In) (any, error) {
 	return function.Of(o.Row).(op.Function).Prefetch(ctx, c, &in)

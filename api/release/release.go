@@ -12,26 +12,25 @@ import (
 
 // Version is a version of the API, as a release declares it.
 type Version struct {
-	// Name is a date, YYYY-MM-DD. The frozen document of that name defines
-	// everything that holds in the version.
+	// Name is a date, YYYY-MM-DD. The frozen document with this name defines all rules of the
+	// version.
 	Name string
-	// Candidate restricts a version to the environment rc until it becomes
-	// current.
+	// Candidate restricts a version to the environment rc until its release.
 	Candidate bool
-	// Deprecated is the time from which new clients should not use the version,
-	// and Sunset its end. Setting them announces them, possibly in advance, in
-	// every answer of the version (RFC 9745, RFC 8594).
+	// Deprecated is the time from which new clients should not use the version, and Sunset the time
+	// at which it ends. Zero means that no time is announced. Headers in every response of the
+	// version announce these times (RFC 9745, RFC 8594).
 	Deprecated, Sunset time.Time
-	// Parameters holds, by family, the query parameters of lists and counts
-	// that begin with this version.
+	// Parameters has, by family, the query parameters of lists and counts that are new in this
+	// version.
 	Parameters map[string][]string
-	// Orders holds, by family, the values of the parameter sort that the version
-	// adds. Only the internal version does.
+	// Orders has, by family, the values of the parameter sort that are new in this version. Only
+	// Internal has such values.
 	Orders map[string][]string
 }
 
-// Announcement returns the announcements about the version in words, for the page
-// to which the header Link refers. It is empty if there are none.
+// Announcement returns a text about the state of the version, for the page to which the header Link
+// leads. It is empty if the version is neither a candidate nor deprecated nor has an end.
 func (v Version) Announcement() i18n.Text {
 	var said []i18n.Text
 	const form = "2006-01-02, 15:04 UTC"
@@ -52,9 +51,8 @@ func (v Version) Announcement() i18n.Text {
 	return i18n.Join(" ", said...)
 }
 
-// Versions lists all versions, the oldest first. They differ only in this table
-// and in the column Channel of the table of operations: no code tests for the
-// name of a version.
+// Versions lists all versions, the oldest first. They differ only in this table and in the column
+// Channel of the operations. No other code depends on the name of a version.
 var Versions = []Version{
 	{Name: "2026-11-01"},
 	{
@@ -70,10 +68,9 @@ var Versions = []Version{
 	},
 }
 
-// Internal is the version of sessions: the newest one, with additions for the
-// pages of the web application. It is served in every environment, and to no
-// credential that can name a version. Its document, internal.json, is enforced and
-// shown to nobody, so it changes freely.
+// Internal is the version for sessions: the newest version, with additions for the pages of the web
+// application. Every environment serves it. A credential that can choose a version never gets it.
+// Its document, internal.json, is not public and may change in every release.
 var Internal = Version{
 	Name: openapi.Internal,
 	Parameters: map[string][]string{
@@ -96,8 +93,8 @@ func VersionsIn(environment string) []Version {
 	return slices.DeleteFunc(slices.Clone(Versions), func(v Version) bool { return v.Candidate && environment != "rc" })
 }
 
-// Names returns the names of versions. The current one, the newest that is not
-// a candidate, comes first. The others follow, the newest first.
+// Names returns the names of versions. The current version comes first, which is the newest that is
+// not a candidate. The others follow, the newest first.
 func Names(versions []Version) []string {
 	var names []string
 	for _, v := range slices.Backward(versions) {
@@ -113,9 +110,9 @@ func Names(versions []Version) []string {
 	return names
 }
 
-// Takes reports whether the lists of a family have a query parameter in a version:
-// from the first version that declares it, or always if none does. The internal
-// version has all.
+// Takes reports whether the lists of a family have a query parameter in a version. A parameter
+// exists from the first version that declares it. If no version declares it, all versions have it.
+// The internal version has all parameters.
 func Takes(family, version, parameter string) bool {
 	named := slices.Contains(Internal.Parameters[family], parameter)
 	if version == Internal.Name {
@@ -132,8 +129,8 @@ func Takes(family, version, parameter string) bool {
 	return !named
 }
 
-// First returns the first version with a query parameter of a list or count, or
-// "".
+// First returns the first version that has a query parameter of a list or count. It is empty if no
+// version declares the parameter.
 func First(operation, parameter string) string {
 	family, verb, _ := strings.Cut(operation, ".")
 	for _, v := range Versions {

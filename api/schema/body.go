@@ -26,31 +26,29 @@ import (
 )
 
 const (
-	// maxDepth is the deepest nesting of a body. The document needs five
-	// levels.
+	// maxDepth is the maximum nesting of a body. The document needs only five levels.
 	maxDepth = 100
-	// maxElements is the number of elements of an array, or members of an
-	// object, that are checked. The document allows fewer everywhere, so a
-	// larger body is invalid anyway.
+	// maxElements is the maximum number of array elements, or object members, that are parsed and
+	// checked. The document allows fewer everywhere, so a larger body is invalid anyway.
 	maxElements = 1_000
 )
 
-// rawTaker is a body that keeps its JSON text: a merge patch.
+// rawTaker is a body that keeps its JSON text, such as op.Patch.
 type rawTaker interface{ SetRaw(raw []byte) }
 
-// boundChecker is a body that has a fault of its own for its size. That fault
-// comes before any other.
+// boundChecker is a body with its own fault for too many elements. Bound returns this fault, which
+// comes before all other faults.
 type boundChecker interface {
 	Bound(body map[string]any) error
 }
 
-// Body checks a JSON body for the operation op and decodes it into target.
-// target is a pointer to the body's struct or to an op.Patch, which keeps raw.
-// The fault is INVALID_REQUEST if raw is not one JSON object. Otherwise it is
-// VALIDATION_FAILED with all errors, in the order of raw. If the schema refuses
-// a value, Body applies the target's own rules to the other values too. If the
-// schema refuses none, the operation applies these rules, together with those
-// that need the database.
+// Body checks the JSON body raw of the operation op and decodes it into target. target is a pointer
+// to the struct of the body or to an op.Patch, which keeps raw. The fault is INVALID_REQUEST if raw
+// is not one JSON object. Otherwise it is VALIDATION_FAILED with all errors, in the order of raw.
+//
+// If raw breaks the schema, Body also checks the rules of target for the other members. If raw fits
+// the schema, Body does not check these rules. The operation then checks them, together with the
+// rules that need the database.
 func (r *Document) Body(op string, raw []byte, target any, services *op.Services) error {
 	o := r.operations[op]
 	if o == nil || o.body == nil {
@@ -127,8 +125,8 @@ func parseBody(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// syntax returns the fault for a body that cannot be parsed. It names the place
-// and does not repeat what was sent.
+// syntax returns the fault for a body that cannot be parsed. The text has the line and the column,
+// and does not repeat any input.
 func syntax(raw []byte, err error) error {
 	if errors.Is(err, errTooDeep) {
 		return malformed(tooDeep, nil)
@@ -145,7 +143,7 @@ func syntax(raw []byte, err error) error {
 	return malformed(i18n.Format("The body of the request is not valid JSON (line %d, column %d).", line, column), nil)
 }
 
-// position returns the line and column after before, as editors count them.
+// position returns the line and the column of the character that follows before, both from 1.
 func position(before []byte) (line, column int) {
 	line = 1 + bytes.Count(before, []byte{'\n'})
 	column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
@@ -224,10 +222,9 @@ func parseArray(d *jsontext.Decoder, depth int) (any, error) {
 	return array, err
 }
 
-// parseNumber never fails for a JSON number. A number beyond float64 becomes
-// the largest one, which is out of every range, so no exponent is costly. -0
-// becomes the negative number next to it, because no integer is written like
-// that.
+// parseNumber returns the value of a JSON number. It never fails. A number beyond float64 becomes
+// the largest float64, which is outside of every range. -0 becomes a negative number close to zero,
+// because no integer is written as -0.
 func parseNumber(s string) any {
 	if s == "-0" {
 		return -math.SmallestNonzeroFloat64
@@ -254,8 +251,8 @@ func SortByPosition(raw []byte, fields []fault.Field) []fault.Field {
 	return sortByPosition(raw, fields, &body)
 }
 
-// sortByPosition sorts fields by the position of their places in raw, and cuts
-// the list at MaxErrors.
+// sortByPosition sorts fields by the position of their values in raw, and returns at most MaxErrors
+// of them. body has the places of the values.
 func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field {
 	if len(fields) < 2 {
 		return fields
@@ -266,7 +263,7 @@ func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field
 			if n, found := at[name]; found {
 				return n
 			}
-			// A missing member counts as being at the end of its object.
+			// A missing member has the position of the object in which it is missing.
 			dot := strings.LastIndexAny(name, ".[")
 			if dot < 0 {
 				return math.MaxInt
@@ -278,21 +275,21 @@ func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field
 	return fields[:min(len(fields), MaxErrors)]
 }
 
-// collector turns a tree of schema errors into the list for the client, with at
-// most one entry for each member.
+// collector converts a tree of schema errors to the list of errors for the client. The list has at
+// most one error for each member.
 type collector struct {
-	// listed is set once the list of known members was sent, which is long.
+	// listed is set if an error already lists the known members, because this list is long.
 	listed    bool
-	compared  int // the unknown members that were compared with the known ones
+	compared  int // number of unknown members compared with the known members
 	document  *Document
 	operation *operation
 	fields    []fault.Field
 	named     map[string]bool
-	body      place // the places of named
+	body      place // the places of the members in named
 }
 
-// add adds an error about a member. It reports false, and adds nothing, if the
-// member has one already.
+// add adds an error about a member and returns true. If the member already has an error, it returns
+// false and changes nothing.
 func (c *collector) add(path []string, code fault.FieldCode, limit any) bool {
 	name := dotted(path)
 	if c.named[name] {
@@ -304,8 +301,8 @@ func (c *collector) add(path []string, code fault.FieldCode, limit any) bool {
 	return true
 }
 
-// decode decodes all values without errors. It adds an error for values that
-// the schema accepts and Go does not, such as 1.0 or 1e2 for an integer.
+// decode decodes all members without errors into target. It adds an error for a value that the
+// schema accepts and Go does not, such as 1.0 or 1e2 for an integer.
 func (c *collector) decode(raw []byte, target any) error {
 	for {
 		rest := raw
@@ -327,8 +324,8 @@ func (c *collector) decode(raw []byte, target any) error {
 	}
 }
 
-// judge applies the target's own rules to members without errors. For a wrong
-// member they would only report consequences of its error.
+// judge checks the target's own rules for members without errors. For a wrong member, these rules
+// would only report consequences of its error.
 func (c *collector) judge(body map[string]any, target any, services *op.Services) {
 	ruled, is := target.(op.Checker)
 	if !is || c.body.named {
@@ -347,20 +344,20 @@ func (c *collector) judge(body map[string]any, target any, services *op.Services
 	}
 }
 
-// say sets the words of the error that was added last.
+// say sets the text of the error that was added last.
 func (c *collector) say(words i18n.Text) { c.fields[len(c.fields)-1].Text = words }
 
 var emptyIsNull = i18n.Text("At least 1 character is needed; null leaves it empty.")
 
-// membersOf returns the members that an object may have.
+// membersOf returns the names of the members that the schema of e allows, sorted.
 func (c *collector) membersOf(e *jsonschema.ValidationError) []string {
 	return slices.Sorted(maps.Keys(c.document.object(c.schema(e)["properties"])))
 }
 
-// maxCompared bounds the unknown members of a body that are compared with the known ones.
+// maxCompared is the maximum number of unknown members that are compared with the known members.
 const maxCompared = 20
 
-// knownMembers lists the members that an object may have.
+// knownMembers returns a text that lists the known members.
 func knownMembers(names []string) i18n.Text {
 	if len(names) == 0 {
 		return ""
@@ -431,7 +428,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 		c.add(path, code, form(k.Want))
 	case *kind.UniqueItems:
 		c.add(member(path, strconv.Itoa(k.Duplicates[1])), fault.Duplicate, nil)
-	case *kind.AnyOf: // one schema or null: the error is about the schema
+	case *kind.AnyOf: // one schema or null: the error about the schema is useful
 		c.collect(e.Causes[0])
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		for _, cause := range e.Causes {
@@ -442,7 +439,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 	}
 }
 
-// schema returns the part of the document that the error is about.
+// schema returns the part of the document with the rule that e breaks.
 func (c *collector) schema(e *jsonschema.ValidationError) map[string]any {
 	_, fragment, _ := strings.Cut(e.SchemaURL, "#")
 	return c.document.object(c.document.at(fragment))
@@ -485,8 +482,8 @@ func choice(values []any) any {
 	return names
 }
 
-// typeNames returns the names of types without null, which clients hardly ever
-// mean to send.
+// typeNames returns the names of the allowed types without null, which clients rarely intend to
+// send.
 func typeNames(want []string) any {
 	var names []string
 	for _, name := range want {
@@ -513,7 +510,7 @@ func form(name string) any {
 	return nil
 }
 
-// wantsID describes the form of an id.
+// wantsID returns a text that describes the form of an id.
 func wantsID(prefixes []string) i18n.Text {
 	var choice any = prefixes[0]
 	for _, prefix := range prefixes[1:] {
@@ -526,7 +523,7 @@ func member(path []string, name string) []string {
 	return append(path[:len(path):len(path)], name)
 }
 
-// dotted returns a path in the form of the contract: address.country, tags[3].
+// dotted returns a path in the notation of the contract, for example address.country or tags[3].
 func dotted(path []string) string {
 	var b strings.Builder
 	for i, token := range path {
@@ -542,13 +539,13 @@ func dotted(path []string) string {
 	return b.String()
 }
 
-// pathOf is the inverse of dotted.
+// pathOf returns the path of a name in this notation. It is the inverse of dotted.
 func pathOf(name string) []string {
 	return strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 }
 
-// index reports whether a token of a path is an array index. Members of the
-// document's objects have no such names.
+// index reports whether a token of a path is an array index. No member of the document has a name
+// of digits only.
 func index(token string) bool {
 	for i := range len(token) {
 		if token[i] < '0' || token[i] > '9' {

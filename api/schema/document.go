@@ -19,34 +19,30 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Document holds the rules of one version's frozen document for each operation.
-// It is compiled once, at the start, from the bytes that are also served. So
-// the contract and the behaviour cannot drift apart.
+// Document holds the rules of each operation in the frozen document of one version. It is compiled
+// at the start, from the same bytes that clients can read. So rules and document always agree.
 type Document struct {
 	document   map[string]any
 	operations map[string]*operation
 	later      Later
 }
 
-// Later returns the first version in which an operation has a query parameter,
-// or "".
+// Later returns the first version in which an operation has a query parameter, or the empty text.
 type Later func(operation, parameter string) (version string)
 
 type operation struct {
 	query []parameterRule
-	// body is the schema of the JSON body; nil if the operation has none.
+	// body is the schema of the JSON body, or nil if the operation has no body.
 	body *jsonschema.Schema
-	// answer holds the members of the answer. If a body must not contain one of
-	// these, the error is READ_ONLY and not that it is unknown.
+	// answer has the names of the members of the response. If a body must not contain one of these
+	// members, the error is READ_ONLY and not UNKNOWN_FIELD.
 	answer map[string]bool
 }
 
-// MaxErrors is the largest number of errors in one answer. More would not help
-// a client.
+// MaxErrors is the maximum number of errors in one response. More errors would not help a client.
 const MaxErrors = 100
 
-// Compile compiles an OpenAPI document. An error is a mistake in the document,
-// found at the start.
+// Compile compiles an OpenAPI document. It fails if the document is invalid.
 func Compile(document []byte, later Later) (*Document, error) {
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err != nil {
@@ -72,17 +68,15 @@ func Compile(document []byte, later Later) (*Document, error) {
 	return r, nil
 }
 
-// documentURL is the name of the document for the compiler. Nothing is fetched
-// from it.
+// documentURL is the name of the document for the compiler. It is never fetched.
 const documentURL = "kartei:///openapi.json"
 
-// plainPattern is a pattern that matches each text of visible ASCII characters
-// and spaces that begins with a visible one. Most texts are of this kind.
-// Matching them with the expression took a quarter of the time to check a new
-// contact.
+// plainPattern is an expression that matches all texts of visible ASCII characters and spaces whose
+// first character is visible. For these texts it does not run the expression. Without this
+// shortcut, the expression took a quarter of the time of checking a new contact.
 type plainPattern struct{ *regexp.Regexp }
 
-// MatchString reports whether the pattern matches.
+// MatchString reports whether the expression matches s.
 func (p plainPattern) MatchString(s string) bool { return plain(s) || p.Regexp.MatchString(s) }
 
 func plain(s string) bool {
@@ -126,7 +120,7 @@ func newCompiler() *jsonschema.Compiler {
 	return c
 }
 
-// noLoader refuses references from a document to anything outside of it.
+// noLoader refuses references to other documents.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -163,7 +157,7 @@ func (r *Document) compile(compiler *jsonschema.Compiler, path, method string, o
 
 const jsonMediaType = "application/json"
 
-// answerMembers returns the names of the members of a successful answer.
+// answerMembers returns the names of the members of a successful response.
 func (r *Document) answerMembers(o map[string]any) map[string]bool {
 	members := map[string]bool{}
 	for status, response := range r.object(o["responses"]) {
@@ -178,8 +172,7 @@ func (r *Document) answerMembers(o map[string]any) map[string]bool {
 	return members
 }
 
-// object returns v as an object, after following references. It returns an
-// empty object for any other value.
+// object returns v as an object and follows references. For any other value it returns nil.
 func (r *Document) object(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	for range 8 { // the document has shorter chains of references
@@ -193,7 +186,7 @@ func (r *Document) object(v any) map[string]any {
 	return o
 }
 
-// at resolves a JSON Pointer into the document.
+// at returns the value at a JSON Pointer in the document, or nil.
 func (r *Document) at(fragment string) any {
 	var v any = r.document
 	for _, token := range strings.Split(strings.TrimPrefix(fragment, "/"), "/") {
@@ -228,8 +221,8 @@ func pointer(tokens ...string) string {
 	return b.String()
 }
 
-// bounds returns the bounds of a number or a length. A missing one is the
-// widest possible.
+// bounds returns the minimum and the maximum of a number or a length. A missing bound is the
+// minimum or the maximum of int64.
 func bounds(schema map[string]any, low, high string) (int64, int64) {
 	lowest, highest := int64(math.MinInt64), int64(math.MaxInt64)
 	if n, ok := whole(schema[low]); ok {
@@ -258,8 +251,8 @@ func texts(values []any) []string {
 	return out
 }
 
-// formats are stricter than the library's formats, because records must be able
-// to store what passes.
+// formats are the checks of formats. They are stricter than those of the JSON Schema library,
+// because records must be able to store the values.
 var formats = map[string]func(string) bool{
 	"email":     isEmail,
 	"date":      isDate,
@@ -267,7 +260,7 @@ var formats = map[string]func(string) bool{
 	"uri":       isWebAddress,
 }
 
-// expected describes a format or pattern in an error message.
+// expected has the text that describes a format or a pattern in an error.
 var expected = map[string]i18n.Text{
 	"email":     "an email address",
 	"date":      "a date in the form YYYY-MM-DD",
@@ -282,9 +275,9 @@ var expected = map[string]i18n.Text{
 	pattern.Version:  "a version in the form YYYY-MM-DD",
 }
 
-// isEmail accepts the addresses to which mail systems actually deliver. The
-// local part is unquoted (RFC 5321, Dot-string, and RFC 6531 beyond ASCII), of
-// at most 64 bytes. The domain name has two labels or more.
+// isEmail reports whether s is an address to which mail systems actually deliver. The local part is
+// unquoted and has at most 64 bytes (RFC 5321, Dot-string, and RFC 6531 beyond ASCII). The domain
+// name has two labels or more.
 func isEmail(s string) bool {
 	i := strings.LastIndexByte(s, '@')
 	if i < 1 || i > 64 || len(s) > 254 {
@@ -319,8 +312,7 @@ func notLabel(c rune) bool {
 	return c < utf8.RuneSelf || !unicode.In(c, unicode.L, unicode.M, unicode.N)
 }
 
-// isDate accepts an existing day in the form YYYY-MM-DD, in the years 1 to
-// 9999.
+// isDate reports whether s is an existing day in the form YYYY-MM-DD, in the years 1 to 9999.
 func isDate(s string) bool {
 	if len(s) != 10 {
 		return false
@@ -329,15 +321,15 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// isWebAddress accepts an absolute http or https URL.
+// isWebAddress reports whether s is an absolute http or https URL.
 func isWebAddress(s string) bool {
 	return webAddress.MatchString(s)
 }
 
 var webAddress = regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#][^\s\\]*)?$`)
 
-// shown shortens a name that a client made up to a readable length. Control
-// characters become U+FFFD.
+// shown returns a name from the client's input for an error. It has at most 100 characters, and
+// control characters become U+FFFD.
 func shown(name string) string {
 	const limit = 100
 	if strings.ContainsFunc(name, unicode.IsControl) {

@@ -42,7 +42,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestOpenAPI parses the document with a library that checks the specification.
+// TestOpenAPI checks that each document is valid for an OpenAPI library.
 func TestOpenAPI(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		document, _ := openapi.Document(version)
@@ -50,15 +50,15 @@ func TestOpenAPI(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The library does not know ECMA 262 patterns; TestPatterns checks
-		// them.
+		// The library does not know ECMA 262 patterns. TestPatterns checks them.
 		if err := read.Validate(t.Context(), openapi3.DisableSchemaPatternValidation()); err != nil {
 			t.Errorf("%s: %v", version, err)
 		}
 	}
 }
 
-// frozen returns a document as a tree.
+// frozen returns the compiled document of a version, and a schema compiler for parts of the
+// document.
 func frozen(t *testing.T, version string) (*schema.Document, *jsonschema.Compiler) {
 	t.Helper()
 	document, _ := openapi.Document(version)
@@ -83,7 +83,8 @@ func eachDocument(t *testing.T, f func(t *testing.T, r *schema.Document, compile
 	}
 }
 
-// TestRowsInDocument checks that the document has every row at its place.
+// TestRowsInDocument checks that the document has each operation, with its path, texts and
+// statuses.
 func TestRowsInDocument(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		for i := range api.Operations {
@@ -118,7 +119,7 @@ func TestRowsInDocument(t *testing.T) {
 	})
 }
 
-// TestExamples validates every example of the document against its schema.
+// TestExamples checks that every example of the document is valid for its schema.
 func TestExamples(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, compiler *jsonschema.Compiler) {
 		checked := 0
@@ -154,7 +155,7 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// TestBodyExamples checks every example of a body against the rules.
+// TestBodyExamples checks that Body accepts every example of a body.
 func TestBodyExamples(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		for i := range api.Operations {
@@ -181,7 +182,7 @@ func TestBodyExamples(t *testing.T) {
 	})
 }
 
-// walk visits every object of a JSON tree.
+// walk calls visit for every object of a JSON tree. place is the JSON Pointer of the object.
 func walk(v any, place string, visit func(place string, o map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -198,8 +199,8 @@ func walk(v any, place string, visit func(place string, o map[string]any)) {
 	}
 }
 
-// TestRequestsAreClosedAnswersOpen checks that request schemas are closed, so that typing
-// errors are found. Answer schemas are open, so that a version can grow.
+// TestRequestsAreClosedAnswersOpen checks that the schemas of requests allow no additional members.
+// So typing errors are found. The schemas of responses allow them, so that a version can grow.
 func TestRequestsAreClosedAnswersOpen(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		inputs := map[string]bool{}
@@ -238,9 +239,9 @@ func TestRequestsAreClosedAnswersOpen(t *testing.T) {
 	})
 }
 
-// TestPatterns checks that each pattern means the same to RE2, ECMA 262 and
-// Python. It must not contain classes such as \s and \d, Unicode escapes,
-// look-around, or possessive or lazy quantifiers.
+// TestPatterns checks that each pattern means the same to RE2, ECMA 262 and Python. It must not
+// contain classes such as \s and \d, Unicode escapes, look-around, or possessive or lazy
+// quantifiers.
 func TestPatterns(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		foreign := regexp.MustCompile(`\\[sSdDwWbBAzZpPuUkQE]|\(\?|[*+?}][+?]|\[:|&&|--|~~`)
@@ -264,8 +265,8 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestLogsHideMembers checks that the log removes the values of all members of
-// records, in case somebody logs one under its name.
+// TestLogsHideMembers checks that the logger removes the values of all personal members of records,
+// in case such a member is logged under its name.
 func TestLogsHideMembers(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +

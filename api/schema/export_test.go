@@ -1,6 +1,6 @@
 package schema
 
-// This file exports what tests of the documents need.
+// DocumentURL and the names below are exported for the tests of the documents.
 const DocumentURL = documentURL
 
 var (
@@ -11,7 +11,7 @@ var (
 // Root returns the whole document.
 func (r *Document) Root() map[string]any { return r.document }
 
-// Object returns v as an object, following references.
+// Object returns v as an object and follows references.
 func (r *Document) Object(v any) map[string]any { return r.object(v) }
 
 // Operations returns the number of operations in the document.

@@ -7,15 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// place is a value in a body that a problem names, or that contains such a
-// value.
+// place is a position in the tree of a JSON body. A problem document names the value there, or a
+// value inside it.
 type place struct {
-	named  bool   // false for a value that only contains a named one
-	as     string // the name in the problem
+	named  bool   // false if only a value inside it is named
+	as     string // the name of the value in the problem document
 	within map[string]*place
 }
 
-// at returns the place with a path below p, and creates it if necessary.
+// at returns the place at a path below p, and creates missing places.
 func (p *place) at(path []string) *place {
 	for _, token := range path {
 		next := p.within[token]
@@ -33,8 +33,8 @@ func (p *place) at(path []string) *place {
 
 func (p *place) name(as string) { p.named, p.as = true, as }
 
-// touches reports whether the value with a path below p is named, contains a
-// named one, or is inside one.
+// touches reports whether the value at a path below p is named, contains a named value, or is
+// inside a named value.
 func (p *place) touches(path []string) bool {
 	for _, token := range path {
 		if p = p.within[token]; p == nil {
@@ -47,9 +47,8 @@ func (p *place) touches(path []string) bool {
 	return true
 }
 
-// without returns the body, which must be valid JSON, without the named values.
-// In arrays null replaces them, so that the other elements keep their
-// positions.
+// without returns the body without the named values. The body must be valid JSON. In arrays, null
+// replaces a named value, so that the other elements keep their positions.
 func without(raw []byte, body *place) []byte {
 	var out bytes.Buffer
 	d, e := jsontext.NewDecoder(bytes.NewBuffer(raw)), jsontext.NewEncoder(&out)
@@ -95,9 +94,8 @@ func without(raw []byte, body *place) []byte {
 	return out.Bytes()
 }
 
-// positions returns the named places of a body, which must be valid JSON, with
-// numbers in their order. It reads each byte once, and parses only values that
-// contain a named one.
+// positions numbers the named values of a body in their order, by their names. The body must be
+// valid JSON. positions reads each byte once, and parses only values that contain a named value.
 func positions(raw []byte, body *place) map[string]int {
 	at := map[string]int{}
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))

@@ -13,21 +13,20 @@ import (
 	"kartei/kit/i18n"
 )
 
-// parameterRule holds the document's rules for one query parameter.
+// parameterRule has the document's rules for one query parameter.
 type parameterRule struct {
 	name     string
 	required bool
 	parse    func(rule *parameterRule, text string) (any, *fault.Field)
-	// min and max bound the value of a number, or the length of a text in
-	// characters.
+	// min and max are the bounds of a number, or of the length of a text in characters.
 	min, max int64
 	enum     []string
 	pattern  *regexp.Regexp
-	// missing is the default value, or nil.
+	// missing is the value of a missing parameter, or nil if it has no default.
 	missing any
 }
 
-// parameter compiles one query parameter of the document.
+// parameter returns the rules of one query parameter. It fails if a query cannot have the type.
 func (r *Document) parameter(p map[string]any) (parameterRule, error) {
 	schema := r.object(p["schema"])
 	rule := parameterRule{enum: texts(list(schema["enum"]))}
@@ -62,18 +61,17 @@ func (r *Document) parameter(p map[string]any) (parameterRule, error) {
 	return rule, nil
 }
 
-// Parameter is the parsed value of one query parameter.
+// Parameter is one query parameter with its parsed value.
 type Parameter struct {
 	Name  string
 	Value any // string, int64, bool or clock.Micros
-	// Given is false for a default value.
+	// Given is false if the query does not have the parameter, and Value is the default.
 	Given bool
 }
 
-// Query checks and parses a raw query for the operation op. The fault names all
-// errors in the order of the query. It is UNKNOWN_PARAMETER if there are
-// parameters that the operation does not have, otherwise INVALID_REQUEST.
-// Missing parameters with a default come last in the result.
+// Query parses the raw query of the operation op and checks it. The fault has all errors in the
+// order of the query. It is UNKNOWN_PARAMETER if the operation does not have one of the parameters,
+// and otherwise INVALID_REQUEST. In the result, missing parameters with a default come last.
 func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	o := r.operations[op]
 	if o == nil {
@@ -83,7 +81,7 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 		parsed = make([]Parameter, 0, len(o.query))
 		wrong  []fault.Field
 		code   = fault.InvalidRequest
-		seen   uint64 // one bit for each rule: no operation has 64 parameters
+		seen   uint64 // one bit for each rule; operations have fewer than 64 parameters
 		pair   string
 	)
 	for rest := rawQuery; rest != ""; {
@@ -138,8 +136,8 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	return parsed, nil
 }
 
-// parameterFor names the parameter that probably was meant by an unknown one, or else lists
-// the parameters of the operation.
+// parameterFor returns a text about an unknown parameter. It suggests the parameter with the most
+// similar name, or else lists the parameters of the operation.
 func (o *operation) parameterFor(unknown string) i18n.Text {
 	if len(o.query) == 0 {
 		return "This operation takes no parameters."
@@ -154,8 +152,8 @@ func (o *operation) parameterFor(unknown string) i18n.Text {
 	return i18n.Format("This operation knows only these parameters: %s.", strings.Join(names, ", "))
 }
 
-// unknown returns the words for an unknown parameter. They name the later
-// version that has it, if there is one.
+// unknown returns the text about an unknown parameter. If a later version has the parameter, the
+// text names this version.
 func (r *Document) unknown(op, name string, words i18n.Text) i18n.Text {
 	version := r.later(op, name)
 	if version == "" {
@@ -164,7 +162,8 @@ func (r *Document) unknown(op, name string, words i18n.Text) i18n.Text {
 	return i18n.Join(" ", words, i18n.Format("The parameter %s comes with version %s.", name, version))
 }
 
-// note appends a field unless the list has it already or is full.
+// note appends f to fields. It does nothing if the list already has an error of this name or is
+// full.
 func note(fields []fault.Field, f fault.Field) []fault.Field {
 	if len(fields) == MaxErrors || slices.ContainsFunc(fields, func(o fault.Field) bool { return o.Name == f.Name }) {
 		return fields
@@ -178,8 +177,8 @@ var (
 	plusIsSpace = i18n.Text("In an address, + means a space. Encode the plus sign of the offset as %2B.")
 )
 
-// unescape decodes a name or value of a query (application/x-www-form-urlencoded)
-// and reports whether the result is UTF-8 without control characters.
+// unescape decodes a name or value of a query (application/x-www-form-urlencoded). It returns false
+// if the encoding is invalid, or if the result is not UTF-8 or has control characters.
 func unescape(s string) (string, bool) {
 	if strings.IndexByte(s, '%') >= 0 || strings.IndexByte(s, '+') >= 0 {
 		decoded := make([]byte, 0, len(s))
@@ -233,7 +232,7 @@ func unhex(c byte) (byte, bool) {
 	return 0, false
 }
 
-// parseInteger accepts an integer in the form of JSON, except -0.
+// parseInteger parses an integer in JSON syntax, except -0.
 func parseInteger(rule *parameterRule, text string) (any, *fault.Field) {
 	if !integerText(text) {
 		return nil, &fault.Field{Code: fault.InvalidFormat, Limit: "integer"}
@@ -268,9 +267,9 @@ func parseBoolean(_ *parameterRule, text string) (any, *fault.Field) {
 	return nil, &fault.Field{Code: fault.InvalidFormat, Limit: "boolean"}
 }
 
-// parseTime parses a time to compare with. The zero value means 'none'
-// elsewhere. So 1970-01-01T00:00:00Z becomes the microsecond before it, which
-// is equivalent here.
+// parseTime parses a time. Elsewhere the zero value means that there is no time. So
+// 1970-01-01T00:00:00Z becomes the microsecond before it, which gives the same results in
+// comparisons.
 func parseTime(_ *parameterRule, text string) (any, *fault.Field) {
 	if t, err := clock.Parse(text); err == nil {
 		if t == 0 {

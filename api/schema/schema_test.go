@@ -22,7 +22,7 @@ import (
 // current is the current version.
 const current = "2026-11-01"
 
-// never is the Later of a document without later versions.
+// never is the Later function for a document without later versions.
 func never(operation, parameter string) string { return "" }
 
 func currentRules(t testing.TB) *Document {
@@ -38,7 +38,7 @@ func currentRules(t testing.TB) *Document {
 	return r
 }
 
-// said formats a fault as CODE field CODE, field CODE.
+// said returns a fault as text: CODE field CODE, field CODE. It returns ok for nil.
 func said(err error) string {
 	if err == nil {
 		return "ok"
@@ -143,8 +143,8 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// TestPlus checks an offset whose plus sign was not encoded. It arrives as a
-// space, and the error mentions that.
+// TestPlus checks the error for a time offset whose plus sign was not encoded. The plus sign
+// arrives as a space, and the error must mention %2B.
 func TestPlus(t *testing.T) {
 	_, err := currentRules(t).Query("contacts.list", "updatedSince=2026-11-01T00:00:00+01:00")
 	f := fault.From(err).Fields[0]
@@ -153,7 +153,7 @@ func TestPlus(t *testing.T) {
 	}
 }
 
-// goodBodies are bodies that a contact is created from.
+// goodBodies are bodies from which a contact can be created.
 var goodBodies = []string{
 	`{"firstName":"Anna"}`,
 	" {\"firstName\":\"Anna\",\"lastName\":null} \r\n",
@@ -169,7 +169,7 @@ var goodBodies = []string{
 	`{}`, // valid for the document; contacts have a rule about names
 }
 
-// unreadableBodies are no JSON objects, or ambiguous ones.
+// unreadableBodies are bodies that are not one JSON object, or are ambiguous.
 var unreadableBodies = []string{
 	"",
 	" ",
@@ -194,7 +194,7 @@ var unreadableBodies = []string{
 	`{"lastName":"B","address":{"city":"a","city":"b"}}`,
 }
 
-// wrongBodies break the rules of members. All errors are listed, in the order of the
+// wrongBodies are bodies that break rules of members, each with all errors in the order of the
 // body.
 var wrongBodies = map[string]string{
 	`{"x":1}`:                         "x UNKNOWN_FIELD, firstName REQUIRED, lastName REQUIRED, email REQUIRED",
@@ -277,7 +277,7 @@ func TestPatchBody(t *testing.T) {
 	}
 }
 
-// TestBodyDecodes checks that an accepted body is in the struct.
+// TestBodyDecodes checks that Body stores the values of an accepted body in the struct.
 func TestBodyDecodes(t *testing.T) {
 	var f contact.Fields
 	if err := currentRules(t).Body("contacts.create",
@@ -289,8 +289,8 @@ func TestBodyDecodes(t *testing.T) {
 	}
 }
 
-// TestMessages checks that every entry describes the expected value in both
-// languages, and repeats no input.
+// TestMessages checks that every error has a text in both languages, and that it does not repeat
+// the input.
 func TestMessages(t *testing.T) {
 	err := currentRules(t).Body("contacts.create",
 		[]byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields), nil)
@@ -310,8 +310,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestCostlyBodies checks that the cost of a megabyte of invalid input is
-// bounded, and so is the answer.
+// TestCostlyBodies checks that a megabyte of invalid input does not need much memory, and that the
+// response is small.
 func TestCostlyBodies(t *testing.T) {
 	r := currentRules(t)
 	var members strings.Builder
@@ -329,8 +329,7 @@ func TestCostlyBodies(t *testing.T) {
 		"a small exponent":       `{"firstName":1e-999999999}`,
 		"a long name":            `{"firstName":"a","` + strings.Repeat("ü", 500_000) + `":1}`,
 		"a long text":            `{"firstName":"` + strings.Repeat(" ", 1_000_000) + `"}`,
-		// Names, also those that only look like paths, are not repeated for
-		// each element.
+		// Long names are not repeated for each element. This includes names that look like paths.
 		"a long name of many": `{"` + strings.Repeat("k", 500_000) + `":[` + strings.Repeat("1,", 250_000) + `1],"b":1}`,
 		"a long name, dotted": `{"` + strings.Repeat("k", 300_000) + `":[` + strings.Repeat("1,", 200_000) + `1],"` +
 			strings.Repeat("k", 300_000) + `[7]":1}`,
@@ -357,8 +356,7 @@ func TestCostlyBodies(t *testing.T) {
 	}
 }
 
-// numberRules is a document with number rules, which the first version does not
-// have.
+// numberRules is a document with rules for numbers, which the first version does not have.
 const numberRules = `{"openapi":"3.1.1","paths":{"/x":{"post":{"operationId":"x.make","requestBody":{"content":{"application/json":{"schema":{
 	"type":"object","additionalProperties":false,"required":["size"],"properties":{
 		"size":{"type":"integer","minimum":1,"maximum":100},"low":{"type":"integer","minimum":0},"names":{"type":"array","uniqueItems":true},
@@ -498,8 +496,8 @@ func BenchmarkBody(b *testing.B) {
 	}
 }
 
-// TestManyMembers checks that a body with a hundred thousand members is not
-// stored in memory.
+// TestManyMembers checks that at most maxElements+1 of a hundred thousand members are stored in
+// memory.
 func TestManyMembers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"lastName":"Berg"`)

@@ -10,9 +10,9 @@ import (
 	"kartei/kit/invisible"
 )
 
-// plain refuses texts of one line that look like other texts: texts that change
-// the direction of writing, and texts of invisible characters only. A schema
-// could express this rule only with an unreadable pattern.
+// plain adds errors for texts of one line that look like other texts. Such texts change the
+// direction of writing, or have only invisible characters. In a schema, this rule would need an
+// unreadable pattern.
 func (c *collector) plain(raw []byte, body map[string]any, target any) {
 	if ordinary(raw) {
 		return
@@ -20,7 +20,7 @@ func (c *collector) plain(raw []byte, body map[string]any, target any) {
 	c.plainIn(typeOf(target), body, nil)
 }
 
-// typeOf returns the type of a body's struct.
+// typeOf returns the type of the struct of a body. target is as in Body.
 func typeOf(target any) reflect.Type {
 	if patch, is := target.(interface{ Type() reflect.Type }); is {
 		return patch.Type()
@@ -28,9 +28,9 @@ func typeOf(target any) reflect.Type {
 	return reflect.TypeOf(target).Elem()
 }
 
-// bare removes invisible characters from the members with the tag bare, before the schema
-// checks them: numbers, addresses and codes, into which copying brings such characters. The
-// family removes them from what it stores.
+// bare removes invisible characters from the members with the tag bare, before the schema checks
+// them. Such members are numbers, addresses and codes, which are often copied with invisible
+// characters. The family itself removes these characters from the stored values.
 func bare(raw []byte, body map[string]any, target any) {
 	if !ordinary(raw) {
 		bareIn(typeOf(target), body)
@@ -57,9 +57,9 @@ func bareIn(t reflect.Type, body map[string]any) {
 	}
 }
 
-// ordinary reports whether a body in UTF-8 consists of ASCII and European letters (U+00C0 to
-// U+024F, all visible) without escaped characters. Most bodies do, and their texts need no
-// check.
+// ordinary reports whether a body in UTF-8 has only ASCII and European letters (U+00C0 to U+024F),
+// and no escaped characters. All these letters are visible. Most bodies are ordinary, and their
+// texts need no further check.
 func ordinary(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {
 		switch b := raw[i]; {
@@ -100,10 +100,9 @@ func (c *collector) plainIn(t reflect.Type, value any, path []string) {
 	}
 }
 
-// members holds the types of a struct's members by JSON name. Members with
-// texts of several lines are left out, because running text in some languages
-// needs changes of direction. So are members with the tag verbatim, which hold
-// texts for programs, such as the headers of a batch's parts.
+// members caches the types of the members of each struct, by JSON name. Members with texts of
+// several lines are left out, because some languages need changes of direction in running text.
+// Members with the tag verbatim are left out too, because they hold texts for programs.
 var members sync.Map // reflect.Type to map[string]reflect.Type
 
 func membersOf(t reflect.Type) map[string]reflect.Type {

@@ -8,8 +8,8 @@ import (
 	"kartei/kit/invisible"
 )
 
-// A character that a check would remove or refuse makes a body one that is
-// checked. German characters do not.
+// TestOrdinary checks that no body with a character that a check would remove or refuse is
+// ordinary. Bodies with German letters are ordinary.
 func TestOrdinary(t *testing.T) {
 	for r := rune(0x80); r <= utf8.MaxRune; r++ {
 		if !utf8.ValidRune(r) || !ordinary([]byte(string(r))) {

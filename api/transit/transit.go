@@ -10,11 +10,10 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Transfer is a file in transit between a client and this process. It takes as
-// long as the client's connection needs, possibly hours. So it has limits of
-// its own and does not count among the concurrent calls of the instance. A
-// download counts as a running call of its key until it ends. An upload has no
-// key and does not.
+// Transfer is the running upload or download of a file. It takes as long as the client's connection
+// needs, possibly hours. So it has limits of its own and does not count among the concurrent calls
+// of the instance. A download counts as a running call of its key until it ends. An upload has no
+// key.
 type Transfer struct {
 	counter      *Counter
 	organization int64
@@ -23,37 +22,37 @@ type Transfer struct {
 	once         sync.Once
 }
 
-// The directions: to the store, and from it.
+// Up is for uploads, and Down for downloads.
 const (
 	Up   = "up"
 	Down = "down"
 )
 
-// The results of a transfer.
+// These are the results of a transfer.
 const (
-	Whole   = "whole"   // the file arrived as a whole
-	Refused = "refused" // it is not the announced file, or none is accepted
+	Whole   = "whole"   // the file was transferred completely
+	Refused = "refused" // it is not the announced file, or the file is not accepted
 	Broken  = "broken"  // the client disconnected, or was too slow
 	Failed  = "failed"  // the store failed
 )
 
-// Observer observes files in transit.
+// Observer receives the progress and the end of transfers, for metrics.
 type Observer interface {
-	// Moved counts bytes as they flow.
+	// Moved is called with the number of bytes as they are transferred.
 	Moved(direction string, bytes int)
-	// Ended reports the end of each transfer: how it ended, and after how long.
+	// Ended is called at the end of each transfer, with its result and its duration.
 	Ended(direction, how string, took time.Duration)
 }
 
-// noObserver is the observer if none is set.
+// noObserver is the default Observer. It does nothing.
 type noObserver struct{}
 
 func (noObserver) Moved(string, int)                   {}
 func (noObserver) Ended(string, string, time.Duration) {}
 
-// Counter counts the files in transit, and bounds them.
+// Counter counts running transfers, and limits their number.
 type Counter struct {
-	max, each int // bounds: in all, and for each organization
+	max, each int // the maximum: in all, and for one organization
 	observer  Observer
 	now       func() time.Time
 
@@ -62,8 +61,8 @@ type Counter struct {
 	of    map[int64]int
 }
 
-// NewCounter returns a counter. max bounds the files in all, zero means 256. each bounds the files of
-// one organization, zero means 32. The observer may be nil.
+// NewCounter returns a counter. max is the maximum number of transfers, and zero means 256. each is
+// the maximum number for one organization, and zero means 32. o may be nil.
 func NewCounter(max, each int, o Observer, now func() time.Time) *Counter {
 	if o == nil {
 		o = noObserver{}
@@ -71,7 +70,7 @@ func NewCounter(max, each int, o Observer, now func() time.Time) *Counter {
 	return &Counter{max: cmp.Or(max, 256), each: cmp.Or(each, 32), observer: o, now: now, of: map[int64]int{}}
 }
 
-// Begin begins the transfer of a file. It is refused with 429 if there are too many transfers.
+// Begin begins a transfer. It fails with 429 if too many transfers are running.
 func (c *Counter) Begin(organization int64, direction string) (*Transfer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,18 +86,17 @@ func (c *Counter) Begin(organization int64, direction string) (*Transfer, error)
 	return &Transfer{counter: c, organization: organization, direction: direction, begun: c.now()}, nil
 }
 
-// Count returns the number of files in transit.
+// Count returns the number of running transfers.
 func (c *Counter) Count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.count
 }
 
-// Moved counts transferred bytes.
+// Moved reports a number of transferred bytes to the observer.
 func (t *Transfer) Moved(bytes int) { t.counter.observer.Moved(t.direction, bytes) }
 
-// End ends the transfer with one of the results above. Only the first call
-// counts.
+// End ends the transfer with one of the results above. Further calls do nothing.
 func (t *Transfer) End(how string) {
 	t.once.Do(func() {
 		c := t.counter
@@ -112,7 +110,7 @@ func (t *Transfer) End(how string) {
 	})
 }
 
-// retry is the Retry-After for a client with too many files in transit.
+// retry is the Retry-After if too many transfers are running.
 const retry = 2 * time.Second
 
 var (

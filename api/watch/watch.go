@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// beat is the interval at which a watch asks whether its caller may
-	// still watch. Its stream is alive then, too: proxies end a silent one after
-	// a minute, some after half of that.
+	// beat is the interval at which a watch checks whether its caller may still watch. It then also
+	// sends an empty message. Proxies end a connection without data after a minute, some after half
+	// a minute.
 	beat = 25 * time.Second
-	// look is the interval at which a watch looks for changes by other
-	// replicas. A notification of PostgreSQL would serialize all commits.
+	// look is the interval at which a watch polls for changes by other replicas. A notification of
+	// PostgreSQL would serialize all commits.
 	look = 3 * time.Second
-	// trust is how long a caller counts as admitted. No later message is sent
-	// without a new check: a session may have ended meanwhile.
+	// trust is the time for which a check of the caller is valid. Later messages need a new check,
+	// because the session may have ended in the meantime.
 	trust = time.Second
-	// maxAll, maxEach and maxPerson bound the watches of the
-	// process, of one credential and of one person: a browser has one.
+	// maxAll, maxEach and maxPerson are the maximum numbers of watches of the process, of one
+	// credential and of one person. A browser has one watch.
 	maxAll    = 2000
 	maxEach   = 4
 	maxPerson = 40
@@ -37,36 +37,36 @@ const (
 
 // Options configure a Hub.
 type Options struct {
-	// DB tells of changes. An API that stays pending has none.
+	// DB sends notifications of changes. It is nil if the API stays pending.
 	DB db.DB
 	// Access accepts or refuses the callers.
 	Access interface {
 		Resolve(ctx context.Context, p access.Presentation, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
 	}
 	Clock clock.Clock
-	// Ready returns the refusal of every call while the instance is not ready.
+	// Ready returns the fault of every call while the instance is starting or paused, else nil.
 	Ready func() error
 	// Families are the families of records.
 	Families []op.Family
 }
 
-// Hub holds the callers who watch.
+// Hub manages all watches of the process.
 type Hub struct {
 	Options
 
 	mu   sync.Mutex
 	n    int
-	each map[string]int // by the ids of the credential and of the person
+	each map[string]int // number of watches, by the id of the credential and of the person
 	end  chan struct{}
 	once sync.Once
 }
 
-// NewHub returns a hub without callers.
+// NewHub returns a hub without watches.
 func NewHub(o Options) *Hub {
 	return &Hub{Options: o, each: map[string]int{}, end: make(chan struct{})}
 }
 
-// enter counts a further watch, unless there are too many.
+// enter counts one more watch. It fails if there are too many.
 func (h *Hub) enter(credential, person string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,14 +96,14 @@ func (h *Hub) leave(credential, person string) {
 
 var manyWatches = i18n.Text("Too many connections for changes as they happen. A sign-in may have four, a person forty.")
 
-// End ends all watches, also later ones.
+// End ends all watches. Watches that begin later end at once.
 func (h *Hub) End() { h.once.Do(func() { close(h.end) }) }
 
-// watch is one call of Watch.
+// watch is one running call of Watch.
 type watch struct {
 	*Hub
 	actor *access.Actor
-	// admitted is when the caller was asked last.
+	// admitted is the time of the last check of the caller.
 	admitted time.Time
 
 	mu      sync.Mutex
@@ -112,16 +112,16 @@ type watch struct {
 	signal  chan struct{}
 }
 
-// Watch tells a person in which families the records of the organization have
-// changed, also while the module is off. It names no record, so it also reports
-// a change that the caller may not see, but no family without the right to
-// read. Changes of other replicas name all families.
+// Watch calls tell with the families whose records in the caller's organization have changed. It
+// names no record, so it also reports changes that the caller may not see. It omits families that
+// the caller may not read. A change by another replica is reported for all families.
 //
-// tell runs in the goroutine of the caller, at once and every 25 seconds without
-// families. The next call reports all changes of a call that takes long. Watch
-// returns the error of tell, the refusal once the credential is refused, or nil
-// at the end of ctx or of the process. A watch is no call: it is not logged, has
-// no limits but those above, and does not keep a session alive.
+// tell runs in the goroutine of the caller. It is called at once and every 25 seconds with no
+// families. If a call of tell takes long, the next call reports all changes in the meantime.
+//
+// Watch returns the error of tell, or a fault if the caller may not watch any longer. It returns
+// nil at the end of ctx or of the hub. A watch is not a call of the API: it is not logged, does not
+// keep a session alive, and has no limits except maxAll, maxEach and maxPerson.
 func (h *Hub) Watch(
 	ctx context.Context, who access.Presentation, from netip.Addr, tell func(families []string) error,
 ) error {
@@ -138,7 +138,7 @@ func (h *Hub) Watch(
 	if err := w.poll(ctx); err != nil {
 		return err
 	}
-	w.take() // what was changed before is on the caller's page
+	w.take() // the caller's page already shows earlier changes
 	return w.run(ctx, who, from, tell)
 }
 
@@ -173,7 +173,7 @@ func (w *watch) run(ctx context.Context, who access.Presentation, from netip.Add
 				next = w.Clock.Now().Add(beat)
 			}
 		}
-		if ctx.Err() != nil { // also in the middle of a look for changes
+		if ctx.Err() != nil { // ctx may also end during poll
 			return nil //nolint:nilerr // the caller has left, which is no failure
 		}
 		if err != nil {
@@ -182,7 +182,7 @@ func (w *watch) run(ctx context.Context, who access.Presentation, from netip.Add
 	}
 }
 
-// admit checks whether the caller may watch.
+// admit checks whether the caller may watch, and stores the actor.
 func (w *watch) admit(ctx context.Context, who access.Presentation, from netip.Addr) error {
 	w.admitted = w.Clock.Now()
 	if err := w.Ready(); err != nil {
@@ -210,7 +210,7 @@ func (w *watch) admit(ctx context.Context, who access.Presentation, from netip.A
 	return op.Explain(err)
 }
 
-// hear receives the messages of this process. It returns at once.
+// hear receives the notifications of this process. It does not block.
 func (w *watch) hear(message string) {
 	organization, family, tick := record.Told(message)
 	w.mu.Lock()
@@ -220,7 +220,7 @@ func (w *watch) hear(message string) {
 	}
 }
 
-// note notes families that changed. The caller holds the lock.
+// note adds changed families. The caller must hold the lock.
 func (w *watch) note(tick clock.Micros, families ...string) {
 	w.seen = max(w.seen, tick)
 	for _, f := range families {
@@ -230,11 +230,11 @@ func (w *watch) note(tick clock.Micros, families ...string) {
 	}
 	select {
 	case w.signal <- struct{}{}:
-	default: // it is signalled already
+	default: // a signal is already pending
 	}
 }
 
-// poll looks for changes of other replicas.
+// poll adds all families if another replica has changed data since the last call.
 func (w *watch) poll(ctx context.Context) error {
 	var tick clock.Micros
 	err := w.DB.Read(ctx, func(tx db.Tx) error {
@@ -256,8 +256,7 @@ func (w *watch) poll(ctx context.Context) error {
 	return nil
 }
 
-// take returns the families that changed since the last time, and that the caller
-// may read.
+// take returns the families that changed since its last call and that the caller may read.
 func (w *watch) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -266,7 +265,7 @@ func (w *watch) take() []string {
 	return slices.DeleteFunc(families, func(f string) bool { return !w.actor.May(f + ":read") })
 }
 
-// pass tells which families changed, if any.
+// pass calls tell with the changed families, if there are any.
 func (w *watch) pass(tell func([]string) error) error {
 	if families := w.take(); len(families) > 0 {
 		return tell(families)

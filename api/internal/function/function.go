@@ -3,13 +3,14 @@ package function
 
 import "sync"
 
-// functions holds the function of each operation, by its row in the table.
+// functions maps the row of each operation to its function.
 var functions sync.Map
 
-// Keep keeps the function of an operation. Package op calls it.
+// Keep stores the function of the operation with this row. Only package op calls it.
 func Keep(row, function any) { functions.Store(row, function) }
 
-// Of returns the function of an operation, or nil. The path calls it, and nobody else.
+// Of returns the function of the operation with this row, or nil. Only package api and tests of
+// operations call it.
 func Of(row any) any {
 	f, _ := functions.Load(row)
 	return f

@@ -43,8 +43,8 @@ func refused(parameters string) bool {
 	return false
 }
 
-// Precondition parses If-Match: * or a list of entity tags (RFC 9110, section
-// 13.1.1). Several headers form one list.
+// Precondition parses the values of If-Match: * or a list of entity tags (RFC 9110, section
+// 13.1.1). Several headers form one list. It returns false if the syntax is wrong.
 func Precondition(values []string) (op.Precondition, bool) {
 	if len(values) == 0 {
 		return op.Precondition{}, true
@@ -68,9 +68,9 @@ func IsAny(values []string) bool {
 	return len(values) == 1 && strings.Trim(values[0], " \t") == "*"
 }
 
-// EntityTags parses a list of one or more entity tags. Tags are returned
-// without quotes, and weak ones begin with W/. Empty entries are skipped (RFC
-// 9110, section 5.6.1.2).
+// EntityTags parses a list of one or more entity tags, and returns false if the syntax is wrong.
+// The tags have no quotes, and a weak tag begins with W/. Empty entries are skipped (RFC 9110,
+// section 5.6.1.2).
 func EntityTags(values []string) (tags []string, ok bool) {
 	for _, rest := range values {
 		for rest = strings.TrimLeft(rest, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
@@ -87,8 +87,8 @@ func EntityTags(values []string) (tags []string, ok bool) {
 	return tags, len(tags) > 0
 }
 
-// entityTag parses the first tag of s: visible characters in double quotes,
-// after W/ for a weak one.
+// entityTag parses the first tag of s, and returns the text after it as rest. A tag has visible
+// characters in double quotes, with W/ before a weak tag.
 func entityTag(s string) (tag, rest string, ok bool) {
 	weak := ""
 	if after, found := strings.CutPrefix(s, "W/"); found {
@@ -110,9 +110,9 @@ func entityTag(s string) (tag, rest string, ok bool) {
 	return weak + opaque, s[end+2:], true
 }
 
-// IdempotencyKey parses the key: 1 to 255 printable ASCII characters, bare or
-// as a structured field string. Both forms mean the same key. Without a header
-// the key is empty.
+// IdempotencyKey parses the values of Idempotency-Key: 1 to 255 printable ASCII characters, bare or
+// as a structured field string (RFC 9651). Both forms mean the same key. Without a header the key
+// is empty. It returns false if the syntax is wrong.
 func IdempotencyKey(values []string) (key string, ok bool) {
 	if len(values) == 0 {
 		return "", true
@@ -141,8 +141,8 @@ func IdempotencyKey(values []string) (key string, ok bool) {
 	return key, true
 }
 
-// Disposition returns the header Content-Disposition that names the file: in ASCII for very old
-// clients, and in full (RFC 6266, section 4.3, and RFC 8187).
+// Disposition returns the value of Content-Disposition for a download with this file name. It has
+// the name in ASCII for very old clients, and in full (RFC 6266, section 4.3, and RFC 8187).
 func Disposition(name string) string {
 	plain := strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '%' {
@@ -150,7 +150,7 @@ func Disposition(name string) string {
 		}
 		return c
 	}, name)
-	if device(name) { // Windows would open the device
+	if device(name) { // Windows would open the device and not a file
 		plain, name = "_"+plain, "_"+name
 	}
 	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + extended(name)
@@ -163,7 +163,7 @@ func extended(name string) string {
 		"%2C", ";", "%3B").Replace(url.PathEscape(name))
 }
 
-// device reports whether a name is a Windows device's name, with any suffix.
+// device reports whether a file name is the name of a Windows device, with any suffix.
 func device(name string) bool {
 	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	switch base = strings.TrimRight(base, " "); base {

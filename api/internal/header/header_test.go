@@ -7,8 +7,8 @@ import (
 	"kartei/api/internal/header"
 )
 
-// FuzzIfMatch checks that an accepted precondition has content, and a refused
-// one has none.
+// FuzzIfMatch checks that each tag of an accepted If-Match is in the header, and can be sent alone
+// with the same meaning.
 func FuzzIfMatch(f *testing.F) {
 	for _, seed := range []string{
 		`*`, `"r1"`, `W/"r1"`, `"r1", "r2"`, `"r1",W/"r2" ,"r3"`, `r1`, `"r1`, `"r1" "r2"`, `*, "r1"`, `,`,
@@ -45,8 +45,8 @@ func FuzzIfMatch(f *testing.F) {
 	})
 }
 
-// FuzzIdempotencyKey checks that an accepted key is 1 to 255 printable ASCII
-// characters, and that its quoted form names the same key.
+// FuzzIdempotencyKey checks that an accepted key has 1 to 255 printable ASCII characters, and that
+// its quoted form means the same key. A refused key must be empty.
 func FuzzIdempotencyKey(f *testing.F) {
 	for _, seed := range []string{
 		"k", `"k"`, `"a \"b\" \\ c"`, `"open`, `""`, "", "a\tb", "schlüssel", strings.Repeat("k", 255),
@@ -72,8 +72,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 	})
 }
 
-// FuzzAccept checks that a range that is accepted alone is accepted among
-// others.
+// FuzzAccept checks that a media range that is accepted alone is also accepted in a list.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{
 		"", "*/*", "application/json", "text/html", "application/json;q=0", "application/json;q=0.000",
