@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
+	"kartei/api/op"
 )
 
 // PageFlags are the flags that select a page of a list.
@@ -28,6 +29,15 @@ func PrintOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []str
 		return g.PrintJSON(v)
 	}
 	return PrintTable(g, header, [][]string{row(v)})
+}
+
+// PrintDone prints the result of a command that returns nothing: a line, or an empty JSON object.
+func PrintDone(g *Globals, j JSON, line string) error {
+	if j.JSON {
+		return g.PrintJSON(op.Nothing{})
+	}
+	_, err := fmt.Fprintln(g.Out, line)
+	return err
 }
 
 // PrintList prints a page of a list. If there are more entries, it prints the ID after which the

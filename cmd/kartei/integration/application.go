@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/integration/oauth"
 	"kartei/kit/id"
@@ -186,11 +185,7 @@ func (c *clientDisapproveCmd) Run(ctx context.Context, g *command.Globals) error
 	if _, err := command.Call(ctx, g, oauth.Disapprove, oauth.DisapproveInput{Organization: c.Org, ID: c.ID}); err != nil {
 		return err
 	}
-	if c.JSON.JSON {
-		return g.PrintJSON(op.Nothing{})
-	}
-	_, err := fmt.Fprintf(g.Out, "%s is taken back.\n", c.ID)
-	return err
+	return command.PrintDone(g, c.JSON, c.ID+" is taken back.")
 }
 
 // Grant has the commands for OAuth grants of applications.
@@ -232,9 +227,5 @@ func (c *grantEndCmd) Run(ctx context.Context, g *command.Globals) error {
 	if _, err := command.Call(ctx, g, oauth.EndGrant, access.ByID{ID: c.ID}); err != nil {
 		return err
 	}
-	if c.JSON.JSON {
-		return g.PrintJSON(op.Nothing{})
-	}
-	_, err := fmt.Fprintf(g.Out, "%s has ended.\n", c.ID)
-	return err
+	return command.PrintDone(g, c.JSON, c.ID+" has ended.")
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/people/account"
 	"kartei/people/invitation"
@@ -87,11 +86,7 @@ func (c *invitationRevokeCmd) Run(ctx context.Context, g *command.Globals) error
 	if _, err := command.Call(ctx, g, invitation.Revoke, access.ByID{ID: c.ID}); err != nil {
 		return err
 	}
-	if c.JSON.JSON {
-		return g.PrintJSON(op.Nothing{})
-	}
-	_, err := fmt.Fprintf(g.Out, "%s is revoked.\n", c.ID)
-	return err
+	return command.PrintDone(g, c.JSON, c.ID+" is revoked.")
 }
 
 // link returns the URL of a page with a token. No server runs, so the base URL comes from the
@@ -123,15 +118,20 @@ func (c *userResetCmd) Run(ctx context.Context, g *command.Globals) error {
 	if err != nil {
 		return err
 	}
+	return printReset(g, c.JSON, l, fmt.Sprintf("The link sets a new password of %s; it works once, and until %s. It was not sent.", c.ID,
+		command.Minute(l.ExpiresAt)))
+}
+
+// printReset prints a link that sets a password, and a remark to g.Err.
+func printReset(g *command.Globals, j command.JSON, l account.FactorReset, remark string) error {
 	if l.Link == "" {
 		l.Link = link(g, account.ResetPath, l.Token)
 	}
-	if c.JSON.JSON {
+	if j.JSON {
 		return g.PrintJSON(l)
 	}
 	fmt.Fprintln(g.Out, l.Link)
-	fmt.Fprintf(g.Err, "The link sets a new password of %s; it works once, and until %s. It was not sent.\n", c.ID,
-		command.Minute(l.ExpiresAt))
+	fmt.Fprintln(g.Err, remark)
 	return nil
 }
 
@@ -152,15 +152,8 @@ func (c *userResetFactorsCmd) Run(ctx context.Context, g *command.Globals) error
 	if err != nil {
 		return err
 	}
-	if l.Link == "" {
-		l.Link = link(g, account.ResetPath, l.Token)
-	}
-	if c.JSON.JSON {
-		return g.PrintJSON(l)
-	}
-	fmt.Fprintln(g.Out, l.Link)
-	fmt.Fprintf(g.Err, "The second factors of %s are removed, and all sessions have ended. The link sets a new password; it works once, and until %s.\n", c.ID, command.Minute(l.ExpiresAt))
-	return nil
+	return printReset(g, c.JSON, l, fmt.Sprintf("The second factors of %s are removed, and all sessions have ended. The link sets a new password; it works once, and until %s.",
+		c.ID, command.Minute(l.ExpiresAt)))
 }
 
 type userUnlinkCmd struct {
