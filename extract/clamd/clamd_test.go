@@ -155,7 +155,7 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 	for _, answer := range []string{"", "\x00", "OK\x00", "stream: \x00", "stream: OK", "stream: OK and more\x00",
 		"stream:  FOUND\x00", "stream: FOUND\x00",
 		"stream: Can't allocate memory ERROR\x00", "HTTP/1.1 200 OK\r\n\r\n\x00", strings.Repeat("x", 10_000) + "\x00"} {
-		s := scanner(t, answering(t, answer))
+		s := scanner(t, clamdtest.Answer(t, len("zPING\x00"), answer))
 		if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); err == nil || found != "" {
 			t.Errorf("%.40q: %q, %v", answer, found, err)
 		} else if away := errors.Is(err, clamd.ErrAway); away != (answer == "") {
@@ -179,37 +179,11 @@ func TestScanOfPartIsNotClean(t *testing.T) {
 		"INSTREAM size limit exceeded. ERROR\x00": {"", true},
 		"stream: Can't allocate memory ERROR\x00": {"", true},
 	} {
-		found, err := scanner(t, answering(t, answer)).Scan(t.Context(), io.LimitReader(zeros{}, 16<<20))
+		found, err := scanner(t, clamdtest.Answer(t, len("zPING\x00"), answer)).Scan(t.Context(), io.LimitReader(zeros{}, 16<<20))
 		if found != want.found || (err != nil) != want.fails || errors.Is(err, clamd.ErrAway) {
 			t.Errorf("%q: %q, %v", answer, found, err)
 		}
 	}
-}
-
-// answering listens at a Unix socket and sends the same answer to every client.
-func answering(t *testing.T, answer string) clamd.URL {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "s")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				head := make([]byte, 6)
-				io.ReadFull(c, head)
-				io.WriteString(c, answer)
-			}()
-		}
-	}()
-	return clamd.URL("unix:" + path)
 }
 
 // TestScanIsCancelled checks that Scan returns when its context is canceled, even if clamd sends

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -145,29 +143,11 @@ func (s attemptCounter) Keep(ctx context.Context, from, to string) error {
 	return s.Store.Keep(ctx, from, to)
 }
 
-// listener returns a scanner whose server sends the same response for each file.
-func listener(t *testing.T, answer string) *clamd.Scanner {
+// scannerOf returns a scanner whose server sends the same response for each file.
+func scannerOf(t *testing.T, answer string) *clamd.Scanner {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "s")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				io.ReadFull(c, make([]byte, len("zINSTREAM\x00")+4+len("Guten Tag\n")+4))
-				io.WriteString(c, answer)
-			}()
-		}
-	}()
-	scanner, err := clamd.New(clamd.URL("unix:" + path))
+	const file = "Guten Tag\n"
+	scanner, err := clamd.New(clamdtest.Answer(t, len("zINSTREAM\x00")+4+len(file)+4, answer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +168,7 @@ func TestScannerAnswers(t *testing.T) {
 		for _, refuse := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " refuse ", refuse), func(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d db.DB) {
-					scanner, tries := listener(t, c.answer), new(atomic.Int64)
+					scanner, tries := scannerOf(t, c.answer), new(atomic.Int64)
 					o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
 						w.Maker.Scanner, w.Maker.RefuseUnscanned = scanner, refuse
 						w.Maker.Store, w.Options.Rand = attemptCounter{w.Maker.Store, tries}, onceEach

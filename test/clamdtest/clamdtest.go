@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,4 +127,30 @@ func (d *Daemon) Stop() {
 	d.process.Kill()
 	d.process = nil
 	os.Remove(filepath.Join(d.dir, "socket"))
+}
+
+// Answer listens at a Unix socket and sends the same answer to every client, after it has read a
+// number of bytes.
+func Answer(t testing.TB, read int, answer string) clamd.URL {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				_, _ = io.ReadFull(c, make([]byte, read)) // a client that went away gets no answer
+				_, _ = io.WriteString(c, answer)
+			}()
+		}
+	}()
+	return clamd.URL("unix:" + path)
 }
