@@ -104,8 +104,8 @@ func (r routes) find(path string) location {
 }
 
 // inBatch reports whether a batch may contain a call of this path with this method. If the path
-// lacks the method, the result is true if a batch may contain any call of the path. Then the part
-// gets 405.
+// does not have the method, the result is true if a batch may contain at least one other method of
+// the path. The call in the batch then gets 405.
 func (n *node) inBatch(method string) bool {
 	some := false
 	for _, op := range n.rows {

@@ -18,8 +18,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestAnotherMasterKeyIsRefused checks that a server with another master key does not start, and
-// that it removes a key that it created.
+// TestAnotherMasterKeyIsRefused checks that a server does not start if its master key is not the
+// one with which the data is encrypted. If the server created the wrong key itself, it also removes
+// the file.
 func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		files := t.TempDir()

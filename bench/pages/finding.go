@@ -133,7 +133,7 @@ type desk struct {
 
 func (d *desk) end() { d.db.Close() }
 
-// sitDown opens the office with n contacts, and n/10 records of each other family. It creates
+// sitDown opens the office with n contacts, and with n/10 records of every other family. It creates
 // missing records.
 func sitDown(ctx context.Context, o *data.Office, n int) (*desk, error) {
 	store, f, err := data.Found(ctx, o.URL, db.Options{})

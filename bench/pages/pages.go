@@ -613,7 +613,8 @@ func (v *caller) weigh(ctx context.Context, contact string) ([]report.Figure, er
 	}, err
 }
 
-// pageFigures returns the figures of a page: its time compared with its operations, and its budget.
+// pageFigures returns two kinds of figures of a page: its time in relation to the time of its
+// operations alone, and its use of its budget.
 func pageFigures(p page, taken map[string]browser.Spans, bare browser.Spans) []report.Figure {
 	all := taken[p.name]
 	slices.Sort(all)

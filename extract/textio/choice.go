@@ -18,7 +18,8 @@ type Choice struct {
 	err   error // the first error of a form
 }
 
-// form is the text of a form and the set of its words.
+// form is one of several texts with the same content, such as the HTML of a message. words is the
+// set of the words in text.
 type form struct {
 	text  string
 	words map[string]bool

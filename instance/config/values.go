@@ -311,7 +311,7 @@ func (a *ClamdAway) UnmarshalText(b []byte) error { return setWord((*string)(a),
 // require (no).
 type Confinement string
 
-// Require means that texts are read only in a confined process.
+// Require means that only a confined process may read texts.
 const Require Confinement = "require"
 
 // UnmarshalText sets c. It returns an error for any other word.

@@ -23,7 +23,7 @@ type VersionsOutput struct {
 	Data []VersionUse `json:"data"`
 }
 
-// VersionUse says that the log has calls of a key with a version of the API.
+// VersionUse counts the logged calls that one key made with one version of the API.
 type VersionUse struct {
 	Version        string       `json:"version"`
 	OrganizationID string       `json:"organizationId"`

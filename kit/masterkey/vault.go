@@ -43,8 +43,8 @@ func (r Ring) Vault(purpose string) Vault {
 	return v
 }
 
-// Seal encrypts a secret and returns it as Base64. where is its place, such as the id of its row.
-// Open needs the same place.
+// Seal encrypts a secret and returns it as Base64. The parameter where identifies the place in
+// which the secret is stored, such as the id of a row. Open must be called with the same place.
 func (v Vault) Seal(secret []byte, where string) string {
 	first := v.keys[0]
 	nonce := make([]byte, first.NonceSize(), first.NonceSize()+len(secret)+first.Overhead())

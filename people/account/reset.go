@@ -279,7 +279,8 @@ func (FactorReset) Secret() {}
 // ResetFactors removes the second factors of a person who lost them.
 //
 // If an admin calls it, the person gets an email with a link, and confirms with the password. The
-// account may belong to other organizations too, whose admins did not agree.
+// confirmation is needed because the account may also belong to other organizations, whose admins
+// have not agreed.
 //
 // If the operator calls it, ResetFactors removes the factors at once, ends the sessions, and
 // returns a link that sets a password.

@@ -25,7 +25,8 @@ type Entry struct {
 }
 
 const (
-	// maxSignIns is the maximum number of entries. They are at most signInsSince old.
+	// maxSignIns is the maximum number of sign-ins in the list. Sign-ins older than signInsSince are
+	// left out.
 	maxSignIns   = 20
 	signInsSince = 90 * 24 * time.Hour
 

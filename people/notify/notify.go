@@ -75,8 +75,8 @@ const (
 		` and mail_at > 0 and mail_at > $4 order by mail_at desc limit $5`
 	beginMail   = `update notices set mail_at = $4` + mailing + ` and mail_at = 0`
 	selectFacts = `select data from notices` + mailing + ` order by id limit $4`
-	// endMail ends an email that was begun. $4 is the time when it was sent, and zero if it was not
-	// sent.
+	// endMail marks the end of an attempt to send an email. $4 is the time at which it was sent, or
+	// zero if it was not sent.
 	endMail = `update notices set mailing = false, mailed_at = $4, mail_at = case when cast($4 as bigint) > 0 then $4 else mail_at end` + mailing + ` and mail_at > 0`
 )
 

@@ -230,8 +230,8 @@ func TestVisibility(t *testing.T) {
 		other.Do("PATCH", "/contacts/"+id, `{}`, "If-Match", "*").Want(404)
 		other.Do("DELETE", "/contacts/"+id, nil, "If-Match", "*").Want(404)
 
-		// A reader who sees the record now also sees its events. A reader gets a tombstone only
-		// if they saw the record before.
+		// A reader who can now see the record can see its events too. A reader gets a tombstone only
+		// if they could see the record earlier.
 		owner.Do("PATCH", "/contacts/"+id, `{"visibility":"organization"}`, "If-Match", "*").Want(200)
 		if got := len(other.Do("GET", "/events", nil).Data()); got != 3 {
 			t.Errorf("after opening: %d events, want 3", got)

@@ -189,8 +189,9 @@ func (f *faults) rested(o *apitest.Office) {
 	}
 }
 
-// TestEveryStep ends an attempt at each step of an operation and of its cleanup, in each way. It
-// checks that the next attempt has the same result, and that the result is reported once.
+// TestEveryStep interrupts an operation at each of its steps and at each step of its cleanup, once
+// for each kind of interruption. It checks that the next attempt has the same result, and that the
+// result is reported once.
 func TestEveryStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)

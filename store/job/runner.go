@@ -168,7 +168,7 @@ func (r *Runner) at(t clock.Micros) <-chan time.Time {
 	return c
 }
 
-// end waits until the running jobs have ended, at most for grace.
+// end waits until the running jobs have ended, but not longer than the duration grace.
 func (r *Runner) end() {
 	ended := make(chan struct{})
 	go func() {

@@ -267,9 +267,9 @@ func openFolder(t *testing.T, dir string) {
 	}
 }
 
-// TestPostgresDiskFull fills the only disk of a PostgreSQL server, which also has its log.
-// PostgreSQL refuses writes or ends. When it has space and runs again, all acknowledged data is
-// there. Kartei is not restarted.
+// TestPostgresDiskFull fills the only disk of a PostgreSQL server, which holds both the data and
+// the log. PostgreSQL refuses writes or ends. When the disk has space and PostgreSQL runs again,
+// all acknowledged data is there. Kartei is not restarted.
 func TestPostgresDiskFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 160<<20)

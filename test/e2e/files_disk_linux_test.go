@@ -129,7 +129,8 @@ func (f *filesDisk) creates(session *answer, text []byte, during func(operation 
 
 func quietly(string) {}
 
-// sessionOnFullDisk tries to open a session on a full disk, and then uploads with space.
+// sessionOnFullDisk tries to open an upload session while the disk is full. Then it frees space,
+// and checks that an upload succeeds.
 func (f *filesDisk) sessionOnFullDisk() {
 	f.Helper()
 	f.refusable("before the session", "POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":1}`,

@@ -180,8 +180,8 @@ func atTop(t *testing.T, tab *webtest.Tab) {
 	}
 }
 
-// TestFoundDocument checks that a document found by its text opens with its name in view. The first
-// match must be marked and visible too.
+// TestFoundDocument searches for a word in the text of a document and opens the hit. The name of
+// the document and the first marked match of the word must be visible.
 func TestFoundDocument(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})

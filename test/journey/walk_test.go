@@ -141,8 +141,8 @@ func TestWalk(t *testing.T) {
 }
 
 // walkPseudo opens the pages in the pseudo-locale in a narrow window. The texts of the
-// pseudo-locale are longer by a third, and each page must have room for them. Texts that are not in
-// the pseudo-locale do not come from the catalogs.
+// pseudo-locale are longer by a third, and each page must have room for them. A text without the
+// marks of the pseudo-locale does not come from the catalogs, and is an error.
 func (o *Office) walkPseudo(t *testing.T, pages []sheet) {
 	o.Speaks(o.Helene(), string(i18n.Pseudo))
 	defer o.Speaks(o.Helene(), "de")

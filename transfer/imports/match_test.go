@@ -61,8 +61,8 @@ func TestContradictions(t *testing.T) {
 	})
 }
 
-// TestJoinsEntries checks that no value of a later entry about the same contact is lost. It fills
-// empty members. Other values become lines of the note and are reported.
+// TestJoinsEntries checks that an import keeps every value of a later entry about the same contact.
+// A value for an empty member fills it. Any other value becomes a line of the note and is reported.
 func TestJoinsEntries(t *testing.T) {
 	for _, how := range []mapping.Duplicates{mapping.Skip, mapping.Fill, mapping.Replace} {
 		d := at(t)

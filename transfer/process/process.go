@@ -43,7 +43,8 @@ type Act interface {
 	Load(ctx context.Context, tx db.Tx, organization int64, id string) error
 	// Call returns a call for one transaction, with the current rights of the act.
 	Call(ctx context.Context, tx db.Tx) (*op.Call, error)
-	// Snapshot returns a function that restores the current values of the row in memory.
+	// Snapshot saves the values of the row that is in memory, and returns a function that restores
+	// them.
 	Snapshot() (restore func())
 	// Store stores the row. It fails with ErrMoved if another call has changed the state of the
 	// act.

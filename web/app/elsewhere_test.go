@@ -175,8 +175,8 @@ func TestWayBackToAnOrganization(t *testing.T) {
 	})
 }
 
-// TestStaleScripts sends requests as the script of a page of one organization, while the session
-// belongs to another organization.
+// TestStaleScripts sends the requests that a script on a page of one organization would send, while
+// the session belongs to another organization.
 func TestStaleScripts(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	b, me, second := inTwo(t, o)

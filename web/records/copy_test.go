@@ -33,7 +33,7 @@ func TestCopyAsCurl(t *testing.T) {
 				"{\"lastName\":\"O'Brien $(id) `id`\",\"mobile\":\"0176 1\",\"note\":\"Zeile 1\\nZeile \\\"2\\\"\",\"tags\":[\"Mandant\"]}", url,
 			},
 		} {
-			// printf stands for curl.
+			// The shell function curl prints its arguments and sends no request.
 			got, err := exec.Command("sh", "-c", `KEY=secret; curl() { printf '%s\n' "$@"; }; `+calls[i]).CombinedOutput()
 			if err != nil || string(got) != strings.Join(want, "\n")+"\n" {
 				t.Errorf("%s\nis read as\n%s\nwant\n%s", calls[i], got, strings.Join(want, "\n"))

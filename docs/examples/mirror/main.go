@@ -223,7 +223,7 @@ func (m *mirror) note(lists ...string) {
 	}
 }
 
-// mark makes lists due and wakes follow.
+// mark notes that the lists are due for reading, and wakes the goroutine that runs follow.
 func (m *mirror) mark(lists ...string) {
 	m.note(lists...)
 	select {

@@ -153,8 +153,8 @@ func isText(t types.Type) bool {
 	return is && n.Obj().Name() == "Text" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == i18nPath
 }
 
-// visit adds the text of a node. It returns false if the children of the node need no visit, for
-// ast.Inspect.
+// visit is a function for ast.Inspect. It adds the text of a node, and returns false if the
+// children of the node need no visit.
 func (v *visitor) visit(n ast.Node) bool {
 	e, is := n.(ast.Expr)
 	if !is {

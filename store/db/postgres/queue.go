@@ -146,8 +146,8 @@ func (d *DB) runGroups(organization int64, group []*engine.Operation) {
 		if answered {
 			return
 		}
-		// A function ended its goroutine with runtime.Goexit, and so this goroutine.
-		// testing.T.FailNow does that. The transaction was rolled back.
+		// A function called runtime.Goexit, for example by testing.T.FailNow. This ends the current
+		// goroutine too. The transaction was rolled back.
 		for _, op := range group {
 			if op.IsRunning() {
 				op.Finish(errAlone)

@@ -163,9 +163,9 @@ func (w *writer) copyLog() (log int, err error) {
 	return log, nil
 }
 
-// tryEmpty copies the log to the file and truncates it. Most of it is copied concurrently with the
-// writer. Then the writer waits for the rest and shortly for readers of the log. If a connection
-// still reads the log, the error is errLogInUse.
+// tryEmpty copies the log to the file and truncates it. Most of the log is copied while the writer
+// continues. The writer then pauses until the rest is copied, and waits up to emptyWait for
+// connections that still read the log. If one of them does not finish, the error is errLogInUse.
 func (w *writer) tryEmpty() error {
 	log, err := w.copyLog()
 	switch {

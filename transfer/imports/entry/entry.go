@@ -34,8 +34,8 @@ type Entry struct {
 	// note with these lines, in characters.
 	lines    []string
 	noteSize int
-	// Told are the problems that the dry run and the report list for the entry. Refused says that
-	// the entry has no name, and no other value that can be its name.
+	// Told has the problems of the entry that are shown in the dry run and in the report. Refused says
+	// that the entry has no name, and no other value that can be its name.
 	Told    []Problem
 	Refused bool
 	// late says that the entry proved to be a company while it was read.

@@ -155,8 +155,8 @@ func (s *Stmt) Reserve(n int) error {
 	return nil
 }
 
-// BindText binds a text to parameter $i. Before, Reserve must be called with at least the length of
-// all texts.
+// BindText binds a text to parameter $i. The caller must first call Reserve with at least the total
+// length of all texts.
 func (s *Stmt) BindText(i int, value string) error {
 	if !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 {
 		return ErrText
