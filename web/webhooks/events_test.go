@@ -44,7 +44,7 @@ func TestEventsOnPages(t *testing.T) {
 		b.Get(eventsPath+"?since=2020-01-02&until=2020-01-01").Want(200, "Der erste Tag liegt nach dem letzten", "Kontakt geändert")
 		one := eventAddress.FindString(list.Body)
 		id := one[len(eventsPath)+1:]
-		about := b.Get(one).Want(200, "contact.updated", "Vorname", "Petra Morgenstern", "An keinen Ihrer Endpunkte")
+		about := b.Get(one).Want(200, "contact.updated", "Vorname", "<code>displayName, firstName</code>", "<code>r2</code>", "Petra Morgenstern", "An keinen Ihrer Endpunkte")
 		b.Get(requestAddress.FindString(about.Body)).Want(200, "contacts.update")
 		if seen := other.Get(one).Want(200); !requestAddress.MatchString(seen.Body) {
 			t.Error("an admin has no link to the call")
