@@ -10,8 +10,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestInternalVersion checks that a session has the internal version in every
-// environment, and that no key can use or see it.
+// TestInternalVersion checks that sessions use the internal version of the API in every
+// environment. No key can use this version or see its document.
 func TestInternalVersion(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
