@@ -271,7 +271,7 @@ func TestWalksInBatch(t *testing.T) {
 	}
 }
 
-// TestBatchCosts checks that a batch costs the sum of its parts in every limit. The headers of the
+// TestBatchCosts checks that a batch costs the sum of its parts in every policy. The headers of the
 // batch show the points that remain after all parts.
 func TestBatchCosts(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {

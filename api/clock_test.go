@@ -73,7 +73,7 @@ func TestClockJumpsBack(t *testing.T) {
 		if len(delta) != 2 { // one changed, one deleted
 			t.Errorf("sync has %d records after the jump: %v", len(delta), delta)
 		}
-		// Cursors, stored responses and keys from before stay valid. The feed continues.
+		// Cursors, stored responses and keys from before the jump stay valid. The feed continues.
 		c.Do("GET", "/contacts?limit=1&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true&cursor="+
 			page.Text("nextCursor"), nil).Want(200)
 		more := c.Do("GET", "/events?sort=createdAt&cursor="+feed.Text("nextCursor"), nil).Want(200)

@@ -153,8 +153,8 @@ var (
 		"unstored": "signin.password signin.second signin.passkey signin.sso signin.ssoAccept signin.choose signin.forgot signin.reset session.switch " +
 			"session.refresh session.ssoRefresh invitations.accept oauth.answer oauth.token oauth.register",
 	}
-	// consoleDoors maps a Door to the operations that only it can call. All other operations are
-	// for web and admin.
+	// consoleDoors maps an api.Door to the operations that can be called only through it. All other
+	// operations can be called through web and admin.
 	consoleDoors = map[string]string{
 		"web": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept " +
 			"signin.choose signin.out signin.forgot signin.reset session.get session.switch session.refresh session.ssoBegin session.ssoRefresh " +
@@ -209,8 +209,8 @@ func TestConsoleRightsAsDecided(t *testing.T) {
 }
 
 // TestConsoleCallers calls every unpublished operation as every caller. It checks that a caller
-// without permission is refused before any data is read. Through a Door that the operation does not
-// have, the response is 404.
+// without permission is refused before any data is read. Through an api.Door that the operation
+// does not have, the response is 404.
 func TestConsoleCallers(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	acceptSessions(o)
@@ -345,7 +345,7 @@ type others struct {
 	inputs map[string]any
 	owner  string
 	// stranger is an admin of another organization. doors has a credential of this admin for each
-	// Door. member is a member of the owner's organization.
+	// api.Door. member is a member of the owner's organization.
 	stranger, member api.Credential
 	doors            map[api.Door]api.Credential
 }
@@ -662,8 +662,8 @@ func lines(t *testing.T, o *apitest.Office) []audit.Line {
 
 // consoleInputs maps each unpublished operation to an input with which the operator succeeds. owner
 // is the person to whom the records in the inputs belong. Callers from another organization do not
-// reach these records. If the operation is about the caller, no other person does. An input that is
-// a function is made when its operation is called.
+// reach these records. If the operation is about the caller, no other person reaches the records
+// either. An input that is a function is made when its operation is called.
 func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owner string) {
 	t.Helper()
 	m := &inputMaker{t: t, o: o, owner: o.As(access.Admin)}

@@ -164,8 +164,9 @@ func (f *filterOffice) make(taken map[string]bool) *filterRecord {
 	return r
 }
 
-// hide makes the records to which the family refers private, and then deletes them. It checks that
-// a filter finds nothing for callers who cannot see the referenced record.
+// hide takes the records that the filters companyId and contactId refer to. It first makes these
+// records private, and then deletes them. It checks that a filter finds nothing for callers who
+// cannot see the referenced record.
 func (f *filterOffice) hide() {
 	f.T.Helper()
 	for _, p := range f.parameters {
@@ -289,8 +290,8 @@ func testFilters(t *testing.T, internal bool) {
 	})
 }
 
-// newFiling returns an office for the records of one family. Other families would need records of
-// this family for their references.
+// newFiling returns an office for the records of one family. Each family needs its own office,
+// because records that another family refers to would appear in its lists.
 func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filterOffice {
 	o := apitest.New(t, d, apitest.Versions(release.VersionsIn("rc")...))
 	f := &filterOffice{T: t, Office: o, random: random,
@@ -318,7 +319,8 @@ func (f *filterOffice) compareAll() {
 	}
 }
 
-// compare compares what the API returns to each person for the filters by with the model.
+// compare calls the list and the count with the filters by, as each person. It compares the results
+// with the model.
 func (f *filterOffice) compare(by map[string]string) {
 	f.T.Helper()
 	dates := []string{"", f.records[15].updatedAt}

@@ -318,9 +318,9 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 	})
 }
 
-// TestSecretOfAUsedKeyIsGone sends the form that created a key again. It checks that the response
-// has no secret after the first use of the key, a rotation or a revocation. The test has one
-// replica, because other replicas learn of a first use only within ten seconds.
+// TestSecretOfAUsedKeyIsGone repeats a call that created a key. It checks that the response has no
+// secret after the first use of the key, a rotation or a revocation. The test has one replica,
+// because other replicas learn of a first use only within ten seconds.
 func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

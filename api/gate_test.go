@@ -22,7 +22,7 @@ type cell struct {
 	state           access.State
 }
 
-// cells are all 36 combinations.
+// cells are all 36 combinations of the values in a cell.
 var cells = func() (all []cell) {
 	for _, module := range []string{"off", "on"} {
 		for _, secrecy := range []string{"undeclared", "declared"} {

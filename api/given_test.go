@@ -286,8 +286,8 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 	})
 }
 
-// TestMadeForTheOrganization checks that access.list has a list of what an admin made and others
-// own.
+// TestMadeForTheOrganization checks that access.list also lists the keys, invitations, endpoints
+// and clients that an admin made and that others own.
 func TestMadeForTheOrganization(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, freshEmail(), access.Admin)

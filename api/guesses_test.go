@@ -84,9 +84,9 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	})
 }
 
-// TestGuessesTellNothing checks that guesses get the same responses for an address with an account
-// as for an address without. It tries networks with different histories, before and after the
-// hourly bound is used up.
+// TestGuessesTellNothing checks that guesses get the same responses whether or not the address has
+// an account. It tries networks with different histories, before and after the hourly bound is used
+// up.
 func TestGuessesTellNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "ida@neu.example", access.Member)

@@ -419,7 +419,8 @@ func TestRateLimited(t *testing.T) {
 	}
 }
 
-// TestRefill checks that a key gets 300 points a minute, point by point, up to 600.
+// TestRefill checks that a key gets 300 new points a minute, point by point, and has at most 600
+// points.
 func TestRefill(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)

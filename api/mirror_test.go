@@ -359,7 +359,8 @@ func (s *syncRecord) get(step, want string, by clients) {
 	}
 }
 
-// told returns what sync returns to a client about the record, in the form of get.
+// told returns what a client gets about the record by sync, in the form of the parameter want of
+// get.
 func (s *syncRecord) told(step, name string, c *apitest.Client) (got string) {
 	s.Helper()
 	for _, r := range c.Do("GET", s.path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100",

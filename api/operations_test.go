@@ -89,7 +89,7 @@ func TestTableMatchesContract(t *testing.T) {
 	}
 }
 
-// methods are the HTTP methods of the acts.
+// methods maps each act, the kind of an operation, to its HTTP method.
 var methods = map[op.Act]string{
 	op.Read: "GET", op.Get: "GET", op.Create: "POST", op.Update: "PATCH", op.Delete: "DELETE",
 	op.Change: "POST", op.Bundle: "POST",

@@ -135,10 +135,10 @@ func (n *names) play(t testing.TB, c *apitest.Client, r *recordedCall, version s
 	return out
 }
 
-// TestRecordedCalls repeats recorded calls of 2026-11-01. It does so in production, in the release
-// candidate, which also serves the next version, and with the next version. The responses of the
-// old version must be the same byte for byte, apart from ids, cursors and limits. The responses of
-// the next version may differ only as declared.
+// TestRecordedCalls repeats recorded calls of 2026-11-01. The calls go to production, to the
+// release candidate, and with Svc-Version to the next version. The responses of the old version
+// must be the same byte for byte, apart from ids, cursors and limits. The responses of the next
+// version may differ only as declared.
 func TestRecordedCalls(t *testing.T) {
 	apitest.Alone(t)
 	const file = "testdata/recorded-2026-11-01.json"

@@ -61,7 +61,7 @@ func TestSession(t *testing.T) {
 }
 
 // TestSessionEnds checks that a session ends without calls, after its maximum lifetime, and when
-// its person is disabled.
+// its person is disabled, gets another role or is erased.
 func TestSessionEnds(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		works := func(token string) bool {

@@ -446,8 +446,8 @@ func TestAnyBrowserSignsIn(t *testing.T) {
 	})
 }
 
-// TestSignInTakesAsLong checks that the time of a response does not tell an unknown address from a
-// wrong password.
+// TestSignInTakesAsLong checks that the time of a response does not distinguish an unknown address
+// from a wrong password.
 func TestSignInTakesAsLong(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1), apitest.Costly())
 	n := 0
@@ -1013,8 +1013,8 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 		if s.Organization.ID != other || old.works() {
 			t.Errorf("%+v", s)
 		}
-		// An admin of the other organization creates and invites people with the address like
-		// people with any other address.
+		// An admin of the other organization can create and invite people with this address, as
+		// with any other address.
 		boss, _ := join(t, o, other, "chefin@neu.example", access.Admin)
 		for _, email := range []string{"johanna@neu.example", "fern@neu.example"} {
 			if email == "fern@neu.example" {
@@ -1122,7 +1122,7 @@ func TestReset(t *testing.T) {
 		w.ask("signin.reset", account.NewByLink{Token: lifted.Token, Password: somePassword}, nil, 204)
 		w.signIn("ida@neu.example", somePassword, "signedIn")
 		_ = secret
-		// The operator gets a link for handing over. It sets a password, and the second factors
+		// The operator gets a link for the person. The link sets a password, and the second factors
 		// stay.
 		w.generate()
 		for _, refused := range []string{me.ID + "x", o.User(access.Member)} { // an unknown id, and a person without an account
@@ -1203,7 +1203,8 @@ func TestChangeOfAddress(t *testing.T) {
 		}); err != nil || info.Email != "ida@anders.example" || p.Email != info.Email {
 			t.Errorf("%+v %+v %v", p, info, err)
 		}
-		// An address that has an account gets the same responses, but is never changed to.
+		// A change to an address that has an account gets the same responses. The caller's address
+		// stays unchanged.
 		w.ask("account.changeEmail", account.NewAddress{Email: "jan@neu.example"}, nil, 204)
 		w.ask("account.confirmEmail", account.Link{Token: o.Linked("jan@neu.example")}, nil, 200)
 		w.ask("account.confirmEmail", account.Link{Token: o.Linked("ida@anders.example")}, nil, 404)

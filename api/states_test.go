@@ -80,8 +80,8 @@ func (r *stateRow) refusal(c *stateCaller, state access.State, lacking bool) acc
 	return access.OrganizationClosed
 }
 
-// TestWalkStates calls every operation, through each of its Doors, in an organization with a
-// restriction. The organization is closed or being deleted, or requires a second factor that its
+// TestWalkStates calls every operation, through each api.Door that it has, in an organization with
+// a restriction. The organization is closed or being deleted, or requires a second factor that its
 // people lack. It checks that only the properties of the operation decide whether the call is
 // accepted.
 func TestWalkStates(t *testing.T) {

@@ -93,7 +93,7 @@ func TestInvisibleCharacters(t *testing.T) {
 		vat != "DE123456789" {
 		t.Errorf("the company has %q and %q", website, vat)
 	}
-	// A number of invisible characters alone is refused.
+	// A telephone number that consists only of invisible characters is refused.
 	wantFields(t, c.Do("POST", "/contacts", `{"lastName":"Leer","phone":"\u202a\u202c"}`).Want(422), "phone TOO_SHORT")
 }
 

@@ -100,8 +100,8 @@ func attempt(t *testing.T, c *apitest.Client, op *api.Operation, what, record st
 	}}
 }
 
-// takeAsLong fails the test if the time of a response tells a hidden record from an unknown id. It
-// reports whether the time tells a visible record from an unknown id.
+// takeAsLong fails the test if the time of a response distinguishes a hidden record from an unknown
+// id. It reports whether the time distinguishes a visible record from an unknown id.
 //
 // Other programs use the machine too, so a disturbed round is repeated. A real difference appears
 // in every round.

@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestWaysAreTaken checks that calls go through the Door in KARTEI_TEST_DOOR. Each apitest.Way
-// counts its calls, and the request log has the Door of each call.
+// TestWaysAreTaken checks that calls go through the api.Door in KARTEI_TEST_DOOR. Each apitest.Way
+// counts its calls, and the request log has the api.Door of each call.
 func TestWaysAreTaken(t *testing.T) {
 	for door, way := range map[string]*apitest.Way{"session": apitest.BySession, "mcp": apitest.ByTool} {
 		t.Run(door, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestWaysAreTaken(t *testing.T) {
 	}
 }
 
-// doorOf returns the Door in the request log of the call with this response.
+// doorOf returns the api.Door that the request log has for the call with the response a.
 func doorOf(t *testing.T, o *apitest.Office, a *apitest.Answer) (door string) {
 	t.Helper()
 	if err := o.Log.Flush(t.Context()); err != nil {
@@ -75,8 +75,8 @@ func TestWalksByTool(t *testing.T) {
 }
 
 // TestToolsDiffer checks that each stage in apitest.ByTool.Stages treats a call of an MCP tool and
-// a REST call differently. It makes both calls and compares the statuses. It also checks that the
-// list recognizes each of these calls.
+// a REST call differently. It makes both calls, and checks that the statuses differ. It also checks
+// that the list recognizes each of these calls.
 func TestToolsDiffer(t *testing.T) {
 	apitest.Through(t, "")
 	checked := map[string]bool{}

@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestRoundTrips counts the round trips to PostgreSQL of calls. A read or a create needs one, which
-// also checks whether the key was revoked.
+// TestRoundTrips counts the round trips to PostgreSQL for each kind of call. A read or a create
+// needs a single round trip, which also checks whether the key was revoked.
 func TestRoundTrips(t *testing.T) {
 	apitest.Alone(t)
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
@@ -36,8 +36,8 @@ func TestRoundTrips(t *testing.T) {
 			func() { c.Do("POST", "/contacts", `{"lastName":"Tal","externalId":"`+apitest.Fresh()+`"}`).Want(201) },
 			1,
 		},
-		// A change first reads the record. Its search words need two more round trips: for the
-		// present words and for their place in the index.
+		// A change first reads the record. Two more round trips update the search index: one for
+		// the present words, and one for their place in the index.
 		{"change", func() {
 			revision++
 			c.Do("PATCH", "/contacts/"+id, fmt.Sprintf(`{"birthday":"19%02d-01-01"}`, revision), "If-Match",

@@ -101,8 +101,8 @@ func TestInvisibleIsUnknown(t *testing.T) {
 			if len(hidden[op.Family]) == 0 {
 				t.Errorf("%s: no record to hide is made", op.ID)
 			}
-			// Only their principal sees operations and webhook endpoints, so admins cannot see them
-			// either.
+			// Long-running operations and webhook endpoints are visible to their principal only.
+			// Admins cannot see them either.
 			blind := []map[string]*apitest.Client{colleagues, strangers, admins}
 			if shared[op.Family] != "" {
 				blind = blind[:2]

@@ -239,7 +239,7 @@ func call(t testing.TB, c *apitest.Client, op *api.Operation, headers ...string)
 	return callAt(t, c, op, path(t, c, op), headers...)
 }
 
-// callAt is call with a given path.
+// callAt calls an operation like call, but with the path at.
 func callAt(t testing.TB, c *apitest.Client, op *api.Operation, at string, headers ...string) *apitest.Answer {
 	t.Helper()
 	if op.Conditional() {
@@ -757,7 +757,7 @@ func TestWalkMethods(t *testing.T) {
 				continue
 			}
 			for _, authorization := range []string{"", "Bearer " + c.Key} {
-				// The request is built without http.NewRequest, which allows fewer methods.
+				// Request adds headers for some methods, so the method is set afterwards.
 				r := c.Request("POST", strings.Replace(at, "{id}", id.New(id.Contact), 1), nil, "Authorization", authorization)
 				r.Method = method
 				a := c.Send(r).Want(405)

@@ -140,8 +140,8 @@ func TestOutcomesOfEvents(t *testing.T) {
 	})
 }
 
-// TestEndpointsOfAPerson checks that only the owner administers an endpoint, and not even an admin.
-// The rights of people apply as they do to programs.
+// TestEndpointsOfAPerson checks that only its owner can administer a person's endpoint. Other
+// people cannot, and neither can admins. People need the same permissions for this as programs.
 func TestEndpointsOfAPerson(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, reader := o.User(access.Member), o.User(access.Member)

@@ -198,8 +198,8 @@ func (d *drafter) headerParameters(row *api.Operation, preview bool) []object {
 	var out []object
 	if preview {
 		out = append(out, header("SvcPreview", "Svc-Preview", true,
-			// A pattern, because with an enum, generated clients would have a class for each
-			// operation.
+			// The schema has a pattern instead of an enum, because a generated client would have a
+			// class for the enum of each operation.
 			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}}))
 	}
 	if row.Idempotent() {
@@ -431,7 +431,7 @@ var responseHeaders = map[string]responseHeader{
 	"WWW-Authenticate": {true, "Bearer", matching("^Bearer", 500)},
 }
 
-// problem returns a reference to the response with one status and these problem codes.
+// problem returns a reference to the error response with this status and these problem codes.
 func (d *drafter) problem(status int, codes []fault.Code) object {
 	names := slices.Clone(always)
 	names = append(names, "Content-Language")

@@ -338,9 +338,9 @@ func takenBack(was, is promises) []string {
 // or "" if it does not. A nil slice means that the document lacks the keyword.
 type rule func(was, is []string) string
 
-// rules are the rules of each keyword for the content of requests (sent), the content of responses
-// (answered) and the other sides. Requests may only accept more. Responses may have more members,
-// but their values may not have new types.
+// rules maps the first word of a line, such as sent, and a keyword to the rule of the keyword.
+// Requests (sent) may only accept more. Responses (answered) may have more members, but their
+// values may not have new types.
 var rules = map[string]map[string]rule{
 	"call": {
 		"answers": keeps, "body": keeps, "channel": keeps, "cost": bounded(-1), "events": keeps, "id": fixed, "links": keeps,
@@ -378,8 +378,8 @@ func gainsNone(was, is []string) string {
 
 func fixed(was, is []string) string { return cmp.Or(keeps(was, is), gainsNone(was, is)) }
 
-// widens allows additional values. It also allows the removal of the keyword, since then all values
-// are allowed.
+// widens allows additional values. It also allows the removal of the keyword, because then every
+// value is allowed.
 func widens(was, is []string) string {
 	switch {
 	case is == nil:
