@@ -221,8 +221,8 @@ func told(a *apitest.Answer) string {
 }
 
 // TestDoorsDiffer checks that each stage in apitest.BySession.Stages treats a key and a session of
-// one person differently. It makes a call with a key and a call in a session, and checks that the
-// statuses differ. It also checks that the list recognizes each of these calls.
+// one person differently. It makes a call with a key and a call in a session, and checks both
+// responses. It also checks that the list recognizes each of these calls.
 func TestDoorsDiffer(t *testing.T) {
 	apitest.Through(t, "")
 	o := office(t)

@@ -197,7 +197,7 @@ func given(t *testing.T, o *apitest.Office, word string) (all traces) {
 }
 
 // TestProgramsGiveAccessInTheOpen checks the operations of the contract that give access. The owner
-// of the key must get a notice that names the key, and the audit log must have a line.
+// of the key must get a notice about each of these calls, and the audit log must have a line.
 func TestProgramsGiveAccessInTheOpen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		kind := "key"

@@ -212,8 +212,8 @@ func TestApplicationsAreAdmittedInTheOpen(t *testing.T) {
 	})
 }
 
-// TestUnapprovedConnectionsAreShown checks that grants of unapproved applications are marked once
-// only known applications are allowed again.
+// TestUnapprovedConnectionsAreShown checks that grants.list marks the grants of unapproved
+// applications, unless the organization allows all applications.
 func TestUnapprovedConnectionsAreShown(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, person := o.User(access.Admin), o.User(access.Member)

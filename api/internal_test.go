@@ -10,8 +10,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestInternalVersion checks that sessions use the internal version of the API in every
-// environment. No key can use this version or see its document.
+// TestInternalVersion checks that sessions use the internal version of the API. No key can select
+// this version, use its filters, or get its document.
 func TestInternalVersion(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)

@@ -70,7 +70,7 @@ func newNames() *names {
 	return &names{map[string]string{}, map[string]string{}, map[string]int{}}
 }
 
-// hide replaces ids and cursors by their names.
+// hide replaces ids and cursors by their names, and removes request ids.
 func (n *names) hide(text string) string {
 	text = growing.ReplaceAllString(text, `"openFamilies":[]`)
 	return opaque.ReplaceAllStringFunc(text, func(found string) string {

@@ -75,8 +75,8 @@ func TestWalksByTool(t *testing.T) {
 }
 
 // TestToolsDiffer checks that each stage in apitest.ByTool.Stages treats a call of an MCP tool and
-// a REST call differently. It makes both calls, and checks that the statuses differ. It also checks
-// that the list recognizes each of these calls.
+// a REST call differently. It makes both calls, and checks the status of each. It also checks that
+// the list recognizes each of these calls.
 func TestToolsDiffer(t *testing.T) {
 	apitest.Through(t, "")
 	checked := map[string]bool{}

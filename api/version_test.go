@@ -207,7 +207,8 @@ func TestCandidate(t *testing.T) {
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
-			// The operation is stable in one of these versions and a preview in the other.
+			// Without Svc-Preview, the call succeeds only if the operation is stable in the
+			// version.
 			a = call(t, test.Client, op, "Svc-Version", test.asked, "Svc-Preview", "")
 			if op.Channel.Preview(test.want) {
 				a.Want(404, "OPERATION_NOT_IN_VERSION")
