@@ -21,8 +21,8 @@ import (
 	"kartei/test/operator"
 )
 
-// devicesTold counts the notices in the bell and the emails about an unknown
-// device.
+// devicesTold returns the numbers of notices and of emails about a sign-in from an unknown device.
+// It also checks the content of each email.
 func devicesTold(t *testing.T, o *apitest.Office) (bell, mails int) {
 	t.Helper()
 	dbtest.Get(t, o.DB, []any{&bell}, `select count(*) from notices where kind = $1 and data like '%"device"%'`,
@@ -40,8 +40,8 @@ func devicesTold(t *testing.T, o *apitest.Office) (bell, mails int) {
 	return bell, mails
 }
 
-// TestUnknownDeviceIsTold signs in with browsers that an account knows, and with others. The
-// person learns of the others in the bell and by email, also after a long absence.
+// TestUnknownDeviceIsTold checks that a sign-in from an unknown browser adds a notice and sends an
+// email. A sign-in from a known browser does neither, even after a long absence.
 func TestUnknownDeviceIsTold(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		told := func(when string, want int) {
@@ -66,7 +66,7 @@ func TestUnknownDeviceIsTold(t *testing.T) {
 		other.signIn("ida@neu.example", somePassword, "signedIn")
 		told("the other browser again", 1)
 		o.Clock.Advance(signin.DeviceLifetime + time.Hour)
-		dbtest.Run(t, o.DB, `delete from sessions`) // they have expired
+		dbtest.Run(t, o.DB, `delete from sessions`) // as if they had expired
 		late := visit(t, o)
 		late.from = "203.0.113.9"
 		late.signIn("ida@neu.example", somePassword, "signedIn")
@@ -74,15 +74,17 @@ func TestUnknownDeviceIsTold(t *testing.T) {
 	})
 }
 
-// delegates is what acts for an account in two organizations.
+// delegates are the keys, OAuth grants and webhook endpoints with which programs act for an account
+// in two organizations. other is another person.
 type delegates struct {
 	*visitor
 	keys, grants, hooks []string
 	other               *visitor
 }
 
-// newActing returns a person who has a key, an application and an endpoint in each of two
-// organizations, a passkey and a second session. Somebody else has all of that too.
+// newActing returns a person who has a key, an application and a webhook endpoint in each of two
+// organizations. The person also has a passkey and a second session. Another person has the same
+// things.
 func newActing(t *testing.T, o *apitest.Office) *delegates {
 	t.Helper()
 	live, _ := o.Organization("Zweite Kanzlei")
@@ -118,7 +120,7 @@ func newActing(t *testing.T, o *apitest.Office) *delegates {
 			"url":        "https://example.com/hook",
 			"eventTypes": []string{"contact.created"},
 		}).Want(201).Text("id")
-		if person != second.ID { // the helper connects in the first organization
+		if person != second.ID { // the calls below connect the application in the first organization
 			client := grant.Client{
 				Kind:         grant.Registered,
 				Name:         "Kalender " + person,
@@ -151,7 +153,8 @@ func idsOf(list []agent.Agent) (ids []string) {
 	return ids
 }
 
-// TestActingShowsWhatRests: an application that the office allows no more is shown as paused.
+// TestActingShowsWhatRests checks that access.list shows an application as paused if the
+// organization no longer allows it.
 func TestActingShowsWhatRests(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		a := newActing(t, o)
@@ -173,8 +176,9 @@ func TestActingShowsWhatRests(t *testing.T) {
 	})
 }
 
-// TestActing lists all that acts for an account in all of its organizations, and nothing of
-// others.
+// TestActing checks that access.list returns all keys, grants, endpoints, passkeys and sessions of
+// the caller's account in all its organizations. It returns none of another account. access.end
+// ends a single item.
 func TestActing(t *testing.T) {
 	apitest.Through(t, "")
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -197,7 +201,7 @@ func TestActing(t *testing.T) {
 		if len(places) != 2 || len(all.Passkeys) != 1 || len(all.Sessions) < 2 {
 			t.Errorf("%+v", all)
 		}
-		// One ends one.
+		// access.end ends exactly the named item.
 		a.ask("access.end", agent.EndInput{ID: a.keys[1]}, nil, 200)
 		a.ask("access.end", agent.EndInput{ID: a.hooks[0]}, nil, 200)
 		a.ask("access.end", agent.EndInput{ID: a.grants[0]}, nil, 200)
@@ -215,8 +219,9 @@ func TestActing(t *testing.T) {
 	})
 }
 
-// TestEndOfAllThatActs ends everything in all organizations of an account, and nothing of others.
-// Passkeys stay unless the sign-in is recent: a stranger could lock the person out.
+// TestEndOfAllThatActs checks that access.end with All ends everything of an account in all
+// organizations, and nothing of other accounts. Passkeys stay unless the sign-in is recent.
+// Otherwise a stranger in an old session could lock the person out.
 func TestEndOfAllThatActs(t *testing.T) {
 	apitest.Through(t, "")
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -244,15 +249,15 @@ func TestEndOfAllThatActs(t *testing.T) {
 		if keys != 1 || hooks != 1 || grants != 1 {
 			t.Errorf("of somebody else are left: %d keys, %d endpoints, %d grants", keys, hooks, grants)
 		}
-		// The log of each organization has a line.
+		// The audit log of each of the two organizations has a line.
 		if n := len(dbtest.Texts(t, o.DB, `select distinct cast(organization as text) from audit_lines where word = 'access.end'`)); n != 2 {
 			t.Errorf("%d organizations have a line", n)
 		}
 	})
 }
 
-// TestApplicationsOpenedAreTold changes which applications people may connect. Only a change that
-// admits more applications posts a notice.
+// TestApplicationsOpenedAreTold changes which applications people may connect. It checks that a
+// notice is posted only if a change allows more applications.
 func TestApplicationsOpenedAreTold(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin := o.User(access.Admin)

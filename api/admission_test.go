@@ -5,7 +5,9 @@ import (
 	"testing"
 )
 
-// An admission ends with the gate: the stages after it ask about the operation.
+// TestAdmission checks that gate is the last stage of an admission, since later stages depend on
+// the operation. It also checks two unpublished operations: both have a cost, and tools.text counts
+// as reading a record.
 func TestAdmission(t *testing.T) {
 	if got := reflect.ValueOf(path[admission-1]).Pointer(); got != reflect.ValueOf(gate).Pointer() {
 		t.Error("the admission ends with another stage than gate")

@@ -16,7 +16,7 @@ import (
 	"kartei/test/operator"
 )
 
-// verifier is the code verifier of RFC 7636, appendix B.
+// verifier is the PKCE code verifier in the example of RFC 7636, appendix B.
 const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
 func challenge() string {
@@ -24,7 +24,8 @@ func challenge() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// applications are an application that people let in, and one of a service account.
+// applications are two OAuth clients in an office: client is an application that people may
+// connect, and service is an application of a service account.
 type applications struct {
 	*testing.T
 	o         *apitest.Office
@@ -79,7 +80,8 @@ func (a *applications) write(f func(tx db.Tx) error) {
 	}
 }
 
-// begin lets the application act for the principal, in the sandbox.
+// begin stores a grant of the principal for the client in the sandbox. It returns the grant and its
+// authorization code.
 func (a *applications) begin() (g grant.Grant, code string) {
 	a.Helper()
 	a.write(func(tx db.Tx) (err error) {
@@ -101,7 +103,7 @@ func (a *applications) begin() (g grant.Grant, code string) {
 	return g, code
 }
 
-// grant returns a live grant.
+// grant returns a new grant whose code was exchanged for tokens.
 func (a *applications) grant() grant.Grant { return a.tokens().Grant }
 
 // tokens returns the tokens of a new grant.
@@ -131,7 +133,7 @@ func (a *applications) revoke() oauth.TokenQuestion {
 	return oauth.TokenQuestion{ClientAuth: oauth.ClientAuth{ClientID: a.client.ClientID}, Token: a.tokens().Refresh}
 }
 
-// asked returns a request that waits for an admin, of an application of its own.
+// asked creates another application that waits for the approval of an admin, and returns its name.
 func (a *applications) asked() (name string) {
 	a.Helper()
 	other := grant.Client{
@@ -162,8 +164,8 @@ func (a *applications) asks() oauth.AskInput {
 	}
 }
 
-// answer calls oauth.ask in a session. It returns the input of oauth.answer that lets the
-// application act.
+// answer calls oauth.ask in a session. It returns an input of oauth.answer that lets the
+// application act for the person.
 func (a *applications) answer(door api.Door, as api.Credential) any {
 	a.Helper()
 	got := ask(a.T, a.o, door, as, "oauth.ask", a.asks())

@@ -18,8 +18,8 @@ import (
 	"kartei/test/seed"
 )
 
-// contents returns all data that bad input must not change, as one text:
-// contacts, events, stored answers and the change clock.
+// contents returns all data that bad input must not change, as one text: contacts, events, stored
+// responses, change clocks and the search index.
 func contents(t testing.TB, d db.DB) string {
 	t.Helper()
 	var all strings.Builder
@@ -56,20 +56,21 @@ func contents(t testing.TB, d db.DB) string {
 	return all.String()
 }
 
-// bad is a bad request and its expected answer.
+// bad is a bad request and its expected response.
 type bad struct {
 	name string
 	wire apitest.Wire
-	// status and code are expected in the answer. An empty code means that HTTP
-	// itself refuses.
+	// status and code are expected in the response. code is empty if the HTTP server refuses the
+	// request before the API sees it.
 	status int
 	code   string
-	// fields are the expected errors of the problem; nil is not compared.
+	// fields are the expected field errors of the problem document. nil means that they are not
+	// compared.
 	fields []string
 }
 
-// refuse sends bad requests over real connections. It checks the answers, that
-// no data has changed, and that the server still works.
+// refuse sends bad requests over real connections. It checks the responses, that no data has
+// changed, and that the server still works.
 func refuse(t *testing.T, s *apitest.Server, c *apitest.Client, requests []bad) {
 	t.Helper()
 	before := contents(t, s.DB)
@@ -99,7 +100,7 @@ func refuse(t *testing.T, s *apitest.Server, c *apitest.Client, requests []bad) 
 	s.Send(c, apitest.Wire{Method: "GET", Path: "/me"}).Want(200)
 }
 
-// chunked returns a body in chunks of at most size bytes.
+// chunked returns a body in the chunked transfer coding, with at most size bytes in a chunk.
 func chunked(body string, size int) string {
 	var b strings.Builder
 	for chunk := range slices.Chunk([]byte(body), size) {
@@ -461,8 +462,8 @@ func badIds(t *testing.T, o *apitest.Office) {
 	s.Send(c, apitest.Wire{Method: "GET", Path: "/contacts/%63on%5F" + made[4:]}).Want(200)
 }
 
-// TestForgedCursors changes every byte of a cursor, and uses valid ones for
-// other lists.
+// TestForgedCursors changes every byte of a cursor, and uses valid cursors for other lists. It
+// checks that all of these cursors are refused.
 func TestForgedCursors(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -550,7 +551,7 @@ func badQueries(t *testing.T, o *apitest.Office) {
 		"2026-11-01_00:00:00Z", "2026-11-01T00:00:00,5Z", "2026-11-01T0:00:00Z", "2026-11-01T00:00:00.Z", "1761955200",
 		"now", "", "2026-11-01T00:00:00%2b01", "2026-11-01T00:00:00%2b2500", "2026-11-01T00:00:00%2b0160",
 		"2026-11-01T00:00:00+01:00",
-		// these years do not exist in UTC
+		// in UTC the year of these times is below 1 or above 9999, or a digit is not ASCII
 		"%D9%A2026-11-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00%2B23:59",
 		"2026-11-01T00:00:00Z%00", "2026-11-01T00:00:00Z%20",
 	} {
@@ -647,7 +648,7 @@ func badQueries(t *testing.T, o *apitest.Office) {
 	)
 	refuse(t, s, c, requests)
 
-	// Values at the limits, which are allowed.
+	// Values at the limits are allowed.
 	for query, want := range map[string]int{
 		"updatedSince=2100-01-01T00:00:00Z": 0, "updatedSince=9999-12-31T23:59:59.999999Z": 0,
 		"updatedSince=0001-01-01T00:00:00Z":                    1,
@@ -662,7 +663,7 @@ func badQueries(t *testing.T, o *apitest.Office) {
 			continue
 		}
 		if strings.HasPrefix(query, "q=%") && query != "q="+strings.Repeat("%C3%A4", 200) {
-			continue // a query without words: any answer will do
+			continue // a query without words may have any response
 		}
 		if got := len(a.Data()); got != want {
 			t.Errorf("%s: %d records, want %d", query, got, want)
@@ -750,7 +751,7 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestExpiredKey checks the last moment of a key.
+// TestExpiredKey checks that a key works until the microsecond before its expiry, and not after.
 func TestExpiredKey(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)

@@ -28,8 +28,8 @@ import (
 	"kartei/test/seed"
 )
 
-// TestBatch checks that every part has its own answer and headers, in the order
-// of the calls.
+// TestBatch checks that every part has its own response with headers. The responses are in the
+// order of the calls.
 func TestBatch(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -93,7 +93,8 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// TestBatchBody checks that no part runs if the batch is refused as a whole.
+// TestBatchBody checks that an invalid batch is refused as a whole, and that none of its parts
+// runs.
 func TestBatchBody(t *testing.T) {
 	c := office(t).As(access.Member)
 	create := `{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"Berg"}}`
@@ -158,9 +159,8 @@ func TestBatchBody(t *testing.T) {
 	}
 }
 
-// TestWalkBatchGivesSameAnswer calls each row that a batch may contain alone and as a
-// part, on similar records. Apart from ids, times and cursors the answers are
-// equal.
+// TestWalkBatchGivesSameAnswer calls each operation alone and as a part of a batch, on similar
+// records. It checks that the responses are equal apart from ids, times and cursors.
 func TestWalkBatchGivesSameAnswer(t *testing.T) {
 	apitest.BySession.Except(t, "limits", "a batch goes by the key, and its headers have other limits")
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -173,7 +173,7 @@ func TestWalkBatchGivesSameAnswer(t *testing.T) {
 			}
 			same++
 			for _, query := range []string{"", "?nosuch=1"} {
-				o.Rest() // an unfinished document of an earlier call counts in both calls or in neither
+				o.Rest() // an unfinished document of an earlier call must count in both calls or in neither
 				headers := []string{"If-Match", "*"}
 				if !op.Writes() {
 					headers = nil
@@ -217,15 +217,15 @@ func TestWalkBatchGivesSameAnswer(t *testing.T) {
 	})
 }
 
-// ownHeaders are the headers in the answer of a part; the batch itself has the
-// others.
+// ownHeaders are the headers that the response of a part has. The response of the batch has the
+// other headers.
 var ownHeaders = map[string]bool{
 	"Content-Type": true, "Content-Language": true, "Location": true, "Etag": true, "Idempotent-Replayed": true,
 	"Retry-After": true, "Allow": true,
 	"Www-Authenticate": true, "Ratelimit": true, "Ratelimit-Policy": true, "Request-Id": true,
 }
 
-// spelled returns the name of a header in the spelling of results.
+// spelled returns the name of a header as the results of a batch spell it.
 func spelled(name string) string {
 	for _, own := range []string{"ETag", "RateLimit", "RateLimit-Policy", "WWW-Authenticate"} {
 		if strings.EqualFold(own, name) {
@@ -240,8 +240,8 @@ var ownIDs = regexp.MustCompile(`[a-z]{3}_[0-7][0-9a-z]{25}|[0-9]{4}-[0-9]{2}-[0
 // nameless replaces ids, times and cursors in a text.
 func nameless(text string) string { return ownIDs.ReplaceAllString(text, "…") }
 
-// TestWalksInBatch repeats the walks of the table, and other tests of single
-// calls, with the calls as parts of batches.
+// TestWalksInBatch repeats the walks of the table of operations, and other tests of single calls.
+// Each call is a part of a batch.
 func TestWalksInBatch(t *testing.T) {
 	apitest.Through(t, "batch")
 	for name, walk := range map[string]func(*testing.T){
@@ -271,8 +271,8 @@ func TestWalksInBatch(t *testing.T) {
 	}
 }
 
-// TestBatchCosts checks that a batch costs the sum of its parts, on every
-// level. Its own headers show the rest afterwards.
+// TestBatchCosts checks that a batch costs the sum of its parts in every policy. The headers of the
+// batch show the points that remain after all parts.
 func TestBatchCosts(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -313,7 +313,7 @@ func TestBatchCosts(t *testing.T) {
 	})
 }
 
-// parts returns the same call n times.
+// parts returns n copies of a part.
 func parts(n int, p apitest.Part) (list []apitest.Part) {
 	for range n {
 		list = append(list, p)
@@ -323,9 +323,8 @@ func parts(n int, p apitest.Part) (list []apitest.Part) {
 
 var me = apitest.Part{Method: "GET", Path: "/me"}
 
-// TestBatchOverTheLimit checks that parts over a limit are refused one by one,
-// and that their refusals count for the lock. The batch itself is refused once
-// the key is locked.
+// TestBatchOverTheLimit checks that parts over a limit are refused singly. Each refusal counts for
+// the lock of the key. Once the key is locked, the batch itself is refused.
 func TestBatchOverTheLimit(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -387,8 +386,8 @@ func TestBatchOverTheLimit(t *testing.T) {
 	})
 }
 
-// TestBatchIsOneCall checks that a batch is one of the six concurrent calls of
-// a key, and that its parts do not count.
+// TestBatchIsOneCall checks that a batch counts as one of the six concurrent calls of a key. Its
+// parts do not count.
 func TestBatchIsOneCall(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -417,7 +416,7 @@ func TestBatchIsOneCall(t *testing.T) {
 	})
 }
 
-// readHook calls the function in the context before a read.
+// readHook calls the function in the context, if there is one, before each read transaction.
 type readHook struct{ db.DB }
 
 func (d readHook) Read(ctx context.Context, f func(db.Tx) error) error {
@@ -427,8 +426,8 @@ func (d readHook) Read(ctx context.Context, f func(db.Tx) error) error {
 	return d.DB.Read(ctx, f)
 }
 
-// TestBatchOfARevokedKey checks that a key revoked during a batch makes the
-// parts fail that have not started.
+// TestBatchOfARevokedKey revokes a key during a batch. It checks that the parts that have not
+// started yet fail.
 func TestBatchOfARevokedKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, readHook{d})
@@ -441,7 +440,7 @@ func TestBatchOfARevokedKey(t *testing.T) {
 		})
 		r := c.Request("POST", "/batch", map[string]any{"calls": parts(20, apitest.Part{Method: "GET", Path: "/contacts"})})
 		a := c.Send(r.WithContext(context.WithValue(r.Context(), hookKey{}, revoke)))
-		if a.Status == 401 { // on PostgreSQL the key is confirmed before the first part
+		if a.Status == 401 { // PostgreSQL confirms the key before the first part
 			return
 		}
 		var body struct{ Results []struct{ Status int } }
@@ -455,8 +454,8 @@ func TestBatchOfARevokedKey(t *testing.T) {
 	})
 }
 
-// TestBatchIsLogged checks that the request log has an entry for the batch and
-// one for each part, which names the batch.
+// TestBatchIsLogged checks that the request log has an entry for the batch and one for each part.
+// The entry of a part has the request id of the batch.
 func TestBatchIsLogged(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -479,8 +478,9 @@ func TestBatchIsLogged(t *testing.T) {
 	}
 }
 
-// TestBatchOnOneRecord checks that exactly one of several parts that change the
-// same revision succeeds. One idempotency key creates one record, in any order.
+// TestBatchOnOneRecord checks that exactly one of several parts that change the same revision
+// succeeds. Parts with the same idempotency key create one record. The order of the parts does not
+// matter.
 func TestBatchOnOneRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -516,9 +516,9 @@ func TestBatchOnOneRecord(t *testing.T) {
 	})
 }
 
-// TestBatchPaths checks that no spelling of a path reaches more than the same
-// path alone. In particular none reaches a batch, leaves /v1, or names another
-// host.
+// TestBatchPaths sends unusual spellings of paths as parts of a batch and as single calls. It
+// checks that a part reaches no more than a single call. No spelling reaches a batch, a path
+// outside /v1, or another host.
 func TestBatchPaths(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -552,8 +552,8 @@ func TestBatchPaths(t *testing.T) {
 	}
 }
 
-// TestBatchForeign checks that a part cannot distinguish another organization's
-// record from one that never existed.
+// TestBatchForeign checks that parts get the same responses for a record of another organization as
+// for a record that never existed.
 func TestBatchForeign(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -585,8 +585,8 @@ func TestBatchForeign(t *testing.T) {
 	})
 }
 
-// TestBatchOfLargeAnswers checks that the memory of a batch is bounded. Parts
-// beyond the bound are refused before they run, and cost nothing.
+// TestBatchOfLargeAnswers checks that the responses of a batch use bounded memory. Parts beyond the
+// bound are refused before they run, and cost nothing.
 func TestBatchOfLargeAnswers(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 1000, Capacity: 1000},
 		limit.Override{Name: "key", Quota: 10_000, Capacity: 10_000}))
@@ -632,9 +632,9 @@ func TestBatchOfLargeAnswers(t *testing.T) {
 	a.Want(413, "PAYLOAD_TOO_LARGE")
 }
 
-// TestRandomBatches sends the same calls in batches to one office and one by
-// one to another. The answers and the final records are equal. No two calls of
-// a batch concern the same record.
+// TestRandomBatches sends the same calls to two offices: in batches to one, and singly to the
+// other. It checks that the responses and the final records are equal. No two calls of a batch use
+// the same record.
 func TestRandomBatches(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		alone := apitest.New(t, dbtest.SQLite(t))
@@ -697,14 +697,15 @@ func TestRandomBatches(t *testing.T) {
 	})
 }
 
-// randomCall is a call about the record with a number, or about none.
+// randomCall is a call with the index of its record, or with -1 for none.
 type randomCall struct {
 	kind   string
 	record int
 	value  string
 }
 
-// randomCalls returns the calls of one batch, over a number of records.
+// randomCalls returns the calls of one batch. records is the number of records that the calls can
+// use.
 func randomCalls(random *rand.Rand, records, round int) (calls []randomCall) {
 	free := random.Perm(records)
 	for n := 1 + random.IntN(20); len(calls) < n; {
@@ -726,12 +727,12 @@ func randomCalls(random *rand.Rand, records, round int) (calls []randomCall) {
 	return calls
 }
 
-// batchSide is one of two offices that should stay equal.
+// batchSide is one of two offices with the same calls, whose records should stay equal.
 type batchSide struct {
 	*apitest.Client
-	records []string       // paths
-	names   map[string]int // their numbers by id
-	keys    []apitest.Part // the calls that created them
+	records []string       // the path of each record, in the order of creation
+	names   map[string]int // the index in records of each id
+	keys    []apitest.Part // the call that created each record, with its idempotency key
 }
 
 func newBatchSide(c *apitest.Client) *batchSide {
@@ -779,7 +780,7 @@ func (s *batchSide) made(record int) apitest.Part {
 	return s.keys[record]
 }
 
-// record stores what a call created. It returns the answer without the parts that
+// record notes the record that a call created. It returns the response without the parts that
 // differ between two offices.
 func (s *batchSide) record(c randomCall, status int, tag string, body []byte) string {
 	if status == 201 && c.kind != "replay" {
@@ -793,7 +794,7 @@ func (s *batchSide) record(c randomCall, status int, tag string, body []byte) st
 		s.keys = append(s.keys, s.parts([]randomCall{c})[0])
 	}
 	if c.kind == "me" {
-		body = nil // it names a person
+		body = nil // the body has a person's id
 	}
 	if string(body) == "null" {
 		body = nil
@@ -801,8 +802,8 @@ func (s *batchSide) record(c randomCall, status int, tag string, body []byte) st
 	return fmt.Sprint(status, " ", tag, " ", nameless(string(body)))
 }
 
-// FuzzBatch sends whole bodies. Each gets an answer, never a 5xx, and each part
-// an answer that fits the document.
+// FuzzBatch sends any text as the body of a batch. It checks that the status is never 5xx, and that
+// the response of each part fits the OpenAPI document.
 func FuzzBatch(f *testing.F) {
 	for _, seed := range []string{
 		`{"calls":[{"method":"GET","path":"/me"}]}`, `{"calls":[]}`,
@@ -862,8 +863,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// TestBatchMethods checks that a part with a method that its path lacks gets
-// its own error, and that HEAD works like GET.
+// TestBatchMethods checks that a part whose path does not support its method gets its own 405. HEAD
+// works like GET.
 func TestBatchMethods(t *testing.T) {
 	c := office(t).As(access.Member)
 	parts := []string{

@@ -12,11 +12,10 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestCaused follows calls to their events: from a change, from a creation, from an
-// operation to the document that it made, and from a part of a batch. Other calls
-// have no events.
+// TestCaused checks which events requests.caused returns for a call: for a change, a creation, a
+// document that an operation makes, and a part of a batch. For calls of others it returns none.
 func TestCaused(t *testing.T) {
-	t.Setenv("KARTEI_TEST_DOOR", "") // the log that people see has the calls of keys
+	t.Setenv("KARTEI_TEST_DOOR", "") // people see only calls with keys in their log
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)
 		session, foreign := o.Session(c.Principal), o.Session(other.Principal)
@@ -55,7 +54,7 @@ func TestCaused(t *testing.T) {
 		want(seen.Header.Get("Request-Id"))
 		deleted := c.Do("DELETE", "/contacts/"+contact, nil, "If-Match", "*").Want(204)
 		want(deleted.Header.Get("Request-Id"), "contact.deleted "+contact+" ")
-		want(made.Header.Get("Request-Id")) // its history is erased with it
+		want(made.Header.Get("Request-Id")) // the history of a deleted record is erased
 
 		upload := c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
 		begun := c.Do("POST", "/documents", map[string]any{"uploadId": upload, "name": "a.txt"}).Want(202)

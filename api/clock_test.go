@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// changes creates, changes and deletes contacts, and returns the visible ticks
-// in order.
+// changes creates a contact and changes it, then creates another and deletes that. It returns the
+// visible ticks of the change clock (updatedAt) in the order of the writes.
 func changes(c *apitest.Client, name string) (ticks []string) {
 	c.Helper()
 	made := c.Do("POST", "/contacts", fmt.Sprintf(`{"lastName":%q}`, name)).Want(201)
@@ -28,7 +28,8 @@ func changes(c *apitest.Client, name string) (ticks []string) {
 	return append(ticks, other.Text("updatedAt"))
 }
 
-// after returns the ticks of later changes by sync, oldest first.
+// after returns the ticks of all changes after a tick, the oldest first. It uses updatedSince as
+// clients do.
 func after(c *apitest.Client, tick string) (ticks []string) {
 	c.Helper()
 	page := c.Do("GET", "/contacts?sort=updatedAt&includeDeleted=true&limit=100&updatedSince="+url.QueryEscape(tick),
@@ -52,8 +53,8 @@ func rising(t *testing.T, what string, ticks []string) {
 	}
 }
 
-// TestClockJumpsBack sets the machine's clock back by an hour. The change clock
-// still advances. Nothing that depends on time is lost or ends early.
+// TestClockJumpsBack sets the machine's clock back by an hour. It checks that the change clock
+// still advances. Cursors, stored responses and keys neither get lost nor expire early.
 func TestClockJumpsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -72,8 +73,7 @@ func TestClockJumpsBack(t *testing.T) {
 		if len(delta) != 2 { // one changed, one deleted
 			t.Errorf("sync has %d records after the jump: %v", len(delta), delta)
 		}
-		// Earlier cursors, stored answers and keys remain valid, and the feed
-		// continues.
+		// Cursors, stored responses and keys from before the jump stay valid. The feed continues.
 		c.Do("GET", "/contacts?limit=1&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true&cursor="+
 			page.Text("nextCursor"), nil).Want(200)
 		more := c.Do("GET", "/events?sort=createdAt&cursor="+feed.Text("nextCursor"), nil).Want(200)
@@ -89,7 +89,7 @@ func TestClockJumpsBack(t *testing.T) {
 		if string(again.Body) != string(kept.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("replayed is %s, want %s", again.Body, kept.Body)
 		}
-		o.As(access.Member).Do("GET", "/me", nil).Want(200) // a key created now
+		o.As(access.Member).Do("GET", "/me", nil).Want(200) // with a new key
 		for organization := range int64(3) {
 			if err := retention.New(d, o.Clock, erasure.Rules).Tidy(t.Context(), organization); err != nil {
 				t.Fatal(err)
@@ -99,8 +99,8 @@ func TestClockJumpsBack(t *testing.T) {
 			t.Errorf("retention left %d events", n)
 		}
 
-		// The clock is right again. A day after it was stored, the answer
-		// expires.
+		// The clock goes back to the right time. The stored response expires a day after it was
+		// stored.
 		o.Clock.Advance(time.Hour)
 		rising(t, "afterwards", append(ticks, changes(c, "See")...))
 		o.Clock.Advance(24*time.Hour + time.Second)
@@ -111,9 +111,9 @@ func TestClockJumpsBack(t *testing.T) {
 	})
 }
 
-// TestReplicasWhoseClocksDiffer alternates between two replicas whose clocks
-// are minutes apart. Ticks increase across both, and each accepts the cursors
-// of the other.
+// TestReplicasWhoseClocksDiffer writes in turn with two replicas whose clocks are seven minutes
+// apart. It checks that ticks increase across both replicas. Each replica accepts the cursors of
+// the other.
 func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	d := dbtest.Postgres(t)
 	slow := apitest.New(t, d, apitest.Replicas(1))
@@ -128,7 +128,7 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	}
 	rising(t, "writes", ticks)
 	for _, c := range both {
-		if n := len(after(c, ticks[len(ticks)-4])); n != 3 { // the deletion before, and the last round
+		if n := len(after(c, ticks[len(ticks)-4])); n != 3 { // the deletion of the round before, and two changes of the last round
 			t.Errorf("sync from the last round on has %d records", n)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"kartei/transfer/exports"
 )
 
-// TestActsInClosedOrganizations calls what is open while an organization is closed or being
-// deleted: whoever may read may export, and a second factor can be set up. Records and
-// settings stay as they are.
+// TestActsInClosedOrganizations checks what works while an organization is closed or being deleted.
+// People who may still read may export and set up a second factor. Records and settings cannot be
+// changed.
 func TestActsInClosedOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, member := o.User(access.Admin), o.User(access.Member)
@@ -25,7 +25,7 @@ func TestActsInClosedOrganizations(t *testing.T) {
 		}
 		for _, c := range []struct {
 			state          access.State
-			admins, member bool // whether they export
+			admins, member bool // whether admins and members may export
 		}{{access.Open, true, true}, {access.Closed, true, true}, {access.Deleting, true, false}} {
 			if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, State: &c.state}); err != nil {
 				t.Fatal(err)
@@ -54,9 +54,9 @@ func TestActsInClosedOrganizations(t *testing.T) {
 	})
 }
 
-// TestInvitedElsewhere lets people whose organization is closed or being deleted do what
-// strangers may: their browser still has the session. They accept an invitation to another
-// organization, which is open.
+// TestInvitedElsewhere checks that people of a closed organization can accept an invitation to
+// another, open organization. Their browser still has the session of the closed organization. The
+// same holds for an organization that is being deleted.
 func TestInvitedElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Neue Kanzlei")

@@ -45,12 +45,12 @@ import (
 	"kartei/transfer/imports/mapping"
 )
 
-// session and token are schemes for tests. Their text is the id of an
-// organization and of a person in it. A session is for people, like a web
-// application's session; a token is for programs.
+// session and token are credential schemes for tests. The text of a credential is the id of an
+// organization, a space, and the id of a person in it. session is for people, like the session of a
+// web application. token is for programs.
 const session, token access.Scheme = "session", "token"
 
-// acceptSessions makes the office's directory resolve both.
+// acceptSessions makes the office accept the schemes session and token.
 func acceptSessions(o *apitest.Office) {
 	find := func(ctx context.Context, tx db.Tx, text string) (access.Proof, error) {
 		name, person, _ := strings.Cut(text, " ")
@@ -69,14 +69,15 @@ func acceptSessions(o *apitest.Office) {
 	o.Directory.Accept(token, tokens)
 }
 
-// sessions is a kind of credential for which the rows outside of the contract are. Its ids differ from the
-// ids of the sessions that the office has already.
+// sessions returns a Finder for a kind of credential that may call the unpublished operations. The
+// ids of its credentials differ from the ids of real sessions in the office.
 func sessions(find func(context.Context, db.Tx, string) (access.Proof, error)) access.Finder {
 	return access.Finder{Kind: "session", Prefix: "tst_", Duties: &access.Duties{Console: true}, ByText: find,
 		ByID: func(context.Context, db.Tx, int64, string) (access.Proof, error) { return access.Proof{}, db.ErrNoRows }}
 }
 
-// ask calls an operation that is not in the contract.
+// ask calls an unpublished operation (api.Unpublished), which is not in the contract. row is its
+// id.
 func ask(t *testing.T, o *apitest.Office, door api.Door, as api.Credential, row string, in any) *api.Response {
 	t.Helper()
 	body, err := json.Marshal(in)
@@ -109,9 +110,9 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 	}
 }
 
-// consoleCallers lists the rows for each set of callers. It and the lists below repeat the
-// table on purpose: other tests follow the table, so without them a right that is changed
-// by mistake would go unnoticed.
+// consoleCallers maps each set of callers to the ids of the operations that this set may call. It
+// and the maps below repeat the table of operations on purpose. Other tests read the table, so they
+// would not notice a permission that was changed by mistake.
 var (
 	consoleCallers = map[string]string{
 		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +
@@ -135,8 +136,9 @@ var (
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.create webhooks.change webhooks.rotate webhooks.delete webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
-	// consoleColumns has the rows for which a column is set. Rows for anyone are always open,
-	// so they are not among those.
+	// consoleColumns maps a property of an operation to the ids of the operations with this
+	// property. Operations that anyone may call also have the property "always", but are not listed
+	// there.
 	consoleColumns = map[string]string{
 		"fresh": "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
 			"factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
@@ -151,7 +153,8 @@ var (
 		"unstored": "signin.password signin.second signin.passkey signin.sso signin.ssoAccept signin.choose signin.forgot signin.reset session.switch " +
 			"session.refresh session.ssoRefresh invitations.accept oauth.answer oauth.token oauth.register",
 	}
-	// consoleDoors has the rows with one door. The others have two, web and admin.
+	// consoleDoors maps an api.Door to the operations that can be called only through it. All other
+	// operations can be called through web and admin.
 	consoleDoors = map[string]string{
 		"web": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept " +
 			"signin.choose signin.out signin.forgot signin.reset session.get session.switch session.refresh session.ssoBegin session.ssoRefresh " +
@@ -205,9 +208,9 @@ func TestConsoleRightsAsDecided(t *testing.T) {
 	}
 }
 
-// TestConsoleCallers calls every row as every caller. A caller outside the
-// row's set is refused before anything is read. At other doors the row does not
-// exist.
+// TestConsoleCallers calls every unpublished operation as every caller. It checks that a caller
+// without permission is refused before any data is read. Through an api.Door that the operation
+// does not have, the response is 404.
 func TestConsoleCallers(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	acceptSessions(o)
@@ -246,13 +249,13 @@ func TestConsoleCallers(t *testing.T) {
 			}
 			for _, door := range []api.Door{api.Admin, api.Web, api.MCP, api.OAuth} {
 				got := ask(t, o, door, as, r.ID, struct{}{})
-				if door == api.OAuth && slices.Contains(r.Doors, door) { // refusals of OAuth have tests of their own
+				if door == api.OAuth && slices.Contains(r.Doors, door) { // other tests check the refusals for OAuth clients
 					if got.Status == 404 || got.Status >= 500 {
 						t.Errorf("%s by %s as %s: %d", r.ID, door, who, got.Status)
 					}
 					continue
 				}
-				// the row let the person in, and its function asks for a right
+				// The operation admitted the person, and then its function required a scope.
 				lacks := strings.Contains(string(got.Body), "fehlt der Scope")
 				switch refused := got.Status == 401 || got.Status == 403 && !lacks; {
 				case !slices.Contains(r.Doors, door):
@@ -267,8 +270,7 @@ func TestConsoleCallers(t *testing.T) {
 	}
 }
 
-// TestConsoleFreshSignIn checks that rows with the column Fresh require a fresh
-// sign-in.
+// TestConsoleFreshSignIn checks that operations with the property Fresh require a recent sign-in.
 func TestConsoleFreshSignIn(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	admin := o.User(access.Admin)
@@ -293,10 +295,10 @@ func TestConsoleFreshSignIn(t *testing.T) {
 	}
 }
 
-// TestConsoleReachesOnesOwn checks that nobody reaches data of others. An admin
-// of another organization is refused for every row's input. So is a member of
-// the same one, for the rows about a caller's own data. The inputs of rows for anyone hold
-// secrets; without them they reach nothing.
+// TestConsoleReachesOnesOwn checks that no caller reaches the data of others. An admin of another
+// organization is refused with the input of every operation. A member of the same organization is
+// refused by operations about the caller's own data. Operations for anyone are called with wrong
+// secrets, and must do nothing.
 func TestConsoleReachesOnesOwn(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -335,20 +337,20 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 	})
 }
 
-// others are those whom data does not belong to.
+// others are callers to whom the data in the inputs does not belong.
 type others struct {
 	*testing.T
 	o *apitest.Office
 	// inputs and owner are the results of consoleInputs.
 	inputs map[string]any
 	owner  string
-	// stranger is an admin of another organization, with credentials for each door. member
-	// belongs to the owner's.
+	// stranger is an admin of another organization. doors has a credential of this admin for each
+	// api.Door. member is a member of the owner's organization.
 	stranger, member api.Credential
 	doors            map[api.Door]api.Credential
 }
 
-// input returns the input of a row, for a call of the stranger.
+// input returns the input of an operation for a call by the stranger.
 func (x *others) input(r *api.Operation, door api.Door) any {
 	x.Helper()
 	in := x.inputs[r.ID]
@@ -364,10 +366,11 @@ func (x *others) input(r *api.Operation, door api.Door) any {
 	return in
 }
 
-// named calls a row whose input names what belongs to the owner or the organization.
+// named calls an operation with an input that has ids of the owner or the organization, and fails
+// the test if the call succeeds.
 func (x *others) named(r *api.Operation) {
 	x.Helper()
-	door := r.Doors[len(r.Doors)-1] // web, if the row has it
+	door := r.Doors[len(r.Doors)-1] // Web, if the operation has it
 	in := x.input(r, door)
 	got := ask(x.T, x.o, door, x.stranger, r.ID, in)
 	if got.Status != 404 && got.Status != 422 {
@@ -390,9 +393,9 @@ func (x *others) named(r *api.Operation) {
 	}
 }
 
-// secretsOf has the rows for anyone whose input holds secrets, with the members that are
-// secret. Without one of them a row is refused, unless needNoSecret has it too. The provider
-// of these tests takes every code.
+// secretsOf maps operations that anyone may call to the secret members of their inputs. If one of
+// these members is wrong, the call must be refused, unless the operation is in needNoSecret too.
+// The identity provider of these tests accepts every code.
 var secretsOf = map[string]string{
 	"signin.password": "password", "signin.second": "ticket recoveryCode", "signin.passkey": "ticket response",
 	"signin.choose": "ticket",
@@ -402,8 +405,8 @@ var secretsOf = map[string]string{
 	"oauth.revoke": "token", "oauth.introspect": "clientSecret",
 }
 
-// needNoSecret has the rows for anyone that succeed without a secret, each with the reason
-// why that reaches nothing of others.
+// needNoSecret maps operations that anyone may call without a secret to the reason why they reach
+// no data of others.
 var needNoSecret = map[string]string{
 	"signin.passkeyOptions": "a question that a passkey answers",
 	"signin.ssoBegin":       "leads to the provider",
@@ -412,11 +415,11 @@ var needNoSecret = map[string]string{
 	"oauth.register":        "registers a new application, which may do nothing",
 }
 
-// withoutSecrets calls a row for anyone, each time with another text in place of one of its
-// secrets. Nothing happens, and the answer does not name the owner.
+// withoutSecrets calls an operation for anyone once for each secret in its input, with this secret
+// changed. It checks that nothing happens, and that the response does not contain the owner's id.
 func (x *others) withoutSecrets(r *api.Operation) {
 	x.Helper()
-	// Web, or OAuth for applications
+	// OAuth for operations of applications, else Web
 	door, secrets, why := r.Doors[len(r.Doors)-1], strings.Fields(secretsOf[r.ID]), needNoSecret[r.ID]
 	if len(secrets) == 0 {
 		if secrets = []string{""}; why == "" {
@@ -441,8 +444,8 @@ func (x *others) withoutSecrets(r *api.Operation) {
 	}
 }
 
-// acted counts the lines that tell of the act of a row. A line may also tell of a refused
-// sign-in.
+// acted counts the lines in the audit log with the word of an operation. Refused sign-ins can have
+// such lines too.
 func (x *others) acted(r *api.Operation) (n int) {
 	x.Helper()
 	for _, l := range lines(x.T, x.o) {
@@ -453,7 +456,8 @@ func (x *others) acted(r *api.Operation) (n int) {
 	return n
 }
 
-// spoiled returns an input with a member in which each text has another character in its middle.
+// spoiled returns an input with a changed member: each text in the member has another character in
+// its middle.
 func spoiled(t *testing.T, in any, member string) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(in)
@@ -483,14 +487,15 @@ func spoiled(t *testing.T, in any, member string) map[string]any {
 	return out
 }
 
-// prepares are the rows that only prepare an act, and so leave no line.
+// prepares are the operations that only prepare another operation. They therefore write no line in
+// the audit log.
 var prepares = map[string]bool{
 	"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true,
 	"factors.ssoBegin": true, "oauth.token": true,
 }
 
-// aboutTheCaller reports whether a row knows only the person who calls: it names
-// nobody, and the operator is no person.
+// aboutTheCaller reports whether an operation only concerns the person who calls. The operator
+// cannot call it, because the operator is not a person.
 func aboutTheCaller(r *api.Operation) bool { return !strings.Contains(r.Who.String(), "operator") }
 
 // TestConsoleAtHome checks that an admin also reaches the sandbox of the
@@ -512,7 +517,7 @@ func TestConsoleAtHome(t *testing.T) {
 			strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
 			t.Errorf("names: %d %s", got.Status, got.Body)
 		}
-		// Names are found by their words, as in every search. Those who left are not.
+		// Names are found by their words, as in every search. Disabled people are not found.
 		gone, yes, name := o.User(access.Member), true, "Jörg Müller"
 		for _, change := range []principal.Change{{ID: gone, Disabled: &yes}, {ID: o.User(access.Member), Name: &name}} {
 			if _, err := o.Operator.SetUser(t.Context(), change); err != nil {
@@ -536,7 +541,7 @@ func TestConsoleAtHome(t *testing.T) {
 				t.Errorf("%q finds %q, want %q", q, names, want)
 			}
 		}
-		// A member creates keys for themselves only, and sees only their own.
+		// A member creates keys only for themselves, and sees only their own keys.
 		member := o.User(access.Member)
 		own := api.Credential{Scheme: session, Text: o.ID + " " + member}
 		for principal, want := range map[string]int{member: 200, admin: 422} {
@@ -553,7 +558,7 @@ func TestConsoleAtHome(t *testing.T) {
 			len(keys.Data) != 1 || keys.Data[0].PrincipalID != member {
 			t.Errorf("keys of a member: %s", got.Body)
 		}
-		// And the calls of their own keys only.
+		// A member sees only the calls with their own keys.
 		foreigner, err := o.Operator.CreateKey(t.Context(), key.New{
 			Organization: o.ID,
 			Principal:    admin,
@@ -573,10 +578,9 @@ func TestConsoleAtHome(t *testing.T) {
 	})
 }
 
-// TestConsoleActsAreAudited checks that each row succeeds for the operator, or for
-// a person if it concerns only people. A row with an audit word writes one line
-// about its target, in the transaction of the act. The line has no name, no
-// address of a person and no secret.
+// TestConsoleActsAreAudited checks that each operation succeeds for the operator, or for a person
+// if it concerns only people. An operation with an audit word writes one line about its target in
+// the same transaction. The line contains no names, no addresses of people and no secrets.
 func TestConsoleActsAreAudited(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -594,7 +598,7 @@ func TestConsoleActsAreAudited(t *testing.T) {
 			before := lines(t, o)
 			door, as, kind := api.Admin, api.Local(), "operator"
 			if aboutTheCaller(r) {
-				door, as, kind = api.Web, api.Cookie(o.Session(owner), true), "session" // the sandbox has the records
+				door, as, kind = api.Web, api.Cookie(o.Session(owner), true), "session" // the records are in the sandbox
 			}
 			if r.Who.Open() {
 				as, kind = api.Credential{}, "anonymous"
@@ -636,7 +640,7 @@ func TestConsoleActsAreAudited(t *testing.T) {
 				}
 			}
 		}
-		// A refused act leaves no line.
+		// A refused operation writes no line.
 		before := len(lines(t, o))
 		ask(t, o, api.Admin, api.Local(), "people.create", principal.New{Organization: o.ID, Name: "Ida", Email: "ida"})
 		if n := len(lines(t, o)); n != before {
@@ -645,8 +649,8 @@ func TestConsoleActsAreAudited(t *testing.T) {
 	})
 }
 
-// lines returns the lines of all organizations, the newest first, without the lines
-// of jobs.
+// lines returns the lines in the audit logs of all organizations, the newest first. Lines of jobs
+// are left out.
 func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
 	page, err := operator.Run(t.Context(), o.Operator, auditlog.List, auditlog.Input{Limit: 1000})
@@ -656,10 +660,10 @@ func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	return slices.DeleteFunc(page.Data, func(l audit.Line) bool { return l.Door == "job" })
 }
 
-// consoleInputs returns, for each row, an input with which the operator succeeds, and
-// the owner of what the inputs name. No caller reaches them who belongs to another
-// organization or, if the row is for oneself, is another person. Some inputs are made when
-// their row is called.
+// consoleInputs maps each unpublished operation to an input with which the operator succeeds. owner
+// is the person to whom the records in the inputs belong. Callers from another organization do not
+// reach these records. If the operation is about the caller, no other person reaches the records
+// either. An input that is a function is made when its operation is called.
 func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owner string) {
 	t.Helper()
 	m := &inputMaker{t: t, o: o, owner: o.As(access.Admin)}
@@ -680,23 +684,24 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	return inputs, owner
 }
 
-// inputMaker makes what the inputs of rows name.
+// inputMaker makes the records whose ids the inputs of operations contain.
 type inputMaker struct {
 	t *testing.T
 	o *apitest.Office
-	// owner is the admin whom it belongs to.
+	// owner is the admin to whom these records belong.
 	owner *apitest.Client
-	// service is a service account of the organization, and letter a document of its sandbox.
+	// service is the id of a service account of the organization. letter has the id of a document
+	// in its sandbox.
 	service string
 	letter  access.ByID
 }
 
-// secretName is a name that no line of the audit log may hold.
+// secretName is a name that no line of the audit log may contain.
 const secretName = "Geheim"
 
 func byID(id string) access.ByID { return access.ByID{ID: id} }
 
-// organizations are the inputs of rows about organizations and what happens in them.
+// organizations returns the inputs of operations about organizations and their people's activity.
 func (m *inputMaker) organizations() map[string]any {
 	m.t.Helper()
 	erased, _ := m.o.Organization("Zu löschen")
@@ -716,7 +721,7 @@ func (m *inputMaker) organizations() map[string]any {
 	}
 }
 
-// people are the inputs of rows about people, service accounts, names and bells.
+// people returns the inputs of operations about people, service accounts, names and notices.
 func (m *inputMaker) people() map[string]any {
 	m.t.Helper()
 	dbtest.Run(m.t, m.o.DB, `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
@@ -766,7 +771,7 @@ func (m *inputMaker) invite(email string) invitation.NewInvitation {
 	return made
 }
 
-// keys are the inputs of rows about keys and their calls.
+// keys returns the inputs of operations about API keys and their calls.
 func (m *inputMaker) keys() map[string]any {
 	m.t.Helper()
 	return map[string]any{
@@ -794,7 +799,7 @@ func (m *inputMaker) keys() map[string]any {
 	}
 }
 
-// key creates a key of the owner.
+// key creates an API key of the owner, and returns its id.
 func (m *inputMaker) key() string {
 	m.t.Helper()
 	made, err := m.o.Operator.CreateKey(m.t.Context(), key.New{
@@ -809,7 +814,7 @@ func (m *inputMaker) key() string {
 	return made.ID
 }
 
-// applications are the inputs of rows about applications and assistants.
+// applications returns the inputs of operations about OAuth applications and AI assistants.
 func (m *inputMaker) applications() map[string]any {
 	m.t.Helper()
 	apps := newApplications(m.t, m.o, m.owner.Principal, m.service)
@@ -841,7 +846,7 @@ func (m *inputMaker) applications() map[string]any {
 	}
 }
 
-// webhooks are the inputs of rows about endpoints and events.
+// webhooks returns the inputs of operations about webhook endpoints and events.
 func (m *inputMaker) webhooks() map[string]any {
 	m.t.Helper()
 	endpoint := m.hooked()
@@ -873,7 +878,7 @@ func (m *inputMaker) webhooks() map[string]any {
 	}
 }
 
-// hooked creates an endpoint of the owner.
+// hooked creates a webhook endpoint of the owner, and returns its id.
 func (m *inputMaker) hooked() access.ByID {
 	m.t.Helper()
 	return byID(m.owner.Do("POST", "/webhook_endpoints", map[string]any{
@@ -883,7 +888,7 @@ func (m *inputMaker) hooked() access.ByID {
 	}).Want(201).Text("id"))
 }
 
-// records are the inputs of rows about records and files.
+// records returns the inputs of operations about records and files.
 func (m *inputMaker) records() map[string]any {
 	m.t.Helper()
 	return map[string]any{
@@ -905,13 +910,13 @@ func (m *inputMaker) records() map[string]any {
 	}
 }
 
-// contact creates a contact of the owner.
+// contact creates a contact of the owner, and returns its id.
 func (m *inputMaker) contact() string {
 	m.t.Helper()
 	return m.owner.Do("POST", "/contacts", map[string]any{"lastName": secretName}).Want(201).Text("id")
 }
 
-// exports are the inputs of rows about exports.
+// exports returns the inputs of operations about exports.
 func (m *inputMaker) exports() map[string]any {
 	m.t.Helper()
 	return map[string]any{
@@ -931,7 +936,7 @@ func (m *inputMaker) exports() map[string]any {
 	}
 }
 
-// jobs are the inputs of rows about jobs.
+// jobs returns the inputs of operations about jobs.
 func (m *inputMaker) jobs() map[string]any {
 	m.t.Helper()
 	dbtest.Run(m.t, m.o.DB, `insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
@@ -942,11 +947,12 @@ func (m *inputMaker) jobs() map[string]any {
 	}
 }
 
-// importInputs are the inputs of rows about imports. Some are made when their row is
-// called.
+// importInputs returns the inputs of operations about imports. An input that is a function is made
+// when its operation is called.
 func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	t.Helper()
-	// until begins an import, and takes it on until a row.
+	// until returns a function that creates an import and calls the steps before the operation
+	// last.
 	until := func(last string) func() any {
 		return func() any {
 			made := imports.Import{}
@@ -998,7 +1004,7 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 	return all
 }
 
-// bulkInputs are the inputs of rows about acts on whole lists.
+// bulkInputs returns the inputs of operations about changes of whole lists of records.
 func bulkInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	t.Helper()
 	in := func(state bulk.State) func() any {
@@ -1017,8 +1023,8 @@ func bulkInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	}
 }
 
-// TestLastAdmin checks that admins cannot take the last admin of their
-// organization. Only the operator can.
+// TestLastAdmin checks that admins cannot disable or demote the last admin of their organization.
+// Only the operator can.
 func TestLastAdmin(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -1051,13 +1057,13 @@ func TestLastAdmin(t *testing.T) {
 	})
 }
 
-// TestAdminsDemoteEachOther checks that one admin remains if two demote each
-// other at the same time. Both calls begin while both callers are admins.
+// TestAdminsDemoteEachOther checks that one admin remains if two admins demote each other at the
+// same time. Both calls begin while both callers are admins.
 func TestAdminsDemoteEachOther(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
 		var both sync.WaitGroup
-		// A call reads its body when it knows its caller.
+		// A call authenticates its caller before it reads the body.
 		demote := func(by, of string) int {
 			viewer := access.Viewer
 			body, err := json.Marshal(principal.Change{ID: of, Role: &viewer})
@@ -1090,9 +1096,9 @@ func TestAdminsDemoteEachOther(t *testing.T) {
 	})
 }
 
-// TestChangesAfterLosingTheRight lets a caller lose its right while the body of
-// a change is on its way. The change is refused. Otherwise somebody who expects
-// to be disabled could hold calls ready that let them in again.
+// TestChangesAfterLosingTheRight checks that a change is refused if its caller loses the permission
+// before the body has arrived. Otherwise people who expect to be disabled could keep calls waiting
+// that create new access for them.
 func TestChangesAfterLosingTheRight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -1130,8 +1136,8 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 	})
 }
 
-// TestConsoleActsNameTheirTarget checks that an operation that does not name
-// its target fails. None of its changes remain.
+// TestConsoleActsNameTheirTarget checks that an operation fails if it does not set its target for
+// the audit log. None of its changes remain.
 func TestConsoleActsNameTheirTarget(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	i := slices.IndexFunc(api.Unpublished, func(r api.Operation) bool { return r.ID == "people.create" })
@@ -1150,7 +1156,7 @@ func TestConsoleActsNameTheirTarget(t *testing.T) {
 	}
 }
 
-// writes is a database that counts writing transactions.
+// writes is a database that counts write transactions.
 type writes struct {
 	db.DB
 	writes atomic.Int64
@@ -1161,9 +1167,9 @@ func (w *writes) Write(ctx context.Context, f func(db.Tx) error) error {
 	return w.DB.Write(ctx, f)
 }
 
-// TestStrangersAcceptInvitations checks that callers who did not sign in can
-// accept an invitation. An invalid token causes no transaction, because
-// strangers could otherwise hold up the writer and clear caches.
+// TestStrangersAcceptInvitations checks that callers without a sign-in can accept an invitation. An
+// invalid token causes no write transaction. Otherwise strangers could delay all writes and clear
+// caches.
 func TestStrangersAcceptInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counted := &writes{DB: d}
@@ -1202,9 +1208,8 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 	})
 }
 
-// TestInvitationsHoldWithTheirSender checks that an invitation is valid as long
-// as its sender administers. Otherwise an admin who is disabled could come back
-// by an invitation to a second address.
+// TestInvitationsHoldWithTheirSender checks that an invitation is valid only while its sender is an
+// admin. Otherwise a disabled admin could come back with an invitation to a second address.
 func TestInvitationsHoldWithTheirSender(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)

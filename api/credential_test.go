@@ -22,11 +22,11 @@ import (
 	"kartei/test/apitest"
 )
 
-// badges is a scheme for these tests: a badge is the name of a principal, and
-// the test defines its kind.
+// badges is a credential scheme for these tests. The text of a badge is the id of a principal. Each
+// test defines the duties of the scheme.
 const badges access.Scheme = "badge"
 
-// issueBadges makes an office accept badges with every scope.
+// issueBadges makes an office accept badges of an organization, with every scope.
 func issueBadges(t *testing.T, o *apitest.Office, organization int64, duties *access.Duties) {
 	t.Helper()
 	o.Directory.Accept(badges, access.Finder{
@@ -43,7 +43,7 @@ func issueBadges(t *testing.T, o *apitest.Office, organization int64, duties *ac
 	})
 }
 
-// withBadge calls a row with a badge and without optional headers.
+// withBadge calls an operation with a badge and without optional headers.
 func withBadge(t *testing.T, c *apitest.Client, op *api.Operation, path string, body any) *api.Response {
 	t.Helper()
 	r := c.Request(op.Method, path, body, "Svc-Preview", "", "Idempotency-Key", "", "Authorization", "")
@@ -62,11 +62,12 @@ func withBadge(t *testing.T, c *apitest.Client, op *api.Operation, path string, 
 	return answer
 }
 
-// kindTest is a kind of credential with one duty.
+// kindTest is a test of a kind of credential with one duty.
 type kindTest struct {
 	name   string
 	duties access.Duties
-	// refused reports whether a row is refused with status and code.
+	// refused reports whether a call of the operation must be refused with status and code. nil
+	// means that no call is refused.
 	refused func(*api.Operation) bool
 	status  int
 	code    fault.Code
@@ -90,9 +91,10 @@ var kindTests = []kindTest{
 	{name: "person", duties: access.Duties{Person: true, RequestLog: true}},
 }
 
-// TestNewCredentialKind adds a kind of credential. The path needs no change for it. The test calls
-// every operation of the contract with this kind, once for each possible duty. Only the rule of
-// that duty applies. TestConsoleCallers covers the other operations.
+// TestNewCredentialKind checks that the path of a call needs no change for a new kind of
+// credential. It calls every operation of the contract with this kind, once for each possible duty,
+// and checks that only the rule of that duty applies. TestConsoleCallers covers the other
+// operations.
 func TestNewCredentialKind(t *testing.T) {
 	for _, test := range kindTests {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,8 +123,9 @@ func TestNewCredentialKind(t *testing.T) {
 	}
 }
 
-// office makes an office that accepts badges and is closed to programs, and a path for
-// each row: of a record that is there, if the duty asks about its state.
+// office returns an office that accepts badges and is closed to programs, with a client and a path
+// for each operation. If the duty needs the state of a record, the path has the id of an existing
+// record.
 func (k *kindTest) office(t *testing.T) (*apitest.Office, *apitest.Client, map[string]string) {
 	t.Helper()
 	var metered []apitest.Option
@@ -150,7 +153,7 @@ func (k *kindTest) office(t *testing.T) (*apitest.Office, *apitest.Client, map[s
 	return o, c, paths
 }
 
-// judge reports an answer that another duty gives.
+// judge reports a response that the rules of the duty do not explain.
 func (k *kindTest) judge(t *testing.T, op *api.Operation, answer *api.Response) {
 	t.Helper()
 	code := fault.Code("")
@@ -172,12 +175,14 @@ func (k *kindTest) judge(t *testing.T, op *api.Operation, answer *api.Response) 
 	}
 }
 
-// logs reports whether the request log has a call: of a person only changes and refusals.
+// logs reports whether the request log must have the call. For a person, the log has only changes
+// and refused calls.
 func (k *kindTest) logs(op *api.Operation, status int) bool {
 	return k.duties.RequestLog && (!k.duties.Person || status >= 400 || op.Changes())
 }
 
-// loggedCalls counts the calls of a credential in the request log, or all.
+// loggedCalls counts the calls of a credential in the request log. An empty credential means all
+// calls.
 func loggedCalls(t *testing.T, o *apitest.Office, credential string) int {
 	t.Helper()
 	if err := o.Log.Flush(t.Context()); err != nil {
@@ -190,7 +195,7 @@ func loggedCalls(t *testing.T, o *apitest.Office, credential string) int {
 	return len(found.Data)
 }
 
-// TestCredentialScheme presents a scheme that no kind of credential has.
+// TestCredentialScheme checks that a credential with an unknown or empty scheme is refused.
 func TestCredentialScheme(t *testing.T) {
 	o := office(t)
 	for _, credential := range []api.Credential{
@@ -207,8 +212,8 @@ func TestCredentialScheme(t *testing.T) {
 	}
 }
 
-// TestOperatorIsNoMember checks that the operator's credential, which is no
-// secret, cannot call rows of the contract that require a scope.
+// TestOperatorIsNoMember checks that the operator's credential cannot call the operations of the
+// contract. This credential is not a secret.
 func TestOperatorIsNoMember(t *testing.T) {
 	o := office(t)
 	for op := range rows() {
@@ -222,8 +227,8 @@ func TestOperatorIsNoMember(t *testing.T) {
 	}
 }
 
-// TestCall checks calls from inside the process: the answer is typed, and a
-// problem document is an error.
+// TestCall checks calls from inside the process. A successful call returns a typed value, and a
+// problem document becomes an error.
 func TestCall(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -264,8 +269,8 @@ func TestCall(t *testing.T) {
 	})
 }
 
-// TestTypedCall calls operations of the contract with their types. What was not set is not sent,
-// and the rules of the document apply.
+// TestTypedCall checks calls of operations of the contract with their Go types. Unset fields are
+// not sent, and the rules of the OpenAPI document apply.
 func TestTypedCall(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -16,13 +16,13 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestTwoDoors calls every row with a key, and by a session of the same person as
-// the web application does: in each role and with narrowed rights, with records of
-// their own, of colleagues, of another organization, and unknown ones. The answers
-// are the same. A read is of one record, a change of two that are alike.
+// TestTwoDoors checks that a key and a session of the same person get the same responses from every
+// operation. It tries each role and restricted permissions, with own records, records of colleagues
+// and of another organization, and unknown ids. Both read the same record. Changes use two records
+// that are alike.
 //
-// The stages that treat the two differently are apitest.BySession.Stages, which
-// TestDoorsDiffer checks.
+// apitest.BySession.Stages lists the stages of a call that treat the two differently.
+// TestDoorsDiffer checks this list.
 func TestTwoDoors(t *testing.T) {
 	apitest.Through(t, "")
 	o := office(t)
@@ -41,7 +41,7 @@ func TestTwoDoors(t *testing.T) {
 		mine := &owner{Client: o.As(access.Member)}
 		for op := range rows() {
 			if op.Named() {
-				mine.places(t, op) // while the person may still create
+				mine.places(t, op) // creates the records while the person still has the permission
 			}
 		}
 		change.ID = mine.Principal
@@ -88,18 +88,18 @@ func ofAnother(t *testing.T, o *apitest.Office) *apitest.Client {
 	return &apitest.Client{Office: o, Principal: member, Key: o.Key(member)}
 }
 
-// pair is two records that are alike: the first is for the key, the second for the
-// session.
+// pair has the ids of two records that are alike. The call with the key uses the first, and the
+// call in the session the second.
 type pair [2]string
 
-// owner is somebody with records.
+// owner is a person with records.
 type owner struct {
 	*apitest.Client
-	pairs    map[string][]*pair // by family and visibility; the last one is used
-	narrowed bool               // it creates no more
+	pairs    map[string][]*pair // by family and visibility; calls use the last pair
+	narrowed bool               // the person may no longer create records
 }
 
-// places returns pairs of records that a row may be called with, by their visibility.
+// places returns pairs of records for calls of an operation, by their visibility.
 func (o *owner) places(t *testing.T, op *api.Operation) map[string]*pair {
 	t.Helper()
 	found := map[string]*pair{}
@@ -117,7 +117,7 @@ func (o *owner) pair(t *testing.T, family, visibility string) *pair {
 		o.pairs = map[string][]*pair{}
 	}
 	name := family + " " + visibility
-	for n := len(o.pairs[name]); n < 2 && !o.narrowed; n++ { // one to delete, and one for what comes after
+	for n := len(o.pairs[name]); n < 2 && !o.narrowed; n++ { // one to delete, and one for the later calls
 		o.pairs[name] = append(o.pairs[name], &pair{o.make(t, family, visibility), o.make(t, family, visibility)})
 	}
 	if n := len(o.pairs[name]); n > 0 {
@@ -126,7 +126,7 @@ func (o *owner) pair(t *testing.T, family, visibility string) *pair {
 	return nil
 }
 
-// make makes a record of a family.
+// make creates a record of a family, and returns its id.
 func (o *owner) make(t *testing.T, family, visibility string) string {
 	t.Helper()
 	switch family {
@@ -139,13 +139,13 @@ func (o *owner) make(t *testing.T, family, visibility string) string {
 	return makeRecord(t, o.Client, creator(family), visibility)
 }
 
-// gone forgets a pair that was deleted.
+// gone removes the last pair, which was deleted.
 func (o *owner) gone(family, visibility string) {
 	name := family + " " + visibility
 	o.pairs[name] = o.pairs[name][:len(o.pairs[name])-1]
 }
 
-// doors compares the answers of the two doors to one person about one row.
+// doors compares the responses to a key and to a session for one person and one operation.
 type doors struct {
 	*testing.T
 	*apitest.Client
@@ -154,7 +154,7 @@ type doors struct {
 	compared int
 }
 
-// without calls a row that names no record.
+// without calls an operation whose path has no id.
 func (d *doors) without() {
 	if d.op.Writes() {
 		d.both("", d.op.Path, d.op.Path, "")
@@ -165,7 +165,7 @@ func (d *doors) without() {
 	}
 }
 
-// with calls a row with the records of an owner.
+// with calls an operation with the records of an owner.
 func (d *doors) with(place string, of *owner) {
 	for visibility, p := range of.places(d.T, d.op) {
 		if d.compare(place+", "+visibility, p) && d.op.Deletes() {
@@ -174,7 +174,7 @@ func (d *doors) with(place string, of *owner) {
 	}
 }
 
-// compare calls a row with the records of a pair, and reports whether the last call
+// compare calls an operation with the records of a pair. It reports whether the last call
 // succeeded.
 func (d *doors) compare(place string, p *pair) (done bool) {
 	at := func(record string) string { return strings.Replace(d.op.Path, "{id}", record, 1) }
@@ -187,14 +187,15 @@ func (d *doors) compare(place string, p *pair) (done bool) {
 	return done
 }
 
-// both calls a row by both doors, and reports whether the calls succeeded.
+// both calls an operation with the key and in the session, and compares the responses. It reports
+// whether both calls succeeded.
 func (d *doors) both(place, byKey, bySession, ifMatch string) bool {
 	d.T.Helper()
 	request := func(path string) *http.Request {
 		return d.Request(d.op.Method, path, example(d.T, d.op), "If-Match", ifMatch)
 	}
 	key, session := d.Send(request(byKey)), d.BySession(request(bySession))
-	if byKey == bySession && !d.op.Writes() { // one record: everything is equal
+	if byKey == bySession && !d.op.Writes() { // one record: the whole bodies are equal
 		if a, b := wordless.ReplaceAllString(string(key.Body),
 			""), wordless.ReplaceAllString(string(session.Body), ""); a != b {
 			d.T.Errorf("%s, %s %s, %s:\nby the key     %s\nby the session %s", d.who, d.op.ID, byKey, place, a, b)
@@ -209,19 +210,19 @@ func (d *doors) both(place, byKey, bySession, ifMatch string) bool {
 
 var (
 	wordless = regexp.MustCompile(`"(requestId|nextCursor|message)":"[^"]*"`)
-	// perCall is what differs between equal calls about two records.
+	// perCall matches the values that differ between equal calls about two records.
 	perCall = regexp.MustCompile(`"message":"[^"]*"|whsec_[A-Za-z0-9+/=]+|/uploads/[A-Za-z0-9_.-]+|"(etag|cursor)":"[^"]*"`)
 )
 
-// told returns the content of an answer without ids, times and secrets.
+// told returns the status, headers and body of a response without ids, times and secrets.
 func told(a *apitest.Answer) string {
 	return fmt.Sprintf("%d %s %s %s %s", a.Status, a.Header.Get("ETag"), a.Header.Get("Content-Type"),
 		nameless(a.Header.Get("Location")), perCall.ReplaceAllString(nameless(string(a.Body)), "…"))
 }
 
-// TestDoorsDiffer calls each stage that treats a key and a session of one person
-// differently by both, and sees the difference. So apitest.BySession.Stages lists no stage that
-// does not, and knows each of these calls.
+// TestDoorsDiffer checks that each stage in apitest.BySession.Stages treats a key and a session of
+// one person differently. It makes a call with a key and a call in a session, and checks both
+// responses. It also checks that the list recognizes each of these calls.
 func TestDoorsDiffer(t *testing.T) {
 	apitest.Through(t, "")
 	o := office(t)
@@ -251,13 +252,14 @@ func TestDoorsDiffer(t *testing.T) {
 	}
 }
 
-// stages notes which stages a test has seen to differ.
+// stages notes the stages for which a test has checked that they differ.
 type stages struct {
 	*testing.T
 	checked map[string]bool
 }
 
-// known returns a request that a stage knows as its own.
+// known returns a request. It fails the test unless apitest.BySession says that this stage treats
+// the request differently.
 func (s *stages) known(stage string, c *apitest.Client, method, path, body string, headers ...string) *http.Request {
 	s.Helper()
 	s.checked[stage] = true
@@ -273,7 +275,8 @@ func (s *stages) known(stage string, c *apitest.Client, method, path, body strin
 	return request()
 }
 
-// differ fails the test unless a key and a session get these answers.
+// differ fails the test unless the request has the status byKey with a key and the status bySession
+// in a session.
 func (s *stages) differ(
 	stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string,
 ) {
@@ -322,8 +325,8 @@ func (s *stages) requestLogDiffers(c *apitest.Client) {
 	}
 }
 
-// authenticationDiffers changes the client's key: it is refused, and a session of the
-// same person goes on.
+// authenticationDiffers checks that a wrong key is refused while a session of the same person still
+// works.
 func (s *stages) authenticationDiffers(c *apitest.Client) {
 	s.Helper()
 	token := c.Session(c.Principal)
@@ -332,7 +335,7 @@ func (s *stages) authenticationDiffers(c *apitest.Client) {
 	c.InSession(token, "/contacts").Want(200)
 }
 
-// withoutPoints returns a client whose key has no points left.
+// withoutPoints returns a client with a key that has no points left.
 func withoutPoints(t *testing.T) *apitest.Client {
 	t.Helper()
 	c := office(t, apitest.Metered()).As(access.Member)
@@ -344,7 +347,7 @@ func withoutPoints(t *testing.T) *apitest.Client {
 	return c
 }
 
-// atLevelRead returns a client of an organization whose programs may only read.
+// atLevelRead returns a client of an organization in which programs may only read.
 func atLevelRead(t *testing.T) *apitest.Client {
 	t.Helper()
 	o := office(t)

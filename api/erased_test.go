@@ -20,9 +20,9 @@ import (
 	"kartei/test/waittest"
 )
 
-// TestErasedIsNowhere creates a record of each family, deletes it, and searches
-// every row and every file for its words. The call that created it does not run
-// again, and its stored answer is gone.
+// TestErasedIsNowhere checks that deleted data is gone from the database. It creates a record of
+// each family, deletes it, and searches every row and every file for its words. Repeated calls do
+// not create the record again, and its stored responses are gone.
 func TestErasedIsNowhere(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		now := clock.NewFake(apitest.Begin)
@@ -55,8 +55,8 @@ func TestErasedIsNowhere(t *testing.T) {
 
 const secretWord = "Geheimwort"
 
-// secretBodies are the bodies of records with the word in the place of each
-// question mark. A document also has an upload.
+// secretBodies are the bodies of create calls, by path. secretWord replaces each question mark. A
+// document also needs an upload.
 var secretBodies = map[string]string{
 	"/contacts":          `{"lastName":"?","note":"?","tags":["?"],"email":"?@example.com","externalId":"?"}`,
 	"/companies":         `{"name":"?","note":"?","tags":["?"],"email":"?@example.com","externalId":"?"}`,
@@ -65,17 +65,17 @@ var secretBodies = map[string]string{
 	"/documents":         `{"uploadId":%q,"tags":["?"],"externalId":"?"}`,
 }
 
-// secrets are records that hold the word, and the calls that made them.
+// secrets are records that contain secretWord, and the calls that created and changed them.
 type secrets struct {
 	*testing.T
 	*apitest.Client
 	calls   []secretCall
-	records map[string]string // ids, by the path of the family
+	records map[string]string // ids of the records by the path of their family
 }
 
 type secretCall struct{ path, body, key string }
 
-// create makes a record of each family, and changes some.
+// create creates a record of each family, and calls further operations on some records.
 func (s *secrets) create() {
 	s.T.Helper()
 	upload := s.Upload(secretWord+".txt", "text/plain", []byte(secretWord+" "+strings.Repeat("nur Text ", 400)))
@@ -110,7 +110,8 @@ func (s *secrets) repeat(call secretCall) *apitest.Answer {
 	return s.Do("POST", call.path, call.body, "Idempotency-Key", call.key)
 }
 
-// areStored fails the test unless the search finds the word where it must be.
+// areStored fails the test unless each table that must contain the word contains it. Stored
+// responses are encrypted and must not contain it.
 func (s *secrets) areStored() {
 	s.T.Helper()
 	there := holding(s.T, s.DB, secretWord)
@@ -140,8 +141,9 @@ func (s *secrets) delete() {
 	}
 }
 
-// areAnsweredAsHidden repeats all calls: the answers are like that about a hidden
-// record, and the keys are still bound to their bodies.
+// areAnsweredAsHidden repeats all calls. It checks that their responses are equal to the response
+// about a record that the caller cannot see. Each idempotency key still accepts only the body of
+// its first call.
 func (s *secrets) areAnsweredAsHidden(hidden *apitest.Answer) {
 	s.T.Helper()
 	for _, call := range s.calls {
@@ -149,7 +151,7 @@ func (s *secrets) areAnsweredAsHidden(hidden *apitest.Answer) {
 		if a.Header.Get("Idempotent-Replayed") != "true" {
 			s.T.Errorf("POST %s of a deleted record is no replay", call.path)
 		}
-		words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // the form of ids in the path
+		words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // the rest describes the form of ids
 		if a.Text("title") != hidden.Text("title") || !strings.HasPrefix(hidden.Text("detail"), words) {
 			s.T.Errorf("POST %s: %s; of a hidden record: %s", call.path, a.Body, hidden.Body)
 		}
@@ -169,8 +171,8 @@ func (s *secrets) areNotMadeAgain(reader *apitest.Client) {
 	}
 }
 
-// hiddenSince returns the answer to a repeated call about a record that was
-// hidden from the caller after the first one.
+// hiddenSince repeats a call about a record after its owner has made the record private, and
+// returns the response. The caller could see the record in the first call.
 func hiddenSince(t *testing.T, o *apitest.Office) *apitest.Answer {
 	t.Helper()
 	owner, other := o.As(access.Member), o.As(access.Member)
@@ -184,7 +186,7 @@ func hiddenSince(t *testing.T, o *apitest.Office) *apitest.Answer {
 	return complete().Want(404, "NOT_FOUND")
 }
 
-// holding returns the tables that contain a text.
+// holding returns the names of the tables with a text column that contains text. Case is ignored.
 func holding(t *testing.T, d db.DB, text string) (names []string) {
 	t.Helper()
 	tables, err := schema.Tables(t.Context(), d)
@@ -219,7 +221,7 @@ func holding(t *testing.T, d db.DB, text string) (names []string) {
 	return names
 }
 
-// filesHolding returns the files of a folder that contain a text.
+// filesHolding returns the files below a folder that contain a text. Case is ignored.
 func filesHolding(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, e os.DirEntry, err error) error {
@@ -238,8 +240,8 @@ func filesHolding(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-// wantLogEmptied fails the test unless all files of a SQLite database lose a
-// text within a minute, without any write.
+// wantLogEmptied fails the test unless all files of a SQLite database lose a text within a minute
+// of the fake clock, without another write.
 func wantLogEmptied(t *testing.T, now *clock.Fake, path, text string) {
 	t.Helper()
 	left := func() []string { return filesHolding(t, filepath.Dir(path), text) }
@@ -247,7 +249,7 @@ func wantLogEmptied(t *testing.T, now *clock.Fake, path, text string) {
 		t.Error("no file of the database holds the text even now: this test cannot fail")
 	}
 	now.Await(1)
-	now.Advance(time.Minute) // the first attempt is due, and no read runs
+	now.Advance(time.Minute) // the first attempt to empty the log is due, and no read delays it
 	for watch := waittest.New(); ; runtime.Gosched() {
 		info, err := os.Stat(path + "-wal")
 		if err != nil || watch.IsStuck(info.Size()) {

@@ -10,8 +10,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestWalkEvents checks that a call emits exactly the events of its row, once
-// each and about its record.
+// TestWalkEvents checks that a call emits exactly the events that its operation declares, once each
+// and about its record.
 func TestWalkEvents(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

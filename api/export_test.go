@@ -6,7 +6,7 @@ import (
 	"kartei/api/op"
 )
 
-// Replace makes a row run another function, until back is called.
+// Replace makes an operation run another function. The result restores the old function.
 func Replace[I, O any](r *Operation, f func(context.Context, *op.Call, I) (O, error)) (back func()) {
 	before := r.Run
 	r.Run.Function = op.Function{

@@ -13,9 +13,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestSecondFactorRequired switches the second factor on: for a week nothing changes.
-// Then a person without one reaches only what sets one up, until there is one. Keys go
-// on, and so does everything that takes access away.
+// TestSecondFactorRequired checks the rule that people need a second factor. Nothing changes for a
+// week after the rule is set. Then a person without a second factor can only set one up. Keys still
+// work, and people can still take away access.
 func TestSecondFactorRequired(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		person, other := o.As(access.Admin), o.User(access.Member)
@@ -31,7 +31,7 @@ func TestSecondFactorRequired(t *testing.T) {
 
 		o.Clock.Advance(2 * time.Minute)
 		reachesOnlySetup(t, o, as)
-		person.Do("GET", "/me", nil).Want(200) // a key is no sign-in
+		person.Do("GET", "/me", nil).Want(200) // a key is not a sign-in
 		for id, statement := range map[string]string{
 			person.Principal: `update accounts set totp_secret = 'sealed' where id = (select account_id from principals where id = $1)`,
 			other:            `insert into passkeys (id, account_id, credential_id, credential, name, created_at, last_used_at) select 'psk_1', account_id, 'c', '{}', 'Telefon', 1, 0 from principals where id = $1`,
@@ -41,7 +41,8 @@ func TestSecondFactorRequired(t *testing.T) {
 		another := cookieOf(o, o.User(access.Admin))
 		readsLog(t, o, "another person", another, 403)
 
-		// The OpenID provider answers for the factors of its sign-ins.
+		// Single sign-on needs no factor here, because the OpenID provider is responsible for the
+		// factors of its sign-ins.
 		linked := o.User(access.Admin)
 		byProvider := cookieOf(o, linked)
 		dbtest.Run(t, o.DB, `update sessions set method = 'sso' where principal_id = $1`, linked)
@@ -55,7 +56,7 @@ func cookieOf(o *apitest.Office, person string) api.Credential {
 	return api.Cookie(o.Session(person), false)
 }
 
-// requireFactor sets the rule of the organization.
+// requireFactor sets the rule for second factors of the organization.
 func requireFactor(t *testing.T, o *apitest.Office, rule string) access.OrganizationInfo {
 	t.Helper()
 	out, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, SecondFactor: &rule})
@@ -65,7 +66,8 @@ func requireFactor(t *testing.T, o *apitest.Office, rule string) access.Organiza
 	return out
 }
 
-// sandboxHasTheSameRule fails the test if the sandbox takes a rule of its own.
+// sandboxHasTheSameRule fails the test unless the sandbox has the rule of its organization and
+// refuses another rule.
 func sandboxHasTheSameRule(t *testing.T, o *apitest.Office) {
 	t.Helper()
 	if got := ask(t, o, api.Admin, api.Local(), "organizations.set",
@@ -78,7 +80,8 @@ func sandboxHasTheSameRule(t *testing.T, o *apitest.Office) {
 	}
 }
 
-// readsLog reads the audit log, as an admin may, and wants a status.
+// readsLog fails the test unless a call that reads the audit log has the status want. Only admins
+// may read the audit log.
 func readsLog(t *testing.T, o *apitest.Office, when string, as api.Credential, want int) {
 	t.Helper()
 	if got := ask(t, o, api.Web, as, "audit.list", struct{}{}); got.Status != want {
@@ -86,8 +89,8 @@ func readsLog(t *testing.T, o *apitest.Office, when string, as api.Credential, w
 	}
 }
 
-// reachesOnlySetup fails the test unless a sign-in reaches what sets a factor up, and
-// hears of that elsewhere.
+// reachesOnlySetup fails the test unless a session can call only the operations for setting up a
+// second factor. The refusals of other operations must mention the second factor.
 func reachesOnlySetup(t *testing.T, o *apitest.Office, as api.Credential) {
 	t.Helper()
 	if got := ask(t, o, api.Web, as, "audit.list", struct{}{}); got.Status != 403 ||
@@ -108,8 +111,8 @@ func reachesOnlySetup(t *testing.T, o *apitest.Office, as api.Credential) {
 	}
 }
 
-// factorCounts fails the test unless a person is let in after the statement that
-// stores a factor.
+// factorCounts fails the test unless a person is refused before statement and accepted after it.
+// The statement stores a second factor of the person.
 func factorCounts(t *testing.T, o *apitest.Office, person, statement string) {
 	t.Helper()
 	if got := ask(t, o, api.Web, cookieOf(o, person), "names.find", op.None{}); got.Status != 403 {

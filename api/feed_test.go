@@ -13,8 +13,9 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestFeedForPeople reads the feed as people do: with who made a change, narrowed to a
-// kind of record, page by page, and without what the reader does not see.
+// TestFeedForPeople checks the event feed of the web application. It names the person who made each
+// change, can be filtered by kind of record, has pages, and omits records that the reader cannot
+// see.
 func TestFeedForPeople(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, jan := o.As(access.Member), o.As(access.Member)
@@ -76,8 +77,8 @@ func TestFeedForPeople(t *testing.T) {
 	})
 }
 
-// TestFeedFindsWhatIsRare narrows the feed to a kind of record of which one event is
-// behind thousands of others.
+// TestFeedFindsWhatIsRare checks the event feed with a filter whose only match is older than
+// thousands of other events.
 func TestFeedFindsWhatIsRare(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

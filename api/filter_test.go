@@ -20,15 +20,15 @@ import (
 	"kartei/test/seed"
 )
 
-// filterRecord is a record in the model of TestFilters.
+// filterRecord is a record in the model with which TestFilters compares the API.
 type filterRecord struct {
 	id, updatedAt, owner string
 	private              bool
 	values               map[string]string
 }
 
-// filterOffice is an office with the records of a family, and those that they refer
-// to.
+// filterOffice is an office with records of one family, and with other records to which these
+// refer.
 type filterOffice struct {
 	*testing.T
 	*apitest.Office
@@ -38,8 +38,8 @@ type filterOffice struct {
 	taken      map[string]bool // external ids
 	family     string
 	parameters []string
-	// internal selects calls with sessions, which have the internal version.
-	// tokens are the tokens of these sessions by principal.
+	// internal selects calls with sessions, which use the internal version of the API. tokens has
+	// the token of the session of each principal.
 	internal bool
 	public   map[string]bool
 	pairs    int
@@ -49,7 +49,7 @@ type filterOffice struct {
 	compared int
 }
 
-// creator returns the row that creates records of a family.
+// creator returns the operation that creates records of a family, or nil if there is none.
 func creator(family string) *api.Operation {
 	for op := range rows() {
 		if op.Creates() && op.Family == family {
@@ -59,8 +59,8 @@ func creator(family string) *api.Operation {
 	return nil
 }
 
-// narrowedBy returns the example of a family's filter, its allowed values if it
-// is an enumeration, and the prefix of its values if they are ids.
+// narrowedBy returns facts about a filter of a family: its example, its allowed values if it is an
+// enum, and the prefix of its values if they are ids.
 func narrowedBy(t testing.TB, family, parameter string) (example string, enum []string, prefix string) {
 	t.Helper()
 	for op := range rows() {
@@ -81,7 +81,7 @@ func narrowedBy(t testing.TB, family, parameter string) (example string, enum []
 	return "", nil, ""
 }
 
-// values returns possible values for a parameter's member.
+// values returns possible values of the member by which a parameter filters.
 func (f *filterOffice) values(parameter string) []string {
 	if f.named[parameter] != nil {
 		return f.named[parameter]
@@ -89,7 +89,7 @@ func (f *filterOffice) values(parameter string) []string {
 	f.T.Helper()
 	said, list, prefix := narrowedBy(f.T, f.family, parameter)
 	switch {
-	case parameter == "kind": // the kind of all documents of the model, and another one
+	case parameter == "kind": // all documents of the model are images
 		list = []string{"image", "pdf"}
 	case list != nil:
 	case parameter == "email":
@@ -118,7 +118,7 @@ func (f *filterOffice) values(parameter string) []string {
 	return list
 }
 
-// make creates a record with random members.
+// make creates a record with random members. taken has the external ids in use.
 func (f *filterOffice) make(taken map[string]bool) *filterRecord {
 	who := f.people[f.random.IntN(len(f.people))]
 	r := &filterRecord{owner: who.Principal, private: f.random.IntN(3) == 0, values: map[string]string{}}
@@ -143,7 +143,7 @@ func (f *filterOffice) make(taken map[string]bool) *filterRecord {
 		case "tag":
 			body["tags"] = []string{v, "Weiteres"}
 		case "ownerId":
-			if f.family != "documents" { // which a job makes: its creator must see it
+			if f.family != "documents" { // the creator must see the document, which a job makes
 				body[p], r.owner = v, v
 			}
 		default:
@@ -164,8 +164,9 @@ func (f *filterOffice) make(taken map[string]bool) *filterRecord {
 	return r
 }
 
-// hide makes the records that the family refers to private, and then deletes
-// them. A caller who does not see a record finds nothing by it.
+// hide takes the records that the filters companyId and contactId refer to. It first makes these
+// records private, and then deletes them. It checks that a filter finds nothing for callers who
+// cannot see the referenced record.
 func (f *filterOffice) hide() {
 	f.T.Helper()
 	for _, p := range f.parameters {
@@ -199,7 +200,8 @@ func (f *filterOffice) hide() {
 	}
 }
 
-// want returns the ids of the records that a client sees, the newest first.
+// want returns the ids that a client should get, the latest change first: the visible records that
+// match the filters by and changed after since.
 func want(records []*filterRecord, c *apitest.Client, admin bool, by map[string]string, since string) (ids []string) {
 	sorted := slices.SortedFunc(slices.Values(records),
 		func(a, b *filterRecord) int { return strings.Compare(b.updatedAt, a.updatedAt) })
@@ -219,7 +221,7 @@ func want(records []*filterRecord, c *apitest.Client, admin bool, by map[string]
 	return ids
 }
 
-// get calls a list or count that has all filters.
+// get calls a list or count in a version that has all filters.
 func (f *filterOffice) get(c *apitest.Client, path string, query url.Values) *apitest.Answer {
 	f.T.Helper()
 	if !f.internal {
@@ -231,7 +233,7 @@ func (f *filterOffice) get(c *apitest.Client, path string, query url.Values) *ap
 	return f.InSession(f.tokens[c.Principal], path+"?"+query.Encode()).Want(200)
 }
 
-// got reads a list to its end, in pages of three.
+// got reads all pages of a list, with three records on each, and returns the ids.
 func (f *filterOffice) got(c *apitest.Client, query url.Values) (ids []string) {
 	f.T.Helper()
 	query.Set("limit", "3")
@@ -247,13 +249,13 @@ func (f *filterOffice) got(c *apitest.Client, query url.Values) (ids []string) {
 	}
 }
 
-// TestFilters compares filtered lists and counts of every family with a model.
-// It tries all filters and all pairs of them, for members and an admin, in both orders,
-// with updatedSince. Every second pair has it.
+// TestFilters checks filtered lists and counts of every family against a model. It tries all
+// filters and all pairs of filters, for two members and an admin, in both orders. Each filter is
+// also tried with updatedSince, and so is every second pair.
 func TestFilters(t *testing.T) { testFilters(t, false) }
 
-// TestInternalFilters does the same with all filters of the internal version. It leaves
-// out pairs of public ones, which TestFilters has.
+// TestInternalFilters is TestFilters for the internal version, with all its filters. It omits pairs
+// of public filters, because TestFilters tries these.
 func TestInternalFilters(t *testing.T) { testFilters(t, true) }
 
 func testFilters(t *testing.T, internal bool) {
@@ -288,8 +290,8 @@ func testFilters(t *testing.T, internal bool) {
 	})
 }
 
-// newFiling returns an office for the records of a family. Each family has its
-// own, without the records that others refer to.
+// newFiling returns an office for the records of one family. Each family needs its own office,
+// because records that another family refers to would appear in its lists.
 func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filterOffice {
 	o := apitest.New(t, d, apitest.Versions(release.VersionsIn("rc")...))
 	f := &filterOffice{T: t, Office: o, random: random,
@@ -299,7 +301,7 @@ func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filterO
 	return f
 }
 
-// compareAll compares the lists by each filter, and by each pair of filters.
+// compareAll compares the lists with each filter, and with each pair of filters.
 func (f *filterOffice) compareAll() {
 	f.T.Helper()
 	for i, p := range f.parameters {
@@ -317,7 +319,8 @@ func (f *filterOffice) compareAll() {
 	}
 }
 
-// compare compares what each person finds by filters with the model.
+// compare calls the list and the count with the filters by, as each person. It compares the results
+// with the model.
 func (f *filterOffice) compare(by map[string]string) {
 	f.T.Helper()
 	dates := []string{"", f.records[15].updatedAt}
@@ -357,8 +360,8 @@ func (f *filterOffice) compareSince(c *apitest.Client, admin bool, by map[string
 	f.compared += len(want)
 }
 
-// change deletes a record, or changes one random member of it. Changed records
-// move in the lists; hidden or deleted ones disappear.
+// change deletes a record, or changes a random member. A changed record moves in the lists. A
+// hidden or deleted record disappears.
 func (f *filterOffice) change(r *filterRecord) {
 	f.T.Helper()
 	owner := f.people[slices.IndexFunc(f.people, func(c *apitest.Client) bool { return c.Principal == r.owner })]
@@ -401,8 +404,8 @@ func (f *filterOffice) change(r *filterRecord) {
 	}
 }
 
-// TestFilterRules covers the rows that accept filters, and combinations that
-// are refused.
+// TestFilterRules checks the values and combinations of filters that are refused, and which
+// operations accept filters.
 func TestFilterRules(t *testing.T) {
 	c := rc(t).As(access.Member)
 	for family, parameters := range release.Versions[1].Parameters {
@@ -437,8 +440,7 @@ func TestFilterRules(t *testing.T) {
 				wantFields(t, c.Do("GET", at+"?q=x&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"),
 					p+" FORBIDDEN_COMBINATION")
 				wantFields(t, c.Do("GET", at+"?"+p+"=", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" "+empty)
-				// White space alone is no member's value, and does not mean
-				// 'not set'.
+				// White space is a valid value that no record has. It does not mean 'not set'.
 				if empty == "TOO_SHORT" {
 					if a := c.Do("GET", path+"?"+p+"=%20", nil, "Svc-Version", next).Want(200); len(a.Data()) != 0 {
 						t.Errorf("%s of white space finds %s", p, a.Body)

@@ -11,8 +11,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// FuzzQuery sends whole queries to lists. Each gets an answer that fits the
-// document, never a 5xx, and an accepted query is accepted again.
+// FuzzQuery sends lists a query of any text. It checks that the status is never 5xx and that the
+// response fits the OpenAPI document. An accepted query must be accepted again.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=1", "limit=0", "limit=5&limit=5", "q=berg", "q=%C3%A4", "q=%ff", "q=%00", "q=%",
@@ -32,7 +32,7 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/contacts", "/contacts/count", "/events"} {
 			r := httptest.NewRequest("GET", "/v1"+path, nil)
-			r.URL.RawQuery = query // as a server passes it, unparsed
+			r.URL.RawQuery = query // unparsed, as a server passes it
 			r.Header = http.Header{"Authorization": {"Bearer " + c.Key}}
 			w := httptest.NewRecorder()
 			o.Handler.ServeHTTP(w, r)
@@ -47,7 +47,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzHeaders sends one value in every header that the path reads.
+// FuzzHeaders sends the same value in every header that the API reads.
 func FuzzHeaders(f *testing.F) {
 	for _, seed := range []string{
 		"", "*", `"r1"`, "true", "en", "2026-11-01", "application/json", "Bearer x",
@@ -87,7 +87,7 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// FuzzPath sends paths: only existing records are found.
+// FuzzPath sends any text as a path, and checks that only existing records are found.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{
 		"/contacts/x", "/contacts/%2F", "/contacts/..", "/contacts/%2e%2e/me", "//", "/me",
@@ -100,7 +100,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		at, err := url.ParseRequestURI("/v1" + path)
 		if err != nil || !strings.HasPrefix(at.Path, "/v1") {
-			return // a server does not pass it, or not to this handler
+			return // a server does not pass such a path to this handler
 		}
 		r := httptest.NewRequest("GET", "/", nil)
 		r.URL, r.Header = at, http.Header{"Authorization": {"Bearer " + c.Key}}

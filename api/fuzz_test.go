@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// FuzzAcceptLanguage checks that the result is one of two languages, and that
+// FuzzAcceptLanguage checks that the language for any Accept-Language header is German or English.
 // German is the default.
 func FuzzAcceptLanguage(f *testing.F) {
 	for _, seed := range []string{
@@ -32,15 +32,15 @@ func FuzzAcceptLanguage(f *testing.F) {
 		if l == i18n.English && !strings.Contains(strings.ToLower(value), "en") {
 			t.Fatalf("%q gives English", value)
 		}
-		// Ranges of other languages do not matter.
+		// Other languages in the header do not change the result.
 		if with := i18n.Preferred([]string{value, "xx", "x;q=1"}); with != l {
 			t.Fatalf("%q gives %s, with an unknown one %s", value, l, with)
 		}
 	})
 }
 
-// FuzzCursor checks that only sealed cursors can be opened, and only for their
-// own list.
+// FuzzCursor checks that only cursors from Seal can be opened, and only for the list for which they
+// were sealed.
 func FuzzCursor(f *testing.F) {
 	cursors, err := op.NewCursors([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
@@ -65,7 +65,7 @@ func FuzzCursor(f *testing.F) {
 				t.Fatalf("%q opens as %v, %v", forged, position, err)
 			}
 		}
-		// The text serves as the position of a sealed cursor, and as its scope.
+		// The fuzzed text is also the position and the scope of a sealed cursor.
 		sealed, err := cursors.Seal(cursor, now, cursor)
 		if err != nil {
 			t.Fatal(err)
@@ -84,8 +84,8 @@ func FuzzCursor(f *testing.F) {
 // replaced returns s as JSON stores it: each invalid byte becomes U+FFFD.
 func replaced(s string) string { return string([]rune(s)) }
 
-// FuzzMergePatch compares decoding into existing fields with RFC 7396 applied
-// literally to maps. It uses only patches that the path accepts.
+// FuzzMergePatch compares two ways to apply a merge patch: decoding into existing fields, and RFC
+// 7396 on maps. It uses only patches that the API accepts.
 func FuzzMergePatch(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"lastName":"Thal"}`, `{"lastName":null}`, `{"address":null}`, `{"address":{}}`,
@@ -107,7 +107,7 @@ func FuzzMergePatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, patch string) {
 		var p op.Patch[contact.Fields]
 		if rules.Body("contacts.update", []byte(patch), &p, nil) != nil {
-			return // the path refuses it
+			return // the API refuses the patch
 		}
 		var patched contact.Fields
 		if err := json.Unmarshal([]byte(before), &patched); err != nil {
@@ -132,8 +132,7 @@ func FuzzMergePatch(f *testing.F) {
 		if err := json.Unmarshal(merged, &want); err != nil {
 			t.Fatal(err)
 		}
-		// To a record an empty address equals none, and so does an empty list
-		// of tags.
+		// A record stores an empty address like no address, and an empty list of tags like no list.
 		for _, fields := range []*contact.Fields{&patched, &want} {
 			if fields.Address != nil && *fields.Address == (record.Address{}) {
 				fields.Address = nil
@@ -150,7 +149,7 @@ func FuzzMergePatch(f *testing.F) {
 	})
 }
 
-// merge is MergePatch of RFC 7396, section 2.
+// merge is the function MergePatch of RFC 7396, section 2.
 func merge(target, patch any) any {
 	changes, is := patch.(map[string]any)
 	if !is {

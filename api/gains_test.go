@@ -28,8 +28,8 @@ import (
 	"kartei/transfer/bulk"
 )
 
-// giveNothing lists the rows that change something and lack the column of access, by the
-// reason why they give none. A new row belongs here, or has the column.
+// giveNothing maps reasons to the ids of operations that change something but give nobody access.
+// An operation that changes something must be in this map or have the property Gives.
 var giveNothing = map[string]string{
 	"the input proves who signs in, and a device that is not known is told of": "signin.password signin.second signin.passkey signin.sso signin.choose",
 	"the invitation was told, and its token is the proof":                      "signin.ssoAccept invitations.accept",
@@ -50,8 +50,8 @@ var giveNothing = map[string]string{
 	"the event has nothing but its id, and goes where events go already": "webhookEndpoints.test webhooks.test",
 }
 
-// TestRowsThatGiveNoAccess checks that each row of the table that changes something has the
-// column of access, or a reason why it gives none.
+// TestRowsThatGiveNoAccess checks that each operation that changes something has the property Gives
+// or a reason in giveNothing.
 func TestRowsThatGiveNoAccess(t *testing.T) {
 	reasons := map[string]string{}
 	for why, rows := range giveNothing {
@@ -80,9 +80,9 @@ func TestRowsThatGiveNoAccess(t *testing.T) {
 	}
 }
 
-// TestAccessIsConfirmedToldAndAudited calls each row that gives access, with an input that
-// does. A person whose sign-in is not recent is refused, and nothing is left. Otherwise somebody
-// finds it in the bell, an email is on its way, and the audit log has a line.
+// TestAccessIsConfirmedToldAndAudited calls each operation that gives access, with an input that
+// gives access. Without a recent sign-in, the call must be refused and leave nothing behind. With a
+// recent sign-in, a notice, an email and a line in the audit log must exist.
 func TestAccessIsConfirmedToldAndAudited(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		inputs, owner := consoleInputs(t, o)
@@ -129,14 +129,14 @@ func TestAccessIsConfirmedToldAndAudited(t *testing.T) {
 	})
 }
 
-// freshUntil sets until when all sessions count as recent.
+// freshUntil sets the time until which all sessions count as recent, in microseconds since 1970.
 func freshUntil(t *testing.T, o *apitest.Office, at int64) {
 	t.Helper()
 	dbtest.Run(t, o.DB, `update sessions set fresh_until = $1`, at)
 	o.Directory.Forget()
 }
 
-// wideningInputs are inputs of the rows that give access with some inputs only.
+// wideningInputs returns inputs of operations that give access only with some inputs.
 func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owner string) map[string]any {
 	t.Helper()
 	key := inputs["keys.resume"].(access.ByID).ID
@@ -147,8 +147,8 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 		hook["id"])
 	other := inputs["webhooks.rotate"].(map[string]string)["id"]
 	role, on := access.Admin, access.On
-	// An admin gets a notice at the beginning, so the job posts nothing in
-	// between.
+	// The private record makes the admin get a notice now, so that the job posts no notice between
+	// the counts.
 	o.As(access.Admin).Do("POST", "/contacts", `{"lastName":"Still","visibility":"private"}`).Want(201)
 	heir := o.User(access.Member)
 	act := func(state bulk.State) func() any {
@@ -179,11 +179,10 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 	}
 }
 
-// traces are what access leaves that was given.
+// traces are the numbers of notices, emails and audit lines about given access.
 type traces struct{ bell, mails, lines int }
 
-// given returns the notices of access so far, and the lines of the audit log
-// with a word.
+// given counts all notices and emails so far, and the lines of the audit log with a word.
 func given(t *testing.T, o *apitest.Office, word string) (all traces) {
 	t.Helper()
 	count := func(query string, args ...any) (n int) {
@@ -197,8 +196,8 @@ func given(t *testing.T, o *apitest.Office, word string) (all traces) {
 	return all
 }
 
-// TestProgramsGiveAccessInTheOpen checks the rows of the contract that give access: the owner
-// finds what a program did in the bell, with the key, and the audit log has a line of it.
+// TestProgramsGiveAccessInTheOpen checks the operations of the contract that give access. The owner
+// of the key must get a notice about each of these calls, and the audit log must have a line.
 func TestProgramsGiveAccessInTheOpen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		kind := "key"
@@ -236,7 +235,7 @@ func TestProgramsGiveAccessInTheOpen(t *testing.T) {
 				t.Errorf("the lines %q lack %q in place %d", audited, line, i)
 			}
 		}
-		// A replay tells nothing again.
+		// A replay adds no notice.
 		again := map[string]any{
 			"name":       "Zweiter",
 			"url":        "https://example.com/hook",
@@ -252,7 +251,8 @@ func TestProgramsGiveAccessInTheOpen(t *testing.T) {
 	})
 }
 
-// askOnce is ask with an Idempotency-Key, as a form of a page has one.
+// askOnce calls an operation like ask, with an Idempotency-Key. The forms of web pages have one
+// too.
 func askOnce(t *testing.T, o *apitest.Office, as api.Credential, row, key string, in any) *api.Response {
 	t.Helper()
 	body, err := json.Marshal(in)
@@ -265,8 +265,8 @@ func askOnce(t *testing.T, o *apitest.Office, as api.Credential, row, key string
 	}, nil)
 }
 
-// TestSecretsAreShownAgainToTheirSessionOnly sends a form again whose answer has a secret. The
-// same session sees the same answer for ten minutes; nobody else does, and nobody after that.
+// TestSecretsAreShownAgainToTheirSessionOnly sends a form a second time if its response has a
+// secret. It checks that only the same session gets the same response, and only for ten minutes.
 func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		inputs, owner := consoleInputs(t, o)
@@ -276,7 +276,7 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 			r := &api.Unpublished[i]
 			if !r.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored ||
 				r.Who.String() == "operator" || r.Who.Open() || r.ID == "factors.ssoBegin" {
-				// which needs a provider
+				// this operation needs a provider
 				continue
 			}
 			tried++
@@ -292,7 +292,7 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 				continue
 			}
 			if r.ID == "factors.totpConfirm" || r.ID == "factors.passkeyAdd" || r.ID == "factors.recoveryCodes" {
-				// all other sessions have ended
+				// the operation ends all other sessions
 				other = api.Cookie(o.Session(owner), sandbox)
 			}
 			if got := askOnce(t, o, other, r.ID, "form-"+r.ID, in); got.Status != 404 ||
@@ -304,7 +304,7 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 			}
 			o.Clock.Advance(replay.SecretLifetime)
 			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); got.Status != 404 && got.Status != 403 {
-				// 403: the sign-in is not recent any more
+				// the status is 403 if the sign-in is no longer recent
 				t.Errorf("%s shows its secret after ten minutes: %d %s", r.ID, got.Status, got.Body)
 			}
 			freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
@@ -318,9 +318,9 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 	})
 }
 
-// TestSecretOfAUsedKeyIsGone sends the form of a key again, after its first use, after a
-// rotation and after a revocation. One replica answers: another one hears of a first use within
-// ten seconds, when it is written.
+// TestSecretOfAUsedKeyIsGone repeats a call that created a key. It checks that the response has no
+// secret after the first use of the key, a rotation or a revocation. The test has one replica,
+// because other replicas learn of a first use only within ten seconds.
 func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -359,9 +359,9 @@ func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 	})
 }
 
-// TestExportsOfADayAreCounted checks that the exports of a day count together. Two that pass the
-// bound only in sum need a recent sign-in, as a single one would. Exports of other people and
-// other days do not count.
+// TestExportsOfADayAreCounted checks that the exports of a day count together. Two exports above
+// the bound in sum need a recent sign-in, like a single export above the bound. Exports of other
+// people and of other days do not count.
 func TestExportsOfADayAreCounted(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		clerk, other := o.User(access.Member), o.User(access.Member)

@@ -15,14 +15,14 @@ import (
 	"kartei/test/apitest"
 )
 
-// cell is one combination of an organization's switches.
+// cell is a combination of the switches and the state of an organization.
 type cell struct {
 	module, secrecy string
 	level           access.Level
 	state           access.State
 }
 
-// cells are all 36 combinations.
+// cells are all 36 combinations of the values in a cell.
 var cells = func() (all []cell) {
 	for _, module := range []string{"off", "on"} {
 		for _, secrecy := range []string{"undeclared", "declared"} {
@@ -36,11 +36,12 @@ var cells = func() (all []cell) {
 	return all
 }()
 
-// gate returns the contract's result for a cell ('Authentication', points 6 and
-// 8): the refusal of every call, and whether writes are refused.
+// gate returns what the contract says for a cell ('Authentication', points 6 and 8). refusal is the
+// status and code with which every call is refused, or empty. readOnly says that only writes are
+// refused.
 func (c cell) gate() (refusal string, readOnly bool) {
 	switch {
-	case c.module == "off", c.secrecy == "undeclared": // not declared counts as off
+	case c.module == "off", c.secrecy == "undeclared": // undeclared counts as off
 		return "403 API_MODULE_DISABLED", false
 	case c.level == access.Off:
 		return "401 UNAUTHENTICATED", false
@@ -53,7 +54,7 @@ func (c cell) gate() (refusal string, readOnly bool) {
 func (c cell) set(t testing.TB, o *apitest.Office, of string) {
 	t.Helper()
 	change := organization.Change{ID: of, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
-	if of != o.SandboxID { // a sandbox has its organization's state
+	if of != o.SandboxID { // a sandbox has the state of its organization
 		change.State = &c.state
 	}
 	if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
@@ -61,7 +62,7 @@ func (c cell) set(t testing.TB, o *apitest.Office, of string) {
 	}
 }
 
-// said formats an answer like the tables of this file.
+// said returns the status and problem code of a response, as in the tables of this file.
 func said(a *apitest.Answer) string {
 	if a.Status < 400 {
 		return fmt.Sprint(a.Status)
@@ -69,7 +70,7 @@ func said(a *apitest.Answer) string {
 	return fmt.Sprint(a.Status, " ", a.Text("code"))
 }
 
-// liveKey returns a client with a live key and every scope.
+// liveKey returns a client with a key for the live environment and every scope.
 func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 	t.Helper()
 	user := o.User(access.Member)
@@ -83,10 +84,10 @@ func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 	return &apitest.Client{Office: o, Principal: user, Key: made.Key}
 }
 
-// TestGate calls every row of the table, and every blocked family, in every
-// cell, with a live and a test key. The sandbox of the test key has its own
-// switches. Each change of a switch applies to the next call. An API that is off does not
-// look at the row, so each cell of that kind has a third of the rows, in turn.
+// TestGate checks the responses of every operation, and of every blocked family, in every cell. It
+// uses a live key and a test key, since a sandbox has its own switches. A change of a switch must
+// apply to the next call. If the API is off, the operation does not matter. Each such cell
+// therefore tries only a third of the operations, in turn.
 func TestGate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		live, test := liveKey(t, o), o.As(access.Member)
@@ -119,7 +120,7 @@ func TestGate(t *testing.T) {
 						at, want = places[op.ID], "200"
 					case readOnly && op.Scope != "":
 						want = "403 FORBIDDEN"
-					default: // the next error is about the body
+					default: // the body has the next error
 						want = said(c.Do(op.Method, at, nil))
 						if strings.HasPrefix(want, "401") || strings.HasPrefix(want, "403") {
 							t.Errorf("%+v: %s answers %s", cell, op.ID, want)
@@ -149,7 +150,7 @@ func TestGate(t *testing.T) {
 						t.Errorf("%+v: %s answers %s, want %s", cell, family, got, want)
 					}
 				}
-				// The gate comes first after the credential.
+				// The switches are checked directly after the credential.
 				want := refusal
 				if want == "" {
 					want = "403 ORGANIZATION_MISMATCH"
@@ -158,16 +159,15 @@ func TestGate(t *testing.T) {
 					t.Errorf("%+v, another organization: %s, want %s", cell, got, want)
 				}
 			}
-			for op := range rows() { // no record was lost meanwhile
+			for op := range rows() { // to see that no call deleted a record
 				call(t, c.Client, op).Want(op.Status())
 			}
 		}
 	})
 }
 
-// TestGateIsPerOrganization checks that a switch of one organization affects
-// neither its sandbox nor other organizations. Only the state applies to its
-// sandbox too.
+// TestGateIsPerOrganization checks that the switches of an organization affect neither its sandbox
+// nor other organizations. Only the state also applies to the sandbox.
 func TestGateIsPerOrganization(t *testing.T) {
 	o := office(t)
 	live, test := liveKey(t, o), o.As(access.Member)
@@ -195,9 +195,8 @@ func TestGateIsPerOrganization(t *testing.T) {
 	}
 }
 
-// TestModuleOff checks internal changes while the module is off, like the web
-// application's changes. They never get an event, but a later sync by
-// updatedSince finds every one of them.
+// TestModuleOff checks changes that are made while the module is off, such as changes in the web
+// application. They never emit events. A later sync by updatedSince finds all of them.
 func TestModuleOff(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -21,7 +21,8 @@ import (
 	"kartei/transfer/bulk"
 )
 
-// inOffice calls a row of the contract as the web application does, in the sandbox.
+// inOffice calls an operation of the contract in the sandbox, as the web application does. name is
+// the id in the path, if there is one.
 func inOffice(t *testing.T, o *apitest.Office, as api.Credential, row, name string, body any) *api.Response {
 	t.Helper()
 	by := api.Caller{
@@ -40,7 +41,7 @@ func inOffice(t *testing.T, o *apitest.Office, as api.Credential, row, name stri
 	return got
 }
 
-// givenTo returns the facts of the notices of a person about access, the newest first.
+// givenTo returns the facts in a person's notices about given access, the newest first.
 func givenTo(t *testing.T, o *apitest.Office, person string) (list []gains.Facts) {
 	t.Helper()
 	for _, data := range dbtest.Texts(t, o.DB,
@@ -54,9 +55,10 @@ func givenTo(t *testing.T, o *apitest.Office, person string) (list []gains.Facts
 	return list
 }
 
-// TestPrivateRecordsAreGivenInTheOpen gives records to an accomplice, in a session of an admin.
+// TestPrivateRecordsAreGivenInTheOpen checks what happens when an admin gives private records of
+// others to an accomplice. The admin needs a recent sign-in, and notices and audit lines follow.
 func TestPrivateRecordsAreGivenInTheOpen(t *testing.T) {
-	apitest.Through(t, "") // a key is not asked
+	apitest.Through(t, "") // keys need no recent sign-in
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin, accomplice := o.As(access.Member), o.User(access.Admin), o.As(access.Admin), o.User(access.Member)
 		boss, mine := api.Cookie(o.Session(admin.Principal), true), api.Cookie(o.Session(owner.Principal), true)
@@ -133,7 +135,7 @@ func TestPrivateRecordsAreGivenInTheOpen(t *testing.T) {
 	})
 }
 
-// TestListsAreGivenInTheOpen gives whole lists to an accomplice, and takes them back.
+// TestListsAreGivenInTheOpen does the same for whole lists of private records, and undoes this.
 func TestListsAreGivenInTheOpen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin, accomplice := o.As(access.Member), o.User(access.Admin), o.As(access.Admin), o.User(access.Member)
@@ -156,7 +158,7 @@ func TestListsAreGivenInTheOpen(t *testing.T) {
 			return act
 		}
 		freshUntil(t, o, 1)
-		start(as, bulk.Owner, admin.Principal, nil, false) // nobody else has private records
+		start(as, bulk.Owner, admin.Principal, nil, false) // no other person has private records
 		for i := range 4 {
 			owner.Do("POST", "/contacts", fmt.Sprintf(`{"lastName":"Still %d","visibility":"private"}`, i)).Want(201)
 		}
@@ -164,7 +166,7 @@ func TestListsAreGivenInTheOpen(t *testing.T) {
 		start(as, bulk.Visibility, "organization", nil, true)
 		start(as, bulk.Tag, "Messe", nil, false)
 		start(as, bulk.Owner, admin.Principal, map[string]string{"ownerId": admin.Principal}, false)
-		start(mine, bulk.Visibility, "organization", nil, false) // an owner shows what is theirs
+		start(mine, bulk.Visibility, "organization", nil, false) // the owner may show the records to others
 		start(mine, bulk.Visibility, "private", nil, false)
 		if n := len(givenTo(t, o, owner.Principal)) + len(givenTo(t, o, other)); n != 0 {
 			t.Fatalf("%d notices of what gives nothing", n)
@@ -184,7 +186,8 @@ func TestListsAreGivenInTheOpen(t *testing.T) {
 	})
 }
 
-// TestApplicationsAreAdmittedInTheOpen changes which applications people may connect.
+// TestApplicationsAreAdmittedInTheOpen checks the notices when an admin changes which applications
+// people may connect.
 func TestApplicationsAreAdmittedInTheOpen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin := o.User(access.Admin)
@@ -209,7 +212,8 @@ func TestApplicationsAreAdmittedInTheOpen(t *testing.T) {
 	})
 }
 
-// TestUnapprovedConnectionsAreShown switches back to known applications.
+// TestUnapprovedConnectionsAreShown checks that grants.list marks the grants of unapproved
+// applications, unless the organization allows all applications.
 func TestUnapprovedConnectionsAreShown(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, person := o.User(access.Admin), o.User(access.Member)
@@ -233,8 +237,8 @@ func TestUnapprovedConnectionsAreShown(t *testing.T) {
 	})
 }
 
-// TestCodesEndWithTheirSession lets an application act in a session of a stranger. Its code is
-// worth nothing after each way to throw the stranger out.
+// TestCodesEndWithTheirSession connects an application in a session of a stranger. It checks that
+// each way to end the session also makes the authorization code invalid.
 func TestCodesEndWithTheirSession(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		boss := api.Cookie(o.Session(o.User(access.Admin)), false)
@@ -266,7 +270,7 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 		} {
 			email := freshEmail()
 			v, a := join(t, o, o.ID, email, access.Member)
-			o.Session(a.ID) // the stranger's
+			o.Session(a.ID) // the stranger's session
 			sessions := dbtest.Texts(t, o.DB, `select id from sessions where principal_id = $1 order by id desc`, a.ID)
 			apps := newApplications(t, o, a.ID, serviceOf(t, o))
 			code := apps.exchange()
@@ -282,7 +286,8 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 	})
 }
 
-// TestMadeForTheOrganization lists what an admin made that others own.
+// TestMadeForTheOrganization checks that access.list also lists the keys, invitations, endpoints
+// and clients that an admin made and that others own.
 func TestMadeForTheOrganization(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, freshEmail(), access.Admin)
@@ -331,7 +336,8 @@ func TestMadeForTheOrganization(t *testing.T) {
 	})
 }
 
-// TestAddressOfMailsIsChangedInTheOpen lets an admin change the address of a colleague.
+// TestAddressOfMailsIsChangedInTheOpen checks the notices and emails when an admin changes the
+// email address of a colleague.
 func TestAddressOfMailsIsChangedInTheOpen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		boss := api.Cookie(o.Session(o.User(access.Admin)), false)
@@ -365,7 +371,8 @@ func TestAddressOfMailsIsChangedInTheOpen(t *testing.T) {
 	})
 }
 
-// TestUnknownDeviceAfterAWhile signs in to an account whose devices and sessions are forgotten.
+// TestUnknownDeviceAfterAWhile checks the notices about sign-ins once the devices and sessions of
+// an account are no longer stored.
 func TestUnknownDeviceAfterAWhile(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		email := freshEmail()
@@ -387,7 +394,7 @@ func TestUnknownDeviceAfterAWhile(t *testing.T) {
 	})
 }
 
-// serviceOf returns a service account of the organization.
+// serviceOf creates a service account of the organization, and returns its id.
 func serviceOf(t *testing.T, o *apitest.Office) string {
 	t.Helper()
 	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{

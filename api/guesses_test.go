@@ -21,8 +21,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// strangeNetwork returns an address of the n-th network of strangers: IPv4 addresses of
-// many /24, and IPv6 addresses of many /48.
+// strangeNetwork returns an address in the n-th network of strangers. Even numbers are IPv4
+// addresses in different /24 networks, odd numbers are IPv6 addresses in different /48 networks.
 func strangeNetwork(n int) string {
 	if n%2 == 0 {
 		return fmt.Sprintf("203.%d.113.5", n)
@@ -30,21 +30,21 @@ func strangeNetwork(n int) string {
 	return fmt.Sprintf("2001:db8:%x:1::5", n)
 }
 
-// stranger returns a visitor from the n-th network of strangers.
+// stranger returns a visitor whose address is in the n-th network of strangers.
 func stranger(t *testing.T, o *apitest.Office, n int) *visitor {
 	v := visit(t, o)
 	v.from = strangeNetwork(n)
 	return v
 }
 
-// TestStrangersKeepNobodyOut guesses a thousand times from a hundred networks. Meanwhile
-// the person signs in ten times: from a known device elsewhere, from a known network
-// without the cookie, and in a session that goes on elsewhere.
+// TestStrangersKeepNobodyOut guesses passwords a thousand times from a hundred networks. It checks
+// that the person can still sign in: with a known browser elsewhere, and without a cookie in a
+// known network. An existing session also continues elsewhere.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		const email = "ida@neu.example"
 		ida, _ := join(t, o, o.ID, email, access.Member)
-		ida.from = "192.0.2.77" // on the way
+		ida.from = "192.0.2.77" // on the way, in another network
 		wrong := account.PasswordInput{Email: email, Password: "falsch falsch falsch"}
 		right := account.PasswordInput{Email: email, Password: somePassword}
 		checked, refused := 0, 0
@@ -84,9 +84,9 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	})
 }
 
-// TestGuessesTellNothing tries an address that has an account and one that has none, from
-// networks with every history, before and after the bound of an hour is used up. The
-// answers are the same.
+// TestGuessesTellNothing checks that guesses get the same responses whether or not the address has
+// an account. It tries networks with different histories, before and after the hourly bound is used
+// up.
 func TestGuessesTellNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -103,7 +103,7 @@ func TestGuessesTellNothing(t *testing.T) {
 			for range 2 {
 				for n, from := range []string{"198.51.100.7", "203.0.113.9", "2001:db8:77::1"} {
 					try(from, "")
-					try(strangeNetwork(10+n), jan.device) // of another account
+					try(strangeNetwork(10+n), jan.device) // the cookie of another account's browser
 				}
 				useUp(t, o, signin.Origin{Address: netip.MustParseAddr("203.0.113.1")}.PasswordBounds(email).Hour)
 			}
@@ -128,8 +128,9 @@ func useUp(t *testing.T, o *apitest.Office, limits ...signin.Limit) {
 	}
 }
 
-// TestSitesAreCounted has strangers in two networks of one /48, and of one /24, who use up
-// what both have together. A third network there waits a minute, but nobody who is known.
+// TestSitesAreCounted uses up the common attempts of two networks in one /48, and of two addresses
+// in one /24. It checks that a third network there must wait a minute. People with a known browser
+// or network need not wait.
 func TestSitesAreCounted(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -152,7 +153,7 @@ func TestSitesAreCounted(t *testing.T) {
 			if status := by(at.elsewhere, ""); status != 200 {
 				t.Errorf("%s: %d", at.elsewhere, status)
 			}
-			if status := by(at.third, ida.device); status != 200 { // and now the network is known
+			if status := by(at.third, ida.device); status != 200 { // this makes the network known
 				t.Errorf("a known device at %s: %d", at.third, status)
 			}
 			if status := by(at.third, ""); status != 200 {
@@ -162,8 +163,8 @@ func TestSitesAreCounted(t *testing.T) {
 	})
 }
 
-// TestRefusedAttemptsWriteNothing refuses sign-ins because of each bound, and because no
-// place is left for their hash: no transaction begins.
+// TestRefusedAttemptsWriteNothing checks that a refused sign-in begins no write transaction.
+// Sign-ins are refused by each bound, and if too many password hashes are being computed.
 func TestRefusedAttemptsWriteNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -227,7 +228,7 @@ func TestRefusedAttemptsWriteNothing(t *testing.T) {
 	})
 }
 
-// writesDB counts the transactions that begin.
+// writesDB counts the write transactions that begin.
 type writesDB struct {
 	db.DB
 	writes atomic.Int64
@@ -238,7 +239,8 @@ func (d *writesDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	return d.DB.Write(ctx, f)
 }
 
-// attempts returns what is counted, and the rows that a sign-in may leave.
+// attempts returns the counted attempts, and the numbers of rows in other tables that a sign-in may
+// change.
 func attempts(t *testing.T, o *apitest.Office) []int64 {
 	t.Helper()
 	var rows, sum, latest int64
@@ -257,8 +259,8 @@ func accountOf(t *testing.T, o *apitest.Office, email string) (id string) {
 	return id
 }
 
-// TestStrangersUseUpNoPlaces fills all places that strangers can have: those who are known
-// find one.
+// TestStrangersUseUpNoPlaces uses all places for password hashes that strangers can have. It checks
+// that known browsers and networks still get a place.
 func TestStrangersUseUpNoPlaces(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -284,8 +286,8 @@ func TestStrangersUseUpNoPlaces(t *testing.T) {
 	})
 }
 
-// TestStrangersKnowThePassword uses up the codes that strangers may try. The person's own
-// device and network go on.
+// TestStrangersKnowThePassword uses up the codes that strangers may try with the right password. It
+// checks that the person's own browser and network can still sign in.
 func TestStrangersKnowThePassword(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -322,9 +324,9 @@ func TestStrangersKnowThePassword(t *testing.T) {
 	})
 }
 
-// TestStrangersUseUpMails asks for links until no more are mailed to strangers. A known
-// device and a known network get one. While there is none for others, the mailbox has a
-// link that works.
+// TestStrangersUseUpMails asks for password links until strangers get no more emails. It checks
+// that a known browser and a known network still get a link. The link in the mailbox keeps working
+// meanwhile.
 func TestStrangersUseUpMails(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -346,7 +348,7 @@ func TestStrangersUseUpMails(t *testing.T) {
 		if n := mails(stranger(t, o, 20)) + mails(visit(t, o)) + mails(ida); n != 2 {
 			t.Errorf("%d mails, want those of the network and of the device", n)
 		}
-		// The link of the first mail works still. Guesses go on, and the person comes in.
+		// The link in the first email still works. Guesses continue, and the person can sign in.
 		useUp(t, o, signin.Origin{Address: netip.MustParseAddr(strangeNetwork(1))}.PasswordBounds("ida@neu.example").Hour)
 		back := stranger(t, o, 20)
 		back.ask("signin.reset", account.NewByLink{Token: theirs, Password: "ein ganz anderes Kennwort"}, nil, 204)
@@ -358,7 +360,7 @@ func TestStrangersUseUpMails(t *testing.T) {
 	})
 }
 
-// TestDevices follows what an account knows of browsers: until when, and what ends it.
+// TestDevices checks how long an account knows a browser, and what ends this.
 func TestDevices(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, person := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -378,8 +380,8 @@ func TestDevices(t *testing.T) {
 			!knows("x."+first) {
 			t.Error("the first sign-in")
 		}
-		// Another account in the same browser has a token of its own; a token that somebody put
-		// there is not taken over.
+		// Another account in the same browser gets its own token. A token that somebody else put
+		// into the cookie is not accepted.
 		jan, _ := join(t, o, o.ID, "jan@neu.example", access.Member)
 		jan.device = first + ".kein-Token." + access.NewToken()
 		jan.signIn("jan@neu.example", somePassword, "signedIn")
@@ -434,7 +436,7 @@ func TestDevices(t *testing.T) {
 		if knows(ida.device) {
 			t.Error("a reset")
 		}
-		// Many networks do not make the table large.
+		// Sign-ins from many networks do not make the table large.
 		for n := range 25 {
 			o.Clock.Advance(time.Minute)
 			v := stranger(t, o, n)

@@ -17,7 +17,7 @@ import (
 	"kartei/test/waittest"
 )
 
-// replayed fails the test unless b is a replay of a.
+// replayed fails the test unless the response b is a replay of the response a.
 func replayed(t testing.TB, a, b *apitest.Answer) {
 	t.Helper()
 	if b.Status != a.Status || string(b.Body) != string(a.Body) {
@@ -36,7 +36,7 @@ func replayed(t testing.TB, a, b *apitest.Answer) {
 	}
 }
 
-// wantContacts checks the number of contacts and events.
+// wantContacts fails the test unless the caller sees these numbers of contacts and events.
 func wantContacts(t testing.TB, c *apitest.Client, contacts, events int) {
 	t.Helper()
 	if got := c.Do("GET", "/contacts/count", nil).Want(200).JSON()["count"]; got != float64(contacts) {
@@ -72,7 +72,7 @@ func TestReplay(t *testing.T) {
 				t.Errorf("%s: a refusal says that it is a replay", other)
 			}
 		}
-		replayed(t, first, post(body, `"k-1"`)) // the quoted form is the same key
+		replayed(t, first, post(body, `"k-1"`)) // with or without quotes, the key is the same
 		quoted := post(body, `"a \"b\" \\c"`).Want(201)
 		replayed(t, quoted, post(body, `a "b" \c`))
 		post(body, "K-1").Want(201) // keys are case-sensitive
@@ -81,8 +81,8 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// TestReplayEndsWithTheRecord checks that a stored answer is replayed, however
-// the record has changed, until the record is deleted.
+// TestReplayEndsWithTheRecord checks that a stored response is replayed until its record is
+// deleted. Other changes of the record do not matter.
 func TestReplayEndsWithTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -104,8 +104,8 @@ func TestReplayEndsWithTheRecord(t *testing.T) {
 	})
 }
 
-// TestKeyScope checks that an idempotency key belongs to one principal in one
-// organization.
+// TestKeyScope checks that an idempotency key belongs to one principal in one organization. Other
+// callers may use the same text.
 func TestKeyScope(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		away, _ := o.Organization("Kanzlei Abendroth")
@@ -135,8 +135,8 @@ func TestKeyScope(t *testing.T) {
 	})
 }
 
-// TestRefusedIsNotStored checks that the same key may be used again after a
-// refusal, even for another call.
+// TestRefusedIsNotStored checks that an idempotency key may be used again after a refused call,
+// even for another call.
 func TestRefusedIsNotStored(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -168,7 +168,7 @@ func TestKeysExpire(t *testing.T) {
 		}
 		first := post()
 		o.Clock.Advance(24*time.Hour - time.Microsecond)
-		replayed(t, first, post()) // a replay does not extend the life of the key
+		replayed(t, first, post()) // a replay does not extend the life of the idempotency key
 		o.Clock.Advance(time.Microsecond)
 		second := post()
 		if second.Header.Get("Idempotent-Replayed") != "" || second.Text("id") == first.Text("id") {
@@ -181,9 +181,9 @@ func TestKeysExpire(t *testing.T) {
 	})
 }
 
-// hookedDB lets a test delay or fail a transaction before its commit. At the
-// end of each write it calls the hook in the context, if there is one. An error
-// of the hook fails the transaction.
+// hookedDB is a database with which a test can delay or fail a write transaction. Before each
+// commit, it calls the hook in the context, if there is one. If the hook returns an error, the
+// transaction fails.
 type hookedDB struct{ db.DB }
 
 type hookKey struct{}
@@ -204,14 +204,14 @@ func (d hookedDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	})
 }
 
-// hooked creates a contact with a hook in the transaction.
+// hooked creates a contact. hook runs before the commit.
 func hooked(c *apitest.Client, hook func() error, body, key string) *apitest.Answer {
 	r := c.Request("POST", "/contacts", body, "Idempotency-Key", key)
 	return c.Send(r.WithContext(context.WithValue(r.Context(), hookKey{}, hook)))
 }
 
-// TestInProgress keeps the first call in its transaction while the second one
-// arrives.
+// TestInProgress checks a second call with an idempotency key that arrives while the first call is
+// in its transaction.
 func TestInProgress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -234,7 +234,7 @@ func TestInProgress(t *testing.T) {
 				t.Errorf("Retry-After %q: %s", busy.Header.Get("Retry-After"), busy.Body)
 			}
 		}
-		c.Do("POST", "/contacts", `{`, "Idempotency-Key", "k").Want(400) // decoding comes first
+		c.Do("POST", "/contacts", `{`, "Idempotency-Key", "k").Want(400) // an invalid body is refused before the key is looked up
 		release()
 		made := (<-first).Want(201)
 		replayed(t, made, c.Do("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k"))
@@ -243,8 +243,8 @@ func TestInProgress(t *testing.T) {
 	})
 }
 
-// TestInProgressElsewhere is TestInProgress with two replicas of the API, which
-// share only the database. SQLite has one writer and so no second replica.
+// TestInProgressElsewhere is TestInProgress with two replicas, which share only the database.
+// SQLite has a single process, so the test needs PostgreSQL.
 func TestInProgressElsewhere(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, hookedDB{d})
@@ -263,7 +263,7 @@ func TestInProgressElsewhere(t *testing.T) {
 	first := make(chan *apitest.Answer, 1)
 	go func() { first <- hooked(c, wait, `{"lastName":"Berg"}`, "k") }()
 	<-entered
-	// otherwise a call that waits for the first one would block forever
+	// A call that waited for the first call would otherwise block the test forever.
 	ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound)
 	defer cancel()
 	second := there.Request("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").WithContext(ctx)
@@ -276,7 +276,8 @@ func TestInProgressElsewhere(t *testing.T) {
 	wantContacts(t, &there, 1, 1)
 }
 
-// TestCrashStoresNothing makes the transaction fail right before the commit.
+// TestCrashStoresNothing fails a transaction right before its commit. It checks that nothing is
+// stored.
 func TestCrashStoresNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -302,8 +303,8 @@ func TestCrashStoresNothing(t *testing.T) {
 	})
 }
 
-// TestRetriedTransaction checks that a transaction that lost a race runs again
-// from its input. It leaves one record, one event and one answer.
+// TestRetriedTransaction checks that a transaction is repeated after a conflict, with the same
+// input. It stores one record, one event and one response.
 func TestRetriedTransaction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -324,11 +325,11 @@ func TestRetriedTransaction(t *testing.T) {
 	})
 }
 
-// TestReplayCosts checks that a replay costs the same as the call.
+// TestReplayCosts checks that a replay costs as much as the first call.
 func TestReplayCosts(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
-	for _, want := range []float64{594, 588} { // 5 for the creation, 1 for the query
+	for _, want := range []float64{594, 588} { // 5 for the create, 1 for the query of the points
 		c.Do("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").Want(201)
 		if got := remaining(t, c); got != want {
 			t.Errorf("%v points left, want %v", got, want)
@@ -336,8 +337,8 @@ func TestReplayCosts(t *testing.T) {
 	}
 }
 
-// TestCreateInParallel sends one key many times at once. One record is created,
-// and every answer is that record or a request to wait.
+// TestCreateInParallel sends many calls with one idempotency key at the same time. It checks that
+// one record is created. Every response has this record or asks the client to wait.
 func TestCreateInParallel(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

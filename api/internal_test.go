@@ -10,8 +10,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestInternalVersion checks that a session has the internal version in every
-// environment, and that no key can use or see it.
+// TestInternalVersion checks that sessions use the internal version of the API. No key can select
+// this version, use its filters, or get its document.
 func TestInternalVersion(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)

@@ -21,14 +21,13 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// remaining returns the points left to the caller's key. The query costs one
-// point.
+// remaining returns the points that the caller's key has left. The query itself costs one point.
 func remaining(t testing.TB, c *apitest.Client) float64 {
 	t.Helper()
 	return policy(t, c, "key")["remaining"].(float64)
 }
 
-// policy returns one policy from GET /rate_limit.
+// policy returns the policy with a name from the response of GET /rate_limit.
 func policy(t testing.TB, c *apitest.Client, name string) map[string]any {
 	t.Helper()
 	for _, p := range c.Do("GET", "/rate_limit", nil).Want(200).JSON()["policies"].([]any) {
@@ -40,7 +39,8 @@ func policy(t testing.TB, c *apitest.Client, name string) map[string]any {
 	return nil
 }
 
-// left parses the RateLimit header.
+// left parses the RateLimit header into the policy, the rest (r) and the seconds until the reset
+// (t).
 func left(t testing.TB, a *apitest.Answer) (name string, r, reset int) {
 	t.Helper()
 	if _, err := fmt.Sscanf(strings.NewReplacer(`"`, " ", ";", " ").Replace(a.Header.Get("RateLimit")), "%s r=%d t=%d",
@@ -50,8 +50,7 @@ func left(t testing.TB, a *apitest.Answer) (name string, r, reset int) {
 	return name, r, reset
 }
 
-// exhaust makes calls until the key has no points left, and returns the
-// refusal.
+// exhaust makes calls until the key has no points left. It returns the refusal.
 func exhaust(t testing.TB, c *apitest.Client) *apitest.Answer {
 	t.Helper()
 	for range 601 {
@@ -65,7 +64,7 @@ func exhaust(t testing.TB, c *apitest.Client) *apitest.Answer {
 
 func TestUnmetered(t *testing.T) {
 	c := office(t).As(access.Member)
-	for range 700 { // more than the points of a key
+	for range 700 { // more calls than a key has points
 		a := c.Do("GET", "/me", nil).Want(200)
 		if _, _, reset := left(t, a); reset != 0 {
 			t.Fatalf("RateLimit %q", a.Header.Get("RateLimit"))
@@ -94,13 +93,13 @@ func TestUnmetered(t *testing.T) {
 	}
 }
 
-// TestWalkCost checks the cost of each row, by the headers and by a query.
+// TestWalkCost checks the cost of each operation, in the headers and by GET /rate_limit.
 func TestWalkCost(t *testing.T) {
 	o := office(t, apitest.Metered())
 	for op := range rows() {
 		c := o.As(access.Member)
 		at, body := path(t, c, op), ready(t, c, op)
-		o.Clock.Advance(10 * time.Minute) // refills all points
+		o.Clock.Advance(10 * time.Minute) // enough to refill all points
 		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Status())
 		if got := 600 - remaining(t, c) - 1; got != float64(op.Cost) {
 			t.Errorf("%s cost %v, want %d", op.ID, got, op.Cost)
@@ -108,8 +107,8 @@ func TestWalkCost(t *testing.T) {
 		if name, r, _ := left(t, a); name == "key" && r != 600-int(op.Cost) {
 			t.Errorf("%s: RateLimit %q", op.ID, a.Header.Get("RateLimit"))
 		}
-		// Calls refused after the limits stage are charged; earlier refusals
-		// are not.
+		// Calls that are refused after the stage limits are charged. Calls that are refused before
+		// it are not.
 		o.Clock.Advance(10 * time.Minute)
 		c.Do(op.Method, at+"?nosuch=1", body, "If-Match", "*").Want(400)
 		c.Do(op.Method, at, body, "Svc-Organization", "org_x").Want(403)
@@ -119,8 +118,8 @@ func TestWalkCost(t *testing.T) {
 	}
 }
 
-// allLeft returns the rest of every policy from GET /rate_limit. The query
-// costs one point.
+// allLeft returns the rest of each policy from GET /rate_limit, by name. The query itself costs one
+// point.
 func allLeft(t testing.TB, c *apitest.Client) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -131,9 +130,9 @@ func allLeft(t testing.TB, c *apitest.Client) map[string]int {
 	return all
 }
 
-// TestWalkLevels checks the charge of each row on every level. A call has a
-// cost for the key, the principal and the organization. It may count as a
-// write, as a delete, and for the records that it returned.
+// TestWalkLevels checks what each operation is charged in each policy. Every call costs points of
+// the key, the principal and the organization. It may also count as a write, as a delete, and for
+// the records that it returns.
 func TestWalkLevels(t *testing.T) {
 	o := office(t, apitest.Metered())
 	for op := range rows() {
@@ -143,7 +142,7 @@ func TestWalkLevels(t *testing.T) {
 		before := allLeft(t, c)
 		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Status())
 		after := allLeft(t, c)
-		changes := op.Writes() && op.Cost > 0 // and not only by its parts
+		changes := op.Writes() && op.Cost > 0 // the call itself writes, and not only the parts of a batch
 		want := map[string]int{"key": int(op.Cost) + 1, "principal": int(op.Cost) + 1, "organization": int(op.Cost) + 1}
 		if changes {
 			want["writes"] = 1
@@ -190,8 +189,7 @@ func TestWalkLevels(t *testing.T) {
 	}
 }
 
-// TestNotModifiedReturnsNothing checks that 304 Not Modified counts no record,
-// because none is sent.
+// TestNotModifiedReturnsNothing checks that a response 304 counts no record in the policy outflow.
 func TestNotModifiedReturnsNothing(t *testing.T) {
 	c := office(t, apitest.Metered()).As(access.Member)
 	at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
@@ -205,8 +203,7 @@ func TestNotModifiedReturnsNothing(t *testing.T) {
 	}
 }
 
-// hang starts a POST whose body does not arrive, and returns a function that
-// ends it.
+// hang starts a POST whose body does not arrive, and returns a function that ends the call.
 func hang(t testing.TB, c *apitest.Client) (end func()) {
 	t.Helper()
 	body, sender := io.Pipe()
@@ -245,8 +242,8 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.PipeReader.Read(b)
 }
 
-// TestConcurrencyLimit checks that six calls of a key may run at the
-// same time. A seventh is refused until one of them ends.
+// TestConcurrencyLimit checks that six calls of a key may run at the same time. A seventh call is
+// refused until one of the six ends.
 func TestConcurrencyLimit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered())
@@ -275,8 +272,8 @@ func TestConcurrencyLimit(t *testing.T) {
 	})
 }
 
-// TestOverloaded checks that a full instance refuses every caller at once, and
-// accepts calls again when one ends.
+// TestOverloaded checks that an instance with the maximum number of calls refuses every further
+// call at once. It accepts calls again as soon as one ends.
 func TestOverloaded(t *testing.T) {
 	apitest.Alone(t)
 	o := office(t, apitest.Metered(), apitest.MaxCalls(3), apitest.Replicas(1))
@@ -289,7 +286,7 @@ func TestOverloaded(t *testing.T) {
 		if a.Header.Get("Retry-After") != "1" || a.JSON()["retryAfterMs"] != 1000.0 {
 			t.Errorf("Retry-After %q, retryAfterMs %v", a.Header.Get("Retry-After"), a.JSON()["retryAfterMs"])
 		}
-		if names, has := a.JSON()["violated-policies"]; has { // no limit was counted
+		if names, has := a.JSON()["violated-policies"]; has { // no policy is violated
 			t.Errorf("violated-policies %v", names)
 		}
 	}
@@ -326,8 +323,8 @@ func TestLockOfAKey(t *testing.T) {
 	})
 }
 
-// TestQuotaExhausted checks that limits by the day or the hour refuse with
-// QUOTA_EXHAUSTED, and only the calls that they count.
+// TestQuotaExhausted checks that policies with a window of an hour or a day refuse with
+// QUOTA_EXHAUSTED. They refuse only the calls that they count.
 func TestQuotaExhausted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "deletes-day", Quota: 1, Capacity: 1},
@@ -349,7 +346,7 @@ func TestQuotaExhausted(t *testing.T) {
 		if a.Header.Get("Retry-After") != "3600" || fmt.Sprint(a.JSON()["violated-policies"]) != "[outflow]" {
 			t.Errorf("Retry-After %q: %s", a.Header.Get("Retry-After"), a.Body)
 		}
-		// An empty change would still read, because it returns the record.
+		// Even an empty patch is refused, because its response has the record.
 		c.Do("PATCH", made[1], `{}`, "If-Match", "*").Want(429, "QUOTA_EXHAUSTED")
 		c.Do("GET", "/contacts/count", nil).Want(200)
 		c.Do("GET", "/webhook_endpoints", nil).Want(200)
@@ -414,17 +411,16 @@ func TestRateLimited(t *testing.T) {
 		if after := contents(t, o.DB); after != before {
 			t.Error("a refused call changed something")
 		}
-		// Other keys are not affected, not even the same principal's other keys.
+		// Other keys are not locked, not even other keys of the same principal.
 		o.As(access.Member).Do("GET", "/me", nil).Want(200)
 		(&apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}).Do("GET", "/me", nil).Want(200)
-		// A caller without valid credentials learns nothing about the state of
-		// the key.
+		// A caller without a valid key does not learn that the key is locked.
 		c.Do("GET", "/me", nil, "Authorization", "Bearer x").Want(401)
 	}
 }
 
-// TestRefill checks that 300 points a minute are refilled one by one, up to
-// 600.
+// TestRefill checks that a key gets 300 new points a minute, point by point, and has at most 600
+// points.
 func TestRefill(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
@@ -445,15 +441,15 @@ func TestRefill(t *testing.T) {
 	if got := remaining(t, c); got != 599 {
 		t.Errorf("%v points after an hour, want 599", got)
 	}
-	// A client that waits as long as Retry-After says succeeds.
+	// A client that waits for the time in Retry-After succeeds.
 	a := exhaust(t, c)
 	wait, _ := strconv.Atoi(a.Header.Get("Retry-After"))
 	o.Clock.Advance(time.Duration(wait) * time.Second)
 	c.Do("GET", "/me", nil).Want(200)
 }
 
-// TestRateLimitAgreesWithHeaders checks that GET /rate_limit and the headers
-// agree, and are right.
+// TestRateLimitAgreesWithHeaders checks that GET /rate_limit and the headers agree, and that their
+// numbers are right.
 func TestRateLimitAgreesWithHeaders(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
@@ -488,8 +484,8 @@ func TestRateLimitAgreesWithHeaders(t *testing.T) {
 	}
 }
 
-// TestUnchargedCallsAreLoggedLess checks that calls refused before the charge
-// do not all reach the log. Charged calls do.
+// TestUnchargedCallsAreLoggedLess checks that the request log omits some calls that are refused
+// before they are charged. It has all charged calls.
 func TestUnchargedCallsAreLoggedLess(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.SQLite(t))

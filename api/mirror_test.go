@@ -17,15 +17,14 @@ import (
 	"kartei/test/seed"
 )
 
-// mirror is the copy that a client keeps of a family: revisions by id. It syncs
-// as the guide says, by the largest tick it has seen, or by the cursor behind
-// the last page.
+// mirror is a client's copy of a family: the revision of each record by id. It syncs as the guide
+// describes: by the largest tick that it has seen, or by the cursor of the last page.
 type mirror struct {
 	*apitest.Client
 	who, path string
 	limit     int
 	records   map[string]any
-	marked    map[string]bool // at any time
+	marked    map[string]bool // ids with a deletion marker at any time
 	seen      string
 	byCursor  bool
 	cursor    string
@@ -45,7 +44,7 @@ func newMirror(c *apitest.Client, who, path string, limit int) *mirror {
 	}
 }
 
-// follow reads until there are no new records.
+// follow reads pages until there are no new records.
 func (m *mirror) follow() error {
 	for {
 		since := m.seen
@@ -71,7 +70,7 @@ func (m *mirror) follow() error {
 			return nil
 		}
 		for _, r := range page.Data {
-			tick := r.UpdatedAt + r.DeletedAt // one of them is set
+			tick := r.UpdatedAt + r.DeletedAt // one of the two is empty
 			if tick <= m.seen {
 				return fmt.Errorf("%s: %+v came after %s", m.who, r, m.seen)
 			}
@@ -84,7 +83,7 @@ func (m *mirror) follow() error {
 	}
 }
 
-// visibleTo returns a client's list in the form of a mirror.
+// visibleTo returns the revisions of all records in a client's list, by id.
 func visibleTo(t testing.TB, c *apitest.Client, path string) map[string]any {
 	t.Helper()
 	records, cursor := map[string]any{}, ""
@@ -100,11 +99,11 @@ func visibleTo(t testing.TB, c *apitest.Client, path string) map[string]any {
 	}
 }
 
-// sharedOffice is an office whose people change a family at the same time.
+// sharedOffice is an office whose people change records of a family at the same time.
 type sharedOffice struct {
 	*testing.T
 	people  map[string]*apitest.Client
-	writers []string // of people
+	writers []string // names in people
 	seed    uint64
 	family  op.Family
 	row     *api.Operation
@@ -114,9 +113,9 @@ type sharedOffice struct {
 	news  chan struct{} // closed after the next write
 }
 
-// TestMirrorsFollowVisibility lets several clients create, change, hide,
-// transfer, share and delete records at the same time, while many mirrors
-// follow. At the end each mirror equals what its principal sees.
+// TestMirrorsFollowVisibility runs many mirrors while several clients create, change, hide,
+// transfer, share and delete records. It checks that at the end each mirror has exactly what its
+// principal sees.
 func TestMirrorsFollowVisibility(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		people := map[string]*apitest.Client{
@@ -147,8 +146,8 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 	})
 }
 
-// mirrors returns mirrors of each person: by small and large pages, and by
-// cursor.
+// mirrors returns three mirrors of each person: with pages of 1 record, with pages of 100 records,
+// and by cursor.
 func (s *sharedOffice) mirrors() (list []*mirror) {
 	for who, c := range s.people {
 		for _, limit := range []int{1, 100} {
@@ -161,8 +160,8 @@ func (s *sharedOffice) mirrors() (list []*mirror) {
 	return list
 }
 
-// run lets all writers write while the mirrors follow, and once more after the
-// last write.
+// run lets all writers write while the mirrors follow. After the last write, each mirror follows
+// once more.
 func (s *sharedOffice) run(mirrors []*mirror) {
 	done := make(chan struct{})
 	var writing, following sync.WaitGroup
@@ -180,7 +179,7 @@ func (s *sharedOffice) run(mirrors []*mirror) {
 				select {
 				case <-done:
 					ended = true
-				case <-news: // to ask without news would only slow the writers down
+				case <-news: // polling without a new write would only delay the writers
 				}
 			}
 		})
@@ -210,7 +209,7 @@ func (s *sharedOffice) next() <-chan struct{} {
 	return s.news
 }
 
-// tell wakes the mirrors that have seen everything.
+// tell wakes the mirrors that wait for the next write.
 func (s *sharedOffice) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +247,7 @@ func (s *sharedOffice) write(c *apitest.Client, random *rand.Rand) *apitest.Answ
 	}
 }
 
-// pick returns a known record, "" if there is none.
+// pick returns the id of a random record, or "" if there is none.
 func (s *sharedOffice) pick(random *rand.Rand) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,8 +257,8 @@ func (s *sharedOffice) pick(random *rand.Rand) string {
 	return s.known[random.IntN(len(s.known))]
 }
 
-// compare compares a mirror, and a new one, with the list of their principal. It
-// returns how many tombstones of the mirror stand for records that live.
+// compare compares a mirror, and a new mirror, with the list of their principal. It returns the
+// number of the mirror's deletion markers for records that still exist.
 func (s *sharedOffice) compare(m *mirror, all map[string]any) (hidden int) {
 	s.Helper()
 	want := visibleTo(s.T, m.Client, s.row.Path)
@@ -271,7 +270,7 @@ func (s *sharedOffice) compare(m *mirror, all map[string]any) (hidden int) {
 			hidden++
 		}
 	}
-	// A new mirror gets the same, and each record once.
+	// A new mirror gets the same records, each once.
 	fresh := newMirror(m.Client, m.who+", afresh", s.row.Path, m.limit)
 	if err := fresh.follow(); err != nil {
 		s.Error(err)
@@ -287,9 +286,9 @@ func (s *sharedOffice) compare(m *mirror, all map[string]any) (hidden int) {
 	return hidden
 }
 
-// TestTombstoneOfVisibilityLoss checks that a caller who can no longer see a
-// record gets one tombstone, with the tick of that change, and no later ones.
-// Callers who still see it, or never saw it, get none.
+// TestTombstoneOfVisibilityLoss checks the deletion marker for callers who can no longer see a
+// record. They get a single marker with the tick of the change that hid the record. Callers who
+// still see the record, or never saw it, get no marker.
 func TestTombstoneOfVisibilityLoss(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, heir, other := o.As(access.Member), o.As(access.Member), o.As(access.Member)
@@ -298,7 +297,7 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 		for f, row := range families() {
 			s := &syncRecord{T: t, family: f, path: row.Path, record: makeRecord(t, owner, row, "organization")}
 			hidden := s.change(owner, map[string]any{"visibility": "private"})
-			late := o.As(access.Member) // joined after it was hidden
+			late := o.As(access.Member) // joined after the record was hidden
 			s.get("hidden", "gone "+hidden, clients{"colleague": other, "heir": heir, "viewer": viewer})
 			s.get("hidden", "there "+hidden, clients{"owner": owner, "admin": admin})
 			s.get("hidden", "", clients{"newcomer": late, "stranger": stranger})
@@ -317,8 +316,8 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 				"owner": owner, "colleague": other, "heir": heir, "viewer": viewer, "admin": admin, "newcomer": late,
 			})
 
-			// If the record is hidden and transferred at once, the former owner
-			// can no longer see it either.
+			// One patch may hide and transfer a record. The former owner can then no longer see it
+			// either.
 			hidden = s.change(owner, map[string]any{"visibility": "private", "ownerId": heir.Principal})
 			s.get("hidden and given away", "gone "+hidden, clients{"former owner": owner})
 			s.get("hidden and given away", "there "+hidden, clients{"heir": heir})
@@ -343,14 +342,14 @@ type syncRecord struct {
 
 type clients map[string]*apitest.Client
 
-// change changes the record, and returns its new updatedAt.
+// change patches the record, and returns its new updatedAt.
 func (s *syncRecord) change(c *apitest.Client, body map[string]any) string {
 	s.Helper()
 	return c.Do("PATCH", s.path+"/"+s.record, body, "If-Match", "*").Want(200).Text("updatedAt")
 }
 
-// get fails the test unless sync tells each client the same of the record: nothing,
-// its updatedAt, or the deletedAt of a tombstone.
+// get fails the test unless each client gets the same about the record by sync. want is empty, the
+// updatedAt of the record, or the deletedAt of a deletion marker.
 func (s *syncRecord) get(step, want string, by clients) {
 	s.Helper()
 	for name, c := range by {
@@ -360,7 +359,8 @@ func (s *syncRecord) get(step, want string, by clients) {
 	}
 }
 
-// told returns the record as sync shows it to a client.
+// told returns what a client gets about the record by sync, in the form of the parameter want of
+// get.
 func (s *syncRecord) told(step, name string, c *apitest.Client) (got string) {
 	s.Helper()
 	for _, r := range c.Do("GET", s.path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100",
@@ -383,8 +383,8 @@ func (s *syncRecord) told(step, name string, c *apitest.Client) (got string) {
 	return got
 }
 
-// TestWhoMayShare checks that only the owner and admins may change the owner
-// and the visibility of a shared record. All writers may change the rest.
+// TestWhoMayShare checks that only the owner and admins may change the owner and the visibility of
+// a shared record. All members may change its other fields.
 func TestWhoMayShare(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -398,7 +398,7 @@ func TestWhoMayShare(t *testing.T) {
 				for _, body := range []map[string]any{
 					{"visibility": "private"}, {"ownerId": c.Principal}, {"ownerId": admin.Principal},
 					{"visibility": "private", "ownerId": c.Principal}, {"tags": []string{"neu"}, "visibility": "private"},
-					{"ownerId": "usr_01jb2z5k3xf0q8r9s7t6v5w4y3"}, // the answer does not even reveal whether this user exists
+					{"ownerId": "usr_01jb2z5k3xf0q8r9s7t6v5w4y3"}, // the response does not reveal whether this user exists
 				} {
 					c.Do("PATCH", at, body, "If-Match", "*").Want(403, "FORBIDDEN")
 				}
@@ -411,8 +411,7 @@ func TestWhoMayShare(t *testing.T) {
 			if n := len(owner.Do("GET", "/events?limit=100", nil).Want(200).Data()); n != events {
 				t.Errorf("%s: refused changes made %d events", row.ID, n-events)
 			}
-			// Equal values are no change, and the other members are open to all
-			// writers.
+			// Equal values are no change. All members may change the other fields.
 			other.Do("PATCH", at, map[string]any{
 				"visibility": "organization",
 				"ownerId":    owner.Principal,
@@ -430,9 +429,8 @@ func TestWhoMayShare(t *testing.T) {
 	})
 }
 
-// TestCursorAfterTheLastPage checks that the last page of a sync, oldest
-// changes first, has a cursor too. It leads to later changes, each once, and is
-// valid for a day.
+// TestCursorAfterTheLastPage checks that the last page of a sync also has a cursor. The cursor
+// gives each later change once, and is valid for a day.
 func TestCursorAfterTheLastPage(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -17,9 +17,8 @@ import (
 	"kartei/api/release"
 )
 
-// contractRows are the rows of the contract's operation table: method, path,
-// channel, scope and cost. A version as the channel is the first one in which
-// the operation is stable.
+// contractRows are the operations in the contract's table: method, path, channel, scope and cost.
+// If the channel is a version, the operation is stable from this version on.
 const contractRows = `
 GET /me stable none 1
 GET /rate_limit stable none 1
@@ -90,13 +89,13 @@ func TestTableMatchesContract(t *testing.T) {
 	}
 }
 
-// methods are the methods of the table's acts.
+// methods maps each act, the kind of an operation, to its HTTP method.
 var methods = map[op.Act]string{
 	op.Read: "GET", op.Get: "GET", op.Create: "POST", op.Update: "PATCH", op.Delete: "DELETE",
 	op.Change: "POST", op.Bundle: "POST",
 }
 
-// TestColumnsAgree checks that the columns of a row agree with its path.
+// TestColumnsAgree checks that the properties of each operation agree with its path.
 func TestColumnsAgree(t *testing.T) {
 	families := map[string]string{
 		"me": "meta", "rateLimit": "meta", "openapi": "meta", "webhookEndpoints": "webhook_endpoints",
@@ -148,8 +147,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestTableIsShown compares testdata/operations.txt with the table. With KARTEI_TEST_UPDATE=1 it
-// writes the file.
+// TestTableIsShown compares the table of operations with testdata/operations.txt. With
+// KARTEI_TEST_UPDATE=1 it writes the file.
 func TestTableIsShown(t *testing.T) {
 	const name = "testdata/operations.txt"
 	var b strings.Builder
@@ -175,7 +174,7 @@ func TestTableIsShown(t *testing.T) {
 	}
 }
 
-// columns names what is set in a row.
+// columns returns the names of the properties that an operation has, for testdata/operations.txt.
 func columns(o *Operation) string {
 	var set []string
 	for _, c := range []struct {

@@ -16,30 +16,30 @@ import (
 	"kartei/test/seed"
 )
 
-// inOrder are last and first names in the order of German names (DIN 5007-2).
+// inOrder are pairs of last and first names in the order of German names (DIN 5007-2).
 var inOrder = [][2]string{
 	{"Abel", ""}, {"Adam 2", ""}, {"Adam 10", ""}, {"Äpfel", ""}, {"Afrika", ""}, {"ÉMILE", "B"}, {"Emile", "c"},
 	{"Müller", "Anna"}, {"mueller", "Zoë"}, {"Müller-Thal", "Anna"}, {"Muller", ""}, {"Straße", ""}, {"Strasser", ""},
 	{"Ωmega", ""}, {"Жуков", ""},
 }
 
-// inTime are times and priorities of open tasks in their order.
+// inTime are pairs of due dates and priorities of open tasks, in the order of a list by due date.
 var inTime = [][2]string{
 	{"0001-01-01T00:00:00Z", "low"}, {"1969-12-31T23:59:59Z", "normal"}, {"2026-11-30T09:00:00Z", "high"},
 	{"2026-11-30T09:00:00Z", "normal"}, {"2026-11-30T09:00:00Z", "low"},
 	{"2026-11-30T09:00:00.000001Z", "high"}, {"9999-12-31T23:59:59Z", "low"}, {"", "high"}, {"", "low"},
 }
 
-// orderRecord is a record in the model of TestOrders.
+// orderRecord is a record in the model with which TestOrders compares the API.
 type orderRecord struct {
 	id, owner string
-	place     int // in inOrder or inTime
+	place     int // index in inOrder or inTime
 	private   bool
-	by        map[string]string // filters that it matches
+	by        map[string]string // filters that match the record
 }
 
-// TestOrders compares lists by name and by date with a model: read forwards and
-// backwards, by filters, for members and an admin.
+// TestOrders checks lists by name and by due date against a model. It reads the lists forwards and
+// backwards, with filters, for two members and an admin.
 func TestOrders(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		random := seed.Rand(t)
@@ -68,7 +68,7 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// orderTest is an office with records of a family.
+// orderTest is an office with records of one family.
 type orderTest struct {
 	*testing.T
 	*apitest.Office
@@ -80,7 +80,7 @@ type orderTest struct {
 	records      []*orderRecord
 }
 
-// body returns members for a place in the order.
+// body returns the members of a record that belong to a place in the order.
 func (l *orderTest) body(place int) map[string]any {
 	switch l.family {
 	case "contacts":
@@ -100,8 +100,8 @@ func (l *orderTest) body(place int) map[string]any {
 	return map[string]any{"name": inOrder[place][0] + "." + inOrder[place][1]}
 }
 
-// place returns a random place. A full stop separates no more than a space does, so
-// only names without a first name stay in order there.
+// place returns a random place in the order. In families without first names, a full stop separates
+// names no more than a space does. Only places without a first name are in order there.
 func (l *orderTest) place() int {
 	switch {
 	case l.family == "tasks":
@@ -203,7 +203,7 @@ func (l *orderTest) compareAll() {
 	l.compare(0, url.Values{}, "-updatedAt", nil)
 }
 
-// want returns the ids that a person sees, in order.
+// want returns the ids of the records that a person sees, in order.
 func (l *orderTest) want(person int, by url.Values) (ids []string) {
 	sorted := slices.SortedFunc(slices.Values(l.records), func(a, b *orderRecord) int {
 		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.id, b.id))
@@ -220,8 +220,8 @@ func (l *orderTest) want(person int, by url.Values) (ids []string) {
 	return ids
 }
 
-// compare reads a list forwards in pages of four, and then back from its end. Without
-// want it compares both with each other.
+// compare reads a list forwards in pages of four, and then backwards from its end. It compares both
+// with want. If want is nil, it compares them with each other.
 func (l *orderTest) compare(person int, by url.Values, sort string, want []string) {
 	l.T.Helper()
 	query := url.Values{"sort": {sort}, "limit": {"4"}}
@@ -257,7 +257,7 @@ func (l *orderTest) compare(person int, by url.Values, sort string, want []strin
 	}
 	l.compareNear(person, query, forwards)
 	query.Set("back", "true")
-	for i := len(pages) - 2; i >= 0; i-- { // back from the last page, by its own cursor
+	for i := len(pages) - 2; i >= 0; i-- { // back from the last page, with the cursor of each page
 		page, next, more := read()
 		if fmt.Sprint(page) != pages[i] || more != (i > 0) {
 			l.T.Errorf("%s by %v, person %d, back to page %d: %v %t, want %s", l.family, query, person, i, page, more, pages[i])
@@ -278,8 +278,8 @@ func (l *orderTest) compare(person int, by url.Values, sort string, want []strin
 	}
 }
 
-// compareNear reads the list from a record on, and up to it. want are the ids of the whole
-// list.
+// compareNear reads a list from a random record on, and backwards up to this record. want are the
+// ids of the whole list.
 func (l *orderTest) compareNear(person int, query url.Values, want []string) {
 	l.T.Helper()
 	if len(want) == 0 {
@@ -311,9 +311,9 @@ func (l *orderTest) compareNear(person int, query url.Values, want []string) {
 	}
 }
 
-// TestNearOfNoPlace names records that a list has no place for: a colleague's private one,
-// an erased one, one of another family, a task that is done, in the order of due dates.
-// Each is refused in the same way, so nobody learns which of them exist.
+// TestNearOfNoPlace checks the parameter near with ids that are not in the list. These are a
+// colleague's private record, a deleted record, a record of another family, and a completed task in
+// the order of due dates. All are refused alike, so callers do not learn which records exist.
 func TestNearOfNoPlace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -337,8 +337,7 @@ func TestNearOfNoPlace(t *testing.T) {
 	})
 }
 
-// TestOrderRules checks the combinations that are refused, and that keys have no
-// further order.
+// TestOrderRules checks the combinations that are refused. Calls with keys have no further orders.
 func TestOrderRules(t *testing.T) {
 	o := rc(t)
 	c := o.As(access.Member)

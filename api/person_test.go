@@ -20,7 +20,7 @@ import (
 	"kartei/test/apitest"
 )
 
-// browser is a person at the web application, by a session in the sandbox.
+// browser is a person who uses the web application, with a session in the sandbox.
 type browser struct {
 	*testing.T
 	office     *apitest.Office
@@ -28,20 +28,20 @@ type browser struct {
 	Principal  string
 }
 
-// signedIn signs a principal in.
+// signedIn returns a browser with a new session of a principal.
 func signedIn(t *testing.T, o *apitest.Office, principal string) *browser {
 	t.Helper()
 	return &browser{t, o, api.Cookie(o.Session(principal), true), principal}
 }
 
-// do runs an operation of the contract, with alternating names and values of headers.
+// do calls an operation of the contract. headers alternates names and values.
 func (b *browser) do(method, path string, body any, headers ...string) *api.Response {
 	b.Helper()
 	path, query, _ := strings.Cut(path, "?")
 	return b.send(&api.Request{Method: method, Path: path, Query: query}, body, headers)
 }
 
-// ask calls an operation that is not in the contract.
+// ask calls an unpublished operation, which is not in the contract.
 func (b *browser) ask(row string, in any, headers ...string) *api.Response {
 	b.Helper()
 	return b.send(&api.Request{Operation: api.ByID(row)}, in, headers)
@@ -64,7 +64,7 @@ func (b *browser) send(r *api.Request, body any, headers []string) *api.Response
 	return b.office.API.Do(b.Context(), r, nil)
 }
 
-// want fails the test unless an answer has a status.
+// want fails the test unless the response has the status.
 func (b *browser) want(got *api.Response, status int) *api.Response {
 	b.Helper()
 	if got.Status != status {
@@ -73,7 +73,7 @@ func (b *browser) want(got *api.Response, status int) *api.Response {
 	return got
 }
 
-// member returns a text member of an answer.
+// member returns a text member of a response's body, or "" if there is none.
 func member(t *testing.T, got *api.Response, name string) string {
 	t.Helper()
 	var v map[string]any
@@ -84,7 +84,7 @@ func member(t *testing.T, got *api.Response, name string) string {
 	return s
 }
 
-// TestSessionMe checks what a session says of itself.
+// TestSessionMe checks the response of GET /me in a session.
 func TestSessionMe(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -97,8 +97,8 @@ func TestSessionMe(t *testing.T) {
 	}
 }
 
-// TestSessionLimits checks that a session and the keys of its person take nothing
-// from each other, and which limits a session sees.
+// TestSessionLimits checks that the calls of a session and of its person's keys do not share
+// limits. It also checks which limits a session sees.
 func TestSessionLimits(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "key", Quota: 5, Capacity: 5},
 		limit.Override{Name: "session-writes", Quota: 2, Capacity: 2},
@@ -133,15 +133,15 @@ func TestSessionLimits(t *testing.T) {
 	for range 60 {
 		b.do("POST", "/contacts", map[string]any{"lastName": "Berg"})
 	}
-	b.want(b.ask("keys.list", struct{}{}), 200) // not locked
+	b.want(b.ask("keys.list", struct{}{}), 200) // the session is not locked
 	c.Do("GET", "/me", nil).Want(200)
 	if got := signedIn(t, o, c.Principal).do("POST", "/contacts", map[string]any{"lastName": "Berg"}); got.Status != 429 {
 		t.Errorf("a new session of the same person has a new quota: %d", got.Status)
 	}
 }
 
-// TestSessionRequestLog checks that the log has the changes and refusals of a
-// session, and nothing of what it looks at.
+// TestSessionRequestLog checks that the request log has the changes and the refused calls of a
+// session, but not its reads.
 func TestSessionRequestLog(t *testing.T) {
 	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -199,8 +199,8 @@ func sessionOf(t *testing.T, b *browser) string {
 	return member(t, b.want(b.ask("session.get", struct{}{}), 200), "id")
 }
 
-// TestChallenge checks that only the refusal of a key names a way to
-// authenticate. A browser would open a dialog of its own.
+// TestChallenge checks that only a refused key gets a WWW-Authenticate header. A browser would open
+// its own dialog because of this header.
 func TestChallenge(t *testing.T) {
 	o := office(t)
 	b := signedIn(t, o, o.User(access.Member))
@@ -216,8 +216,8 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// TestSessionRepeats sends each kind of change twice with one Idempotency-Key. The
-// answer is the same, and the change happens once.
+// TestSessionRepeats sends each kind of change twice with the same Idempotency-Key. It checks that
+// both responses are equal, and that the change happens once.
 func TestSessionRepeats(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Admin)
@@ -274,8 +274,8 @@ func TestSessionRepeats(t *testing.T) {
 	})
 }
 
-// stored fails the test if a stored answer has one of the texts in clear, or a hash
-// of the input of an operation outside of the contract.
+// stored fails the test if a stored response contains one of the secrets in plain text. A stored
+// call of an unpublished operation must not have a hash of its input either.
 func stored(t *testing.T, o *apitest.Office, secrets ...string) {
 	t.Helper()
 	err := o.DB.Read(t.Context(), func(tx db.Tx) error {
@@ -306,7 +306,7 @@ func stored(t *testing.T, o *apitest.Office, secrets ...string) {
 	}
 }
 
-// actsOn returns the lines of the audit log with a word about a target.
+// actsOn returns the ids of the lines in the audit log with this word and target.
 func actsOn(t *testing.T, o *apitest.Office, word, target string) (found []string) {
 	t.Helper()
 	err := o.DB.Read(t.Context(), func(tx db.Tx) (err error) {
@@ -320,8 +320,8 @@ func actsOn(t *testing.T, o *apitest.Office, word, target string) (found []strin
 	return found
 }
 
-// TestSessionRepeatsAtOnce sends one form many times at the same moment: it has one
-// effect, and no answer differs.
+// TestSessionRepeatsAtOnce sends one form many times at the same moment. It checks that the change
+// happens once, and that all responses are equal.
 func TestSessionRepeatsAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Admin)
@@ -364,8 +364,8 @@ func TestSessionRepeatsAtOnce(t *testing.T) {
 	})
 }
 
-// TestSessionGate checks what people may do while the switches of their
-// organization are off, and while it is closed or being deleted.
+// TestSessionGate checks what people may do while the switches of their organization are off, and
+// while it is closed or being deleted.
 func TestSessionGate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -387,8 +387,8 @@ func TestSessionGate(t *testing.T) {
 
 		states := []struct {
 			state             access.State
-			member, admin     int // status of a read
-			memberSet, always int // of a change, and of a row that is always open
+			member, admin     int // the statuses of a read
+			memberSet, always int // the statuses of a change, and of an operation with the property Always
 		}{
 			{access.Closed, 200, 200, 403, 200},
 			{access.Deleting, 403, 200, 403, 200},

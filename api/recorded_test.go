@@ -23,19 +23,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// recordedCall is a call of testdata/recorded-VERSION.json with its answer. Ids and
-// cursors are replaced by names (con_#2, cursor_#1), because they are new in
-// each run.
+// recordedCall is a call in testdata/recorded-VERSION.json with its response. Ids and cursors are
+// new in each run, so the file has names in their place (con_#2, cursor_#1).
 type recordedCall struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
 	Headers map[string]string `json:"headers,omitzero"`
 	Body    jsontext.Value    `json:"body,omitzero"`
-	// Next is true if the next version answers differently, by a declared
-	// difference.
+	// Next is true if the next version has another response, by a declared difference.
 	Next bool `json:"next,omitzero"`
-	// Early is true if the call is answered before the version stage, and so in
-	// the current version.
+	// Early is true if the call is answered before its version is known, and so by the current
+	// version.
 	Early  bool    `json:"early,omitzero"`
 	Answer *answer `json:"answer,omitzero"`
 }
@@ -48,8 +46,8 @@ type answer struct {
 
 var fillIn = flag.Bool("record", false, "fill in the answers that a recording has not, and what those that it has have gained; nothing else of them is changed (make docs)")
 
-// names maps the ids and cursors of one run to their names in the recording, by
-// order of appearance.
+// names maps the ids and cursors of one run to their names in the recording. The names are numbered
+// in the order in which the ids appear.
 type names struct {
 	byReal, byName map[string]string
 	count          map[string]int
@@ -58,10 +56,9 @@ type names struct {
 var (
 	opaque = regexp.MustCompile(`\b(con|cmp|tsk|evt|req|usr|svc|org|key)_[0-9a-z]{26}\b|"nextCursor":"[^"]+"|"kidShort":"[^"]+"`)
 	named  = regexp.MustCompile(`[a-z]+_#[0-9]+`)
-	// Families are added within a version, and other tests cover the limit
-	// headers
+	// The list of open families may grow within a version.
 	growing = regexp.MustCompile(`"openFamilies":\[[^]]*\]`)
-	// The texts of problems may change; programs use the code
+	// The texts of problems may change, because programs use the codes.
 	words = regexp.MustCompile(`"(detail|message)":"([^"\\]|\\.)*"`)
 )
 
@@ -73,7 +70,7 @@ func newNames() *names {
 	return &names{map[string]string{}, map[string]string{}, map[string]int{}}
 }
 
-// hide replaces ids and cursors by names.
+// hide replaces ids and cursors by their names, and removes request ids.
 func (n *names) hide(text string) string {
 	text = growing.ReplaceAllString(text, `"openFamilies":[]`)
 	return opaque.ReplaceAllStringFunc(text, func(found string) string {
@@ -88,7 +85,7 @@ func (n *names) hide(text string) string {
 		switch {
 		case kind == "req":
 			return "req_"
-		case strings.HasSuffix(real, "_01jb2z5k3xf0q8r9s7t6v5w4y3"): // no record has this id
+		case strings.HasSuffix(real, "_01jb2z5k3xf0q8r9s7t6v5w4y3"): // this id belongs to no record
 			return real
 		}
 		if n.byReal[real] == "" {
@@ -103,7 +100,7 @@ func (n *names) hide(text string) string {
 	})
 }
 
-// show replaces names by ids and cursors.
+// show replaces names by their ids and cursors.
 func (n *names) show(t testing.TB, text string) string {
 	return named.ReplaceAllStringFunc(text, func(name string) string {
 		if n.byName[name] == "" {
@@ -113,7 +110,8 @@ func (n *names) show(t testing.TB, text string) string {
 	})
 }
 
-// play sends a recorded call and returns its answer in the form of a recording.
+// play sends a recorded call and returns its response in the form of the recording. An empty
+// version sends no Svc-Version header.
 func (n *names) play(t testing.TB, c *apitest.Client, r *recordedCall, version string) *answer {
 	t.Helper()
 	var headers []string
@@ -137,10 +135,10 @@ func (n *names) play(t testing.TB, c *apitest.Client, r *recordedCall, version s
 	return out
 }
 
-// TestRecordedCalls repeats recorded calls of 2026-11-01: on production, on the
-// release candidate, which also serves the next version, and in the next
-// version. Apart from ids, cursors and limits the old answers are the same,
-// byte for byte. The next version's answers differ only as declared.
+// TestRecordedCalls repeats recorded calls of 2026-11-01. The calls go to production, to the
+// release candidate, and with Svc-Version to the next version. The responses of the old version
+// must be the same byte for byte, apart from ids, cursors and limits. The responses of the next
+// version may differ only as declared.
 func TestRecordedCalls(t *testing.T) {
 	apitest.Alone(t)
 	const file = "testdata/recorded-2026-11-01.json"
@@ -153,7 +151,7 @@ func TestRecordedCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		current := apitest.Current() // the version of calls that name none
+		current := apitest.Current() // the version of calls without Svc-Version
 		for _, run := range []struct{ name, environment, version string }{
 			{"production", "production", old},
 			{"production, nothing asked", "production", ""},
@@ -214,8 +212,8 @@ func TestRecordedCalls(t *testing.T) {
 	}
 }
 
-// gained reports whether an answer differs from the recorded one only by
-// additional members and headers.
+// gained reports whether a response differs from the recorded response only by additional members
+// and headers.
 func gained(was, is *answer) bool {
 	for name, value := range was.Headers {
 		if is.Headers[name] != value {
@@ -230,8 +228,7 @@ func gained(was, is *answer) bool {
 	return was.Status == is.Status && (was.Body != "" || is.Body == "") && within(before, now)
 }
 
-// within reports whether a value equals another one apart from additional
-// members of that one.
+// within reports whether is equals was, apart from additional members of objects.
 func within(was, is any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -254,8 +251,8 @@ func within(was, is any) bool {
 	return was == is
 }
 
-// firstDifference shows the first difference between an answer and the recorded
-// one.
+// firstDifference describes the first difference between a recorded response (was) and a new
+// response (is).
 func firstDifference(was, is *answer) string {
 	if was.Status != is.Status {
 		return fmt.Sprintf("was %d %s\nis  %d %s", was.Status, was.Body, is.Status, is.Body)
@@ -275,8 +272,7 @@ func firstDifference(was, is *answer) string {
 	return fmt.Sprintf("from byte %d on: was ...%s...\nand is ...%s...\nWhere it only has more members, make docs writes them.", same, around(a), around(b))
 }
 
-// TestGained checks that -record accepts only differences that clients do not
-// notice.
+// TestGained checks that -record accepts only differences that clients do not notice.
 func TestGained(t *testing.T) {
 	of := func(body string) *answer {
 		return &answer{200, map[string]string{"ETag": "x"}, body}

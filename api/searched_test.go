@@ -17,8 +17,8 @@ import (
 	"kartei/record/task"
 )
 
-// searched has the German and English words for the members that q searches, if
-// they differ from the member's own words (api/words).
+// searched has the German and English words for members that q searches. Other members use the
+// words of their description in api/words.
 var searched = map[string][2]string{
 	"firstName": {"Namen", "names"}, "lastName": {"Namen", "names"}, "name": {"Name", "name"},
 	"mobile": {
@@ -30,8 +30,8 @@ var searched = map[string][2]string{
 	"registerNumber": {"Registernummer", "register numbers"},
 }
 
-// wordsOf returns the German and English words for a member that q searches:
-// the member's own, up to the first comma or semicolon.
+// wordsOf returns the German and English words for a member that q searches. Without an entry in
+// searched, these are the member's description up to the first comma or semicolon.
 func wordsOf(fields any, member string) [2]string {
 	if w, other := searched[member]; other {
 		return w
@@ -45,8 +45,8 @@ func wordsOf(fields any, member string) [2]string {
 	return [2]string{end.ReplaceAllString(german, ""), end.ReplaceAllString(english, "")}
 }
 
-// TestSearchedMembers compares the descriptions of q in lists and the guide with
-// the members that the families index.
+// TestSearchedMembers compares the members that each family indexes with the descriptions of q in
+// lists, and with the guide.
 func TestSearchedMembers(t *testing.T) {
 	inGuide := func(guide []byte, said string) bool {
 		return strings.Contains(strings.ReplaceAll(strings.Join(strings.Fields(string(guide)), " "), "`", ""), said)
@@ -73,11 +73,11 @@ func TestSearchedMembers(t *testing.T) {
 		var words [2]map[string]bool
 		words[0], words[1] = map[string]bool{}, map[string]bool{}
 		if id == "documents.list" {
-			words[0]["Text der Datei"], words[1]["text of the file"] = true, true // no member
+			words[0]["Text der Datei"], words[1]["text of the file"] = true, true // the text of a file is not a member
 		}
 		for member := range indexed(fields) {
 			if member == "phone" && id == "contacts.list" {
-				member = "mobile" // described together
+				member = "mobile" // both numbers have one description
 			}
 			f, _ := fields()
 			w := wordsOf(f, member)
@@ -92,7 +92,7 @@ func TestSearchedMembers(t *testing.T) {
 	}
 }
 
-// indexed returns the members of a family that give words to search for.
+// indexed returns the members of a family whose values are indexed for the search.
 func indexed(fields func() (any, func() *search.Document)) map[string]bool {
 	found := map[string]bool{}
 	var try func(path []int, name string, typ reflect.Type)

@@ -14,14 +14,13 @@ import (
 	"kartei/test/apitest"
 )
 
-// get runs an operation of the contract in a session.
+// get calls GET on a path in a session.
 func get(t *testing.T, o *apitest.Office, as api.Credential, path string) *api.Response {
 	t.Helper()
 	return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: path, Door: api.Web, Credential: as}, nil)
 }
 
-// TestSession calls operations with a session, in the live organization and in its
-// sandbox.
+// TestSession checks calls with a session in the live organization and in its sandbox.
 func TestSession(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin := o.User(access.Admin)
@@ -61,8 +60,8 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// TestSessionEnds checks the ends of a session: without calls, at the latest, and
-// with its person.
+// TestSessionEnds checks that a session ends without calls, after its maximum lifetime, and when
+// its person is disabled, gets another role or is erased.
 func TestSessionEnds(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		works := func(token string) bool {
@@ -119,8 +118,8 @@ func TestSessionEnds(t *testing.T) {
 	})
 }
 
-// TestChangesOfTheSeen asks what has changed lately: the answer tells of records that
-// the caller sees, in families that the caller may read.
+// TestChangesOfTheSeen checks that records.changes returns recent changes only of records that the
+// caller sees, in families that the caller may read.
 func TestChangesOfTheSeen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, jan, boss := o.As(access.Member), o.As(access.Member), o.As(access.Admin)

@@ -35,14 +35,14 @@ import (
 
 const somePassword = "vier Woerter aus dem Sack"
 
-// visitor is a person with a browser, who may be signed in.
+// visitor is a person with a browser. The person may be signed in.
 type visitor struct {
 	*testing.T
 	o     *apitest.Office
 	token string
 	from  string
 	agent string
-	// device is what the browser keeps of its sign-ins.
+	// device is the content of the cookie by which accounts know the browser.
 	device string
 }
 
@@ -50,7 +50,7 @@ func visit(t *testing.T, o *apitest.Office) *visitor {
 	return &visitor{T: t, o: o, from: "198.51.100.7", agent: "Probebrowser/1.0"}
 }
 
-// send calls a row.
+// send calls an unpublished operation.
 func (v *visitor) send(row string, in any) *api.Response {
 	v.Helper()
 	body, err := json.Marshal(in)
@@ -65,7 +65,8 @@ func (v *visitor) send(row string, in any) *api.Response {
 	}, nil)
 }
 
-// ask calls a row, decodes its answer into out, and wants a status.
+// ask calls an unpublished operation and decodes the response into out. It fails the test unless
+// the status is want.
 func (v *visitor) ask(row string, in, out any, want int) *api.Response {
 	v.Helper()
 	got := v.send(row, in)
@@ -80,7 +81,8 @@ func (v *visitor) ask(row string, in, out any, want int) *api.Response {
 	return got
 }
 
-// signIn signs in by password, and wants a status of the sign-in.
+// signIn signs in by password. It fails the test unless the result has the status: signedIn, or the
+// next step.
 func (v *visitor) signIn(email, password, status string) (s account.SignedIn) {
 	v.Helper()
 	v.ask("signin.password", account.PasswordInput{Email: email, Password: password}, &s, 200)
@@ -96,7 +98,8 @@ func (v *visitor) works() bool {
 	return ask(v.T, v.o, api.Web, api.Cookie(v.token, false), "session.get", struct{}{}).Status == 200
 }
 
-// join invites an address to an organization, accepts, and returns the person.
+// join invites an address to an organization, accepts the invitation in a new browser, and returns
+// the visitor.
 func join(
 	t *testing.T, o *apitest.Office, organization, email string, role access.Role,
 ) (*visitor, account.AcceptResult) {
@@ -113,13 +116,13 @@ func join(
 	return v, a
 }
 
-// joined returns a person with an account.
+// joined creates a person with an account, and returns the person's id.
 func joined(t *testing.T, o *apitest.Office) string {
 	_, a := join(t, o, o.ID, apitest.Fresh()+"@example.com", access.Member)
 	return a.ID
 }
 
-// generate sets up a generator of codes, and returns its secret and recovery codes.
+// generate sets up TOTP, and returns its secret and the recovery codes.
 func (v *visitor) generate() (secret []byte, codes []string) {
 	v.Helper()
 	var g account.Generator
@@ -134,10 +137,10 @@ func (v *visitor) generate() (secret []byte, codes []string) {
 	return secret, r.Codes
 }
 
-// code returns the code of now.
+// code returns the current TOTP code.
 func (v *visitor) code(secret []byte) string { return signin.TOTP(secret, v.o.Clock.Now()) }
 
-// addPasskey adds a passkey of a device.
+// addPasskey adds a passkey of a device to the visitor's account.
 func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
 	v.Helper()
 	var q passkey.Question
@@ -147,7 +150,7 @@ func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
 	return p
 }
 
-// usePasskey returns the input of a sign-in by the passkey of a device.
+// usePasskey returns the input of a sign-in with the passkey of a device.
 func (v *visitor) usePasskey(d *passkeytest.Device) account.PasskeyInput {
 	v.Helper()
 	var q passkey.Question
@@ -159,8 +162,8 @@ func device(t *testing.T) *passkeytest.Device {
 	return passkeytest.New(t, "https://kartei.example", "kartei.example")
 }
 
-// signInInputs are the inputs of the rows about the person who calls. Those about single
-// sign-on and about factors are below.
+// signInInputs returns the inputs of operations about the caller. ssoInputs and factorInputs have
+// the inputs about single sign-on and second factors.
 func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	type input = map[string]any
 	return map[string]any{
@@ -218,7 +221,7 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 	}
 }
 
-// ssoInputs are the inputs of the rows about single sign-on.
+// ssoInputs returns the inputs of operations about single sign-on.
 func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	mine := func() *visitor { return visitorOf(t, o, owner) }
 	return map[string]any{
@@ -267,7 +270,8 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	}
 }
 
-// factorInputs are the inputs of the rows about the factors of the person who calls.
+// factorInputs returns the inputs of operations about the caller's passwords, passkeys and second
+// factors.
 func factorInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	mine := func() *visitor { return visitorOf(t, o, owner) }
 	return map[string]any{
@@ -298,14 +302,14 @@ func factorInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 	}
 }
 
-// visitorOf returns a visitor with a session of a person.
+// visitorOf returns a visitor with a new session of a person.
 func visitorOf(t *testing.T, o *apitest.Office, person string) *visitor {
 	return &visitor{T: t, o: o, token: o.Session(person), from: "198.51.100.7"}
 }
 
 func freshEmail() string { return apitest.Fresh() + "@example.com" }
 
-// TestSignIn follows a person from the invitation to the end of their sessions.
+// TestSignIn checks the steps of a person from the invitation to the end of their sessions.
 func TestSignIn(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, a := join(t, o, o.ID, "Ida@Neu.example", access.Admin)
@@ -336,7 +340,7 @@ func TestSignIn(t *testing.T) {
 		if w.works() {
 			t.Error("the session goes on after signing out")
 		}
-		v.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn") // the cookie of an ended session does not hinder
+		v.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn") // the cookie of an ended session does not prevent a sign-in
 		for password, code := range map[string]string{
 			"": "REQUIRED", "kurz": "TOO_SHORT", "aaaaaaaaaaaaaaaa": "INVALID_FORMAT",
 			"Passwort123456789": "INVALID_FORMAT", "ida@neu.example1": "INVALID_FORMAT",
@@ -349,12 +353,12 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
-// TestSignInTellsNothing compares the answers to an unknown address, a wrong password
-// and an account without a password.
+// TestSignInTellsNothing checks that an unknown address, a wrong password and an account without a
+// password get equal responses.
 func TestSignInTellsNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "ida@neu.example", access.Member)
-		o.Session(o.User(access.Member)) // makes an account without a password
+		o.Session(o.User(access.Member)) // creates an account without a password
 		var without string
 		if err := o.DB.Read(t.Context(), func(tx db.Tx) error {
 			return tx.QueryRow(t.Context(), `select email from accounts where password = ''`).Scan(&without)
@@ -390,7 +394,7 @@ func TestSignInTellsNothing(t *testing.T) {
 		if m := o.Mailed()[2]; m.Until != 1 {
 			t.Errorf("an address without an account gets an email: %+v", m)
 		}
-		// The bound of mails is silent.
+		// The limit of emails does not change the response.
 		n := len(o.Mailed())
 		for range 5 {
 			told("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, 204)
@@ -401,8 +405,9 @@ func TestSignInTellsNothing(t *testing.T) {
 	})
 }
 
-// TestLinksGoToTheAccount asks for links by an account's address, and by addresses that
-// only look like it. Two capitals may have the same small letter in different mailboxes.
+// TestLinksGoToTheAccount checks that a password link goes to the account's own address, and not to
+// an address that only looks like it. Different capital letters can have the same small letter, but
+// belong to different mailboxes.
 func TestLinksGoToTheAccount(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "Kim@neu.example", access.Member)
@@ -418,7 +423,8 @@ func TestLinksGoToTheAccount(t *testing.T) {
 		if fmt.Sprint(sent) != "map[Kim@neu.example:2]" {
 			t.Errorf("links were mailed to %v", sent)
 		}
-		// An invitation to such an address does not tell that the account exists.
+		// The response about an invitation to such an address does not reveal that the account
+		// exists.
 		_, a := join(t, o, o.ID, "K\u0130M@neu.example", access.Member)
 		if a.Status != "signedIn" {
 			t.Errorf("%+v", a)
@@ -426,7 +432,7 @@ func TestLinksGoToTheAccount(t *testing.T) {
 	})
 }
 
-// TestAnyBrowserSignsIn signs in with browsers that say of themselves what is no text.
+// TestAnyBrowserSignsIn checks sign-ins with User-Agent headers that are not valid text.
 func TestAnyBrowserSignsIn(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -440,8 +446,8 @@ func TestAnyBrowserSignsIn(t *testing.T) {
 	})
 }
 
-// TestSignInTakesAsLong measures the answers to an unknown address and to a wrong
-// password.
+// TestSignInTakesAsLong checks that the time of a response does not distinguish an unknown address
+// from a wrong password.
 func TestSignInTakesAsLong(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1), apitest.Costly())
 	n := 0
@@ -458,8 +464,8 @@ func TestSignInTakesAsLong(t *testing.T) {
 			}, nil, 401)
 		}
 	}
-	// The machine is shared, so a disturbed round is repeated. A real difference shows in
-	// every round.
+	// Other programs use the machine too, so a disturbed round is repeated. A real difference
+	// appears in every round.
 	for round := 1; ; round++ {
 		took := apitest.Measure(30, []apitest.Attempt{
 			{Name: "known", Do: attempt("p%d@neu.example")},
@@ -473,12 +479,12 @@ func TestSignInTakesAsLong(t *testing.T) {
 		if round == 5 {
 			t.Fatalf("advantage %.2f: known %s, unknown %s", a, known, unknown)
 		}
-		o.Clock.Advance(24 * time.Hour) // no address is throttled for its earlier attempts
+		o.Clock.Advance(24 * time.Hour) // no address is limited because of earlier attempts
 	}
 }
 
-// TestGuessesAreThrottled checks the pauses of a pair of address and network, the
-// bound of an hour, and that nobody else is slowed down.
+// TestGuessesAreThrottled checks the pauses for an address and a network, and the hourly limit.
+// Other people and networks are not slowed down.
 func TestGuessesAreThrottled(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -501,7 +507,7 @@ func TestGuessesAreThrottled(t *testing.T) {
 		elsewhere := visit(t, o)
 		elsewhere.from = "203.0.113.5"
 		elsewhere.signIn("ida@neu.example", somePassword, "second")
-		// From many networks, an hour has a bound. A passkey still signs in.
+		// Guesses from many networks have an hourly limit. A sign-in with a passkey still works.
 		before := len(o.Mailed())
 		for n := range 60 {
 			w := visit(t, o)
@@ -535,9 +541,9 @@ func TestGuessesAreThrottled(t *testing.T) {
 	})
 }
 
-// TestRefusedConfirmation has the wrong password at a confirmation as the person's own in
-// the log of the organization in which they work. Their other organization learns neither
-// who they are there nor their session.
+// TestRefusedConfirmation checks the audit lines about a wrong password at a confirmation. The
+// organization in which the person works gets a line with the person and the session as the caller.
+// The line in the person's other organization has an anonymous caller.
 func TestRefusedConfirmation(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		elsewhere, _ := o.Organization("Kanzlei Zweitens")
@@ -561,8 +567,8 @@ func TestRefusedConfirmation(t *testing.T) {
 	})
 }
 
-// TestThrottleKnowsWhoGuesses writes one address in several ways, and comes from several
-// addresses of one network: these are guesses of one.
+// TestThrottleKnowsWhoGuesses checks that different spellings of an address count as one address.
+// Several IP addresses of one network count as one network.
 func TestThrottleKnowsWhoGuesses(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -587,7 +593,8 @@ func TestThrottleKnowsWhoGuesses(t *testing.T) {
 	})
 }
 
-// TestFactorsOfOthers names what belongs to another account: nothing of it is there.
+// TestFactorsOfOthers checks that the passkeys, sessions and tickets of another account get the
+// status 404.
 func TestFactorsOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		jan, _ := join(t, o, o.ID, "jan@neu.example", access.Member)
@@ -623,7 +630,7 @@ func TestFactorsOfOthers(t *testing.T) {
 	})
 }
 
-// TestSecondFactor signs in with codes: each serves once.
+// TestSecondFactor checks sign-ins with TOTP and recovery codes. Each code works once.
 func TestSecondFactor(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -649,7 +656,7 @@ func TestSecondFactor(t *testing.T) {
 			w.ask("signin.second", with, nil, 404) // the ticket is used
 			return s
 		}
-		second(in{"code": v.code(secret)}, 422) // it confirmed the generator
+		second(in{"code": v.code(secret)}, 422) // this code was used to set up TOTP
 		o.Clock.Advance(30 * time.Second)
 		code := v.code(secret)
 		w.token = second(in{"code": code[:3] + " " + code[3:]}, 200).Token
@@ -670,7 +677,7 @@ func TestSecondFactor(t *testing.T) {
 		begun := w.signIn("ida@neu.example", somePassword, "second")
 		o.Clock.Advance(signin.PageLifetime)
 		w.ask("signin.second", in{"ticket": begun.Ticket, "code": v.code(secret)}, nil, 404)
-		// Guesses of codes are slowed down, from whatever network.
+		// Guesses of codes are limited, even from different networks.
 		limited := false
 		for n := 0; n < 7 && !limited; n++ {
 			w.from = fmt.Sprintf("203.0.113.%d", n)
@@ -698,7 +705,7 @@ func TestSecondFactor(t *testing.T) {
 	})
 }
 
-// joinedPrincipal returns the person of an account.
+// joinedPrincipal returns the id of the person with an account of this address.
 func joinedPrincipal(t *testing.T, o *apitest.Office, email string) (principal string) {
 	t.Helper()
 	err := o.DB.Read(t.Context(), func(tx db.Tx) error {
@@ -710,8 +717,8 @@ func joinedPrincipal(t *testing.T, o *apitest.Office, email string) (principal s
 	return principal
 }
 
-// TestPasskey signs in with a passkey, makes a sign-in recent with it, and accepts an
-// invitation with one.
+// TestPasskey checks a sign-in with a passkey, the confirmation of a session with it, and an
+// invitation that is accepted with a passkey.
 func TestPasskey(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -728,7 +735,7 @@ func TestPasskey(t *testing.T) {
 		if s.Status != "signedIn" || !w.works() {
 			t.Errorf("%+v", s)
 		}
-		w.ask("signin.passkey", in, nil, 404) // the ceremony is over
+		w.ask("signin.passkey", in, nil, 404) // the ticket was used
 		other := device(t)
 		other.Create(json.RawMessage(`{"challenge":"x","user":{"id":""}}`))
 		forged := *d
@@ -747,7 +754,7 @@ func TestPasskey(t *testing.T) {
 			"second"); fmt.Sprint(second.Methods) != "[passkey recoveryCode]" {
 			t.Errorf("%+v", second)
 		}
-		// Step-up.
+		// The session is confirmed with the passkey.
 		w.token = s.Token
 		o.Clock.Advance(access.SignInFresh)
 		w.ask("factors.passkeyOptions", struct{}{}, nil, 403)
@@ -760,7 +767,7 @@ func TestPasskey(t *testing.T) {
 		}
 		w.token = r.Token
 		w.ask("factors.passkeyOptions", struct{}{}, nil, 200)
-		// An invitation that is accepted without a password.
+		// An invitation is accepted with a passkey and no password.
 		made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
 			invitation.New{Organization: o.ID, Email: "jan@neu.example"})
 		if err != nil {
@@ -772,7 +779,7 @@ func TestPasskey(t *testing.T) {
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: made.Token}, &q, 200)
 		var own passkey.Question
 		w.ask("factors.passkeyOptions", struct{}{}, &own, 200)
-		// it is for an account that exists
+		// the ticket is for a passkey of an existing account
 		jan.ask("invitations.accept", account.Acceptance{
 			Token: made.Token, Name: "Jan", Ticket: own.Ticket, Response: phone.Create(own.Options),
 		}, nil, 404)
@@ -789,7 +796,7 @@ func TestPasskey(t *testing.T) {
 		if f.HasPassword || len(f.Passkeys) != 1 {
 			t.Fatalf("%+v", f)
 		}
-		jan.ask("factors.passkeyRemove", access.ByID{ID: f.Passkeys[0].ID}, nil, 403) // the only way in
+		jan.ask("factors.passkeyRemove", access.ByID{ID: f.Passkeys[0].ID}, nil, 403) // the only way to sign in stays
 		jan.token = ""
 		jan.ask("signin.passkey", jan.usePasskey(phone), &s, 200)
 		foreign := v.usePasskey(phone)
@@ -797,9 +804,9 @@ func TestPasskey(t *testing.T) {
 	})
 }
 
-// TestSignInsAtOnce signs one person in four times at the same moment: by the password,
-// each has a session of its own, and one of them ends the others. A code, and the ticket
-// of a step, serve one.
+// TestSignInsAtOnce signs a person in four times at the same moment. By password, each sign-in gets
+// its own session, and one of the sessions can end the others. A code or a ticket works for one of
+// the four only.
 func TestSignInsAtOnce(t *testing.T) {
 	const email = "ida@neu.example"
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -875,7 +882,7 @@ func TestSignInsAtOnce(t *testing.T) {
 				return map[string]string{"ticket": list[i], "recoveryCode": codes[9]}
 			},
 		} {
-			o.Clock.Advance(2 * time.Hour) // the code of another step, and guesses are not slowed down
+			o.Clock.Advance(2 * time.Hour) // for a new code, and so that the attempts are not limited
 			list := tickets()
 			if got := four("signin.second", func(i int) any { return in(list, i) }); len(got) != 1 {
 				t.Errorf("%s serves %d", what, len(got))
@@ -888,14 +895,14 @@ func TestSignInsAtOnce(t *testing.T) {
 	})
 }
 
-// TestSignInsWhilePasswordChanges signs in with a password while the person changes it. No session
-// that the old password began goes on.
+// TestSignInsWhilePasswordChanges signs in with a password while the person changes it. It checks
+// that no session from the old password remains.
 func TestSignInsWhilePasswordChanges(t *testing.T) {
 	const email = "ida@neu.example"
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, email, access.Member)
 		for round, began := 0, 0; round < 6; round++ {
-			o.Clock.Advance(2 * time.Hour) // so many guesses are not slowed down
+			o.Clock.Advance(2 * time.Hour) // so that the attempts are not limited
 			old, v := somePassword+strings.Repeat("!", round), visit(t, o)
 			v.signIn(email, old, "signedIn")
 			var all sync.WaitGroup
@@ -934,8 +941,8 @@ func TestSignInsWhilePasswordChanges(t *testing.T) {
 	})
 }
 
-// TestTwoInvitationsAtOnce accepts two invitations of one new address at the same
-// time. One makes the account, and the other one gets the error that it exists.
+// TestTwoInvitationsAtOnce accepts two invitations of one new address at the same time. It checks
+// that one call creates the account, and that the other is refused because the account exists.
 func TestTwoInvitationsAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
@@ -960,8 +967,8 @@ func TestTwoInvitationsAtOnce(t *testing.T) {
 	})
 }
 
-// TestAccountOfSeveralOrganizations uses one address in two organizations, whose
-// admins learn nothing of each other.
+// TestAccountOfSeveralOrganizations uses one address in two organizations. It checks that the
+// admins learn nothing about the other organization.
 func TestAccountOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
@@ -1006,8 +1013,8 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 		if s.Organization.ID != other || old.works() {
 			t.Errorf("%+v", s)
 		}
-		// An admin of the other organization makes and invites people with the address
-		// as with any other one.
+		// An admin of the other organization can create and invite people with this address, as
+		// with any other address.
 		boss, _ := join(t, o, other, "chefin@neu.example", access.Admin)
 		for _, email := range []string{"johanna@neu.example", "fern@neu.example"} {
 			if email == "fern@neu.example" {
@@ -1016,7 +1023,7 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 			boss.ask("people.invite", invitation.New{Email: email}, nil, 200)
 			boss.ask("people.create", principal.New{Name: "Jemand", Email: email}, nil, 200)
 		}
-		// A caller who is signed in joins without a password.
+		// A caller with a session accepts an invitation without a password.
 		made, err = operator.Run(t.Context(), o.Operator, invitation.Create,
 			invitation.New{Organization: o.ID, Email: "chefin.zwei@neu.example"})
 		if err != nil {
@@ -1031,8 +1038,9 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 	})
 }
 
-// TestAuditOfSeveralOrganizations accepts an invitation while signed in elsewhere,
-// and goes over: the audit log names nobody of the other organization.
+// TestAuditOfSeveralOrganizations accepts an invitation in a session of another organization, and
+// switches to the new organization. It checks that the audit logs name no people of the other
+// organization.
 func TestAuditOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
@@ -1061,15 +1069,15 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 	})
 }
 
-// TestReset sets a password by a mailed link: once, for half an hour, and without
-// lifting the second factor.
+// TestReset checks that a mailed link sets a password: once, within half an hour, and without
+// removing the second factor.
 func TestReset(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, a := join(t, o, o.ID, "ida@neu.example", access.Member)
 		secret, _ := v.generate()
 		w := visit(t, o)
 		w.ask("signin.forgot", account.ForgotInput{Email: "IDA@neu.example"}, nil, 204)
-		token := o.Linked("ida@neu.example") // not to what was typed
+		token := o.Linked("ida@neu.example") // the email goes to the address of the account, not to the address in the input
 		w.ask("signin.reset", account.NewByLink{Token: token + "x", Password: "ein ganz anderes Kennwort"}, nil, 404)
 		w.ask("signin.reset", account.NewByLink{Token: token, Password: "kurz"}, nil, 422)
 		w.ask("signin.reset", account.NewByLink{Token: token, Password: "ein ganz anderes Kennwort"}, nil, 204)
@@ -1087,7 +1095,8 @@ func TestReset(t *testing.T) {
 		w.ask("signin.reset", account.NewByLink{
 			Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort",
 		}, nil, 404)
-		// An admin has a link mailed that lifts the factors, with the password.
+		// An admin has a link mailed. This link removes the second factors when the password is
+		// set.
 		boss, me := join(t, o, o.ID, "chefin@neu.example", access.Admin)
 		boss.ask("people.resetFactors", access.ByID{ID: me.ID}, nil, 403)
 		var lifted account.FactorReset
@@ -1100,7 +1109,7 @@ func TestReset(t *testing.T) {
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
 		w.ask("signin.reset", account.NewByLink{Token: link, Password: "ein ganz anderes Kennwort"}, nil, 204)
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn")
-		// The operator lifts them at once.
+		// The operator removes the second factors at once.
 		w.generate()
 		if got := ask(t, o, api.Admin, api.Local(), "people.resetFactors",
 			access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &lifted) != nil || lifted.Token == "" ||
@@ -1113,9 +1122,10 @@ func TestReset(t *testing.T) {
 		w.ask("signin.reset", account.NewByLink{Token: lifted.Token, Password: somePassword}, nil, 204)
 		w.signIn("ida@neu.example", somePassword, "signedIn")
 		_ = secret
-		// The operator hands over a link that sets a password. The factors stay.
+		// The operator gets a link for the person. The link sets a password, and the second factors
+		// stay.
 		w.generate()
-		for _, refused := range []string{me.ID + "x", o.User(access.Member)} { // nobody, and somebody without an account
+		for _, refused := range []string{me.ID + "x", o.User(access.Member)} { // an unknown id, and a person without an account
 			if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: refused}); got.Fault == nil {
 				t.Errorf("%s: %s", refused, got.Body)
 			}
@@ -1135,9 +1145,9 @@ func TestReset(t *testing.T) {
 	})
 }
 
-// TestResetOfUnconfirmed follows links to an account whose invitation an admin handed
-// over. A mailed link shows whose the address is: what somebody else may have set up ends.
-// A link of the operator shows nothing, and leaves it.
+// TestResetOfUnconfirmed resets the password of an account whose invitation an admin handed over. A
+// mailed link proves that the person has the mailbox. It therefore removes second factors that
+// somebody else may have set up. A link of the operator proves nothing, and removes nothing.
 func TestResetOfUnconfirmed(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, a := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -1164,7 +1174,8 @@ func TestResetOfUnconfirmed(t *testing.T) {
 	})
 }
 
-// TestChangeOfAddress needs the consent of both addresses.
+// TestChangeOfAddress checks that both the old and the new address must confirm a change of
+// address.
 func TestChangeOfAddress(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -1192,7 +1203,8 @@ func TestChangeOfAddress(t *testing.T) {
 		}); err != nil || info.Email != "ida@anders.example" || p.Email != info.Email {
 			t.Errorf("%+v %+v %v", p, info, err)
 		}
-		// An address with an account is answered alike, and never taken.
+		// A change to an address that has an account gets the same responses. The caller's address
+		// stays unchanged.
 		w.ask("account.changeEmail", account.NewAddress{Email: "jan@neu.example"}, nil, 204)
 		w.ask("account.confirmEmail", account.Link{Token: o.Linked("jan@neu.example")}, nil, 200)
 		w.ask("account.confirmEmail", account.Link{Token: o.Linked("ida@anders.example")}, nil, 404)
@@ -1200,7 +1212,7 @@ func TestChangeOfAddress(t *testing.T) {
 	})
 }
 
-// TestProfile changes the profile.
+// TestProfile checks the defaults, the changes and the refusals of the profile.
 func TestProfile(t *testing.T) {
 	o := office(t)
 	v, _ := join(t, o, o.ID, "ida@neu.example", access.Viewer)
@@ -1230,8 +1242,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsStored looks for the secrets of the sign-in in all rows and in the
-// operator's log.
+// TestNoSecretIsStored searches all tables and the operator's log for the secrets of a sign-in.
 func TestNoSecretIsStored(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)

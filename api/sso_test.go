@@ -28,7 +28,7 @@ import (
 	"kartei/test/ssotest"
 )
 
-// invite invites an address to the office, and returns the token.
+// invite invites an address to the office, and returns the token of the invitation.
 func invite(t *testing.T, o *apitest.Office, email string) string {
 	t.Helper()
 	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: email})
@@ -38,19 +38,19 @@ func invite(t *testing.T, o *apitest.Office, email string) string {
 	return made.Token
 }
 
-// claims makes a forger speak of somebody.
+// claims returns a function that sets the claims of an ID token about a person.
 func claims(sub, email string, verified bool) func(map[string]any) {
 	return func(c map[string]any) { c["sub"], c["email"], c["email_verified"] = sub, email, verified }
 }
 
-// begin calls a row that begins.
+// begin calls an operation that begins a sign-in at the provider.
 func (v *visitor) begin(row string, in any) (l identity.Redirect) {
 	v.Helper()
 	v.ask(row, in, &l, 200)
 	return l
 }
 
-// back returns what the browser brings back from a forger.
+// back returns what the browser brings back from the provider: the ticket, the state and the code.
 func (v *visitor) back(f *ssotest.Forger, l identity.Redirect) identity.Return {
 	v.Helper()
 	at, err := url.Parse(l.Address)
@@ -61,8 +61,8 @@ func (v *visitor) back(f *ssotest.Forger, l identity.Redirect) identity.Return {
 	return identity.Return{Ticket: l.Ticket, Answer: sso.Answer{State: at.Query().Get("state"), Code: "c"}}
 }
 
-// bySSO returns somebody who accepted an invitation by single sign-on. A forger stands
-// for the provider of the office from now on.
+// bySSO returns a visitor who accepted an invitation by single sign-on. f becomes the provider of
+// the office.
 func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*visitor, account.AcceptResult) {
 	t.Helper()
 	o.SignInBy(f.Client(t, o.Clock))
@@ -77,7 +77,8 @@ func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*vi
 	return v, a
 }
 
-// link links the account of a visitor.
+// link links the visitor's account with an identity at the provider f, which becomes the provider
+// of the office.
 func (v *visitor) link(f *ssotest.Forger, name string) {
 	v.Helper()
 	v.o.SignInBy(f.Client(v.T, v.o.Clock))
@@ -93,7 +94,8 @@ func (v *visitor) unlinkAll() {
 	}
 }
 
-// inWords is what a refusal says to a person. The API itself says nothing about a 401.
+// inWords returns the text of a refusal as people read it. The body of a 401 does not have the
+// text.
 func inWords(r *api.Response) string {
 	if r.Fault == nil || r.Fault.Detail == "" {
 		return string(r.Body)
@@ -108,7 +110,7 @@ func (v *visitor) identities() []identity.Identity {
 	return f.Identities
 }
 
-// signInBySSO signs in, and wants a status of the call.
+// signInBySSO signs in by single sign-on. It fails the test unless the call has the status want.
 func (v *visitor) signInBySSO(f *ssotest.Forger, want int) (s account.SignedIn, body string) {
 	v.Helper()
 	got := v.ask("signin.sso", v.back(f, v.begin("signin.ssoBegin", identity.To{Next: "/contacts"})), nil, want)
@@ -119,8 +121,8 @@ func (v *visitor) signInBySSO(f *ssotest.Forger, want int) (s account.SignedIn, 
 	return s, inWords(got) + string(got.Body)
 }
 
-// TestSSO follows a person with a real provider from the invitation to the end of the
-// link.
+// TestSSO checks the steps of a person with a real provider: invitation, sign-in, confirmation, and
+// the end of the link.
 func TestSSO(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		const callback = "https://kartei.example" + identity.ReturnPath
@@ -156,11 +158,11 @@ func TestSSO(t *testing.T) {
 		}
 		var log access.List[account.Entry]
 		if v.ask("signins.list", struct{}{}, &log, 200); len(log.Data) != 1 || log.Data[0].Agent != "Probebrowser/1.0" {
-			// the invitation has a line of its own
+			// the sign-in of the invitation has its own entry
 			t.Errorf("%+v", log)
 		}
 
-		// A confirmation asks the provider again, and gives the session another token.
+		// A confirmation asks the provider again, and the session gets a new token.
 		o.Clock.Advance(access.SignInFresh)
 		v.ask("factors.ssoBegin", struct{}{}, nil, 403)
 		var r account.RefreshedSSO
@@ -170,7 +172,7 @@ func TestSSO(t *testing.T) {
 		}
 		v.token = r.Token
 
-		// The only way to sign in stays.
+		// The only way to sign in cannot be removed.
 		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 403)
 		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
 		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 204)
@@ -185,8 +187,8 @@ func TestSSO(t *testing.T) {
 
 var requestIDs = regexp.MustCompile(`req_[0-9a-z]+`)
 
-// TestSSONeverByAddress signs in as somebody whose address has an account. The answer
-// is the one that an unknown address gets.
+// TestSSONeverByAddress signs in at the provider with the address of an account that has no link.
+// It checks that the response equals the response for an unknown address.
 func TestSSONeverByAddress(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -212,8 +214,7 @@ func rowsOf(t *testing.T, o *apitest.Office, table string) (n int) {
 	return n
 }
 
-// TestSSOInvitation accepts invitations as somebody whom the provider says less about,
-// or another thing.
+// TestSSOInvitation accepts invitations with missing or different claims from the provider.
 func TestSSOInvitation(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -267,7 +268,7 @@ func TestSSOInvitation(t *testing.T) {
 		v.ask("signin.ssoInvited", identity.Invitation{Token: "x"}, nil, 404)
 		v.ask("signin.ssoInvited", identity.Invitation{Token: invite(t, o, "c@example.com"), Name: "a\x00b"}, nil, 422)
 
-		// A link that an admin handed over shows nothing of the address, and links nothing.
+		// A link that an admin handed over does not prove the address. It links no account.
 		f.Claims = claims("gegeben", "gegeben@example.com", true)
 		handed := invite(t, o, "gegeben@example.com")
 		dbtest.Run(t, o.DB, `update invitations set handed_over = true where email = 'gegeben@example.com'`)
@@ -277,7 +278,7 @@ func TestSSOInvitation(t *testing.T) {
 			t.Errorf("%s", got.Body)
 		}
 
-		// Somebody who is linked already joins a second office.
+		// A person with a linked account joins a second organization.
 		f.Claims = claims("neu", "neu@example.com", true)
 		made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
 			invitation.New{Organization: other, Email: "neu@example.com"})
@@ -301,7 +302,8 @@ func TestSSOInvitation(t *testing.T) {
 	})
 }
 
-// changed returns a ticket with another character in its middle, where each bit counts.
+// changed returns a ticket with another character in its middle. All bits of that character are
+// part of the encoded data.
 func changed(ticket string) string {
 	b := []byte(ticket)
 	at := len(b) / 2
@@ -313,8 +315,8 @@ func changed(ticket string) string {
 	return string(b)
 }
 
-// TestSSOWays tries ways back that the browser may not use: forged, of another state,
-// of another kind, used, expired.
+// TestSSOWays tries invalid returns from the provider: with a changed ticket, with the state or
+// kind of another sign-in, used, or expired.
 func TestSSOWays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -341,9 +343,9 @@ func TestSSOWays(t *testing.T) {
 			t.Errorf("the provider was asked %d times", n)
 		}
 		f.Nonce = nonceOf(v, f)
-		v.ask("signin.sso", mine, nil, 401) // the nonce of another question
-		v.ask("signin.sso", mine, nil, 404) // it serves once, whatever came of it
-		mine.Ticket += "\n"                 // the same ticket in other words
+		v.ask("signin.sso", mine, nil, 401) // the ID token has the nonce of another sign-in
+		v.ask("signin.sso", mine, nil, 404) // a ticket works once, even if the sign-in fails
+		mine.Ticket += "\n"                 // another text of the same ticket
 		v.ask("signin.sso", mine, nil, 404)
 
 		denied := v.back(f, v.begin("signin.ssoBegin", identity.To{}))
@@ -364,15 +366,16 @@ func TestSSOWays(t *testing.T) {
 	})
 }
 
-// nonceOf returns a nonce that is not the one of a question.
+// nonceOf begins another sign-in, and returns its nonce.
 func nonceOf(v *visitor, f *ssotest.Forger) string {
 	v.Helper()
 	v.back(f, v.begin("signin.ssoBegin", identity.To{}))
 	return f.Nonce
 }
 
-// TestSSOLink links accounts with identities. An account has at most one identity, and an identity
-// at most one account. A sign-in at the provider that another session began links nothing.
+// TestSSOLink links accounts with identities at the provider. An account has at most one identity,
+// and an identity at most one account. A sign-in at the provider that another session began links
+// nothing.
 func TestSSOLink(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -383,14 +386,14 @@ func TestSSOLink(t *testing.T) {
 
 		f.Claims = claims("boese", "boese@evil.example", true)
 		attack := begin(jan)
-		ida.ask("factors.ssoLink", attack, nil, 404) // the way of an attacker, in the browser of somebody else
+		ida.ask("factors.ssoLink", attack, nil, 404) // the ticket of an attacker, in the browser of another person
 		if len(ida.identities()) != 0 {
 			t.Fatal("an identity of somebody else is linked")
 		}
 		phone := visit(t, o)
 		phone.signIn("ida@example.com", somePassword, "signedIn")
 
-		f.Claims = claims("ida", "andere@example.com", false) // the person who is signed in vouches for it
+		f.Claims = claims("ida", "andere@example.com", false) // the address need not match, because the person is signed in
 		two := []identity.Return{begin(ida), begin(ida)}
 		f.Nonce = ""
 		ida.ask("factors.ssoLink", two[0], nil, 403)
@@ -428,7 +431,8 @@ func TestSSOLink(t *testing.T) {
 			t.Errorf("linked: %v", got)
 		}
 
-		// Another provider: the link to the former one stands there, and can be removed.
+		// With another provider, the link to the former provider is still shown, and can be
+		// removed.
 		g := ssotest.Forge(t)
 		o.SignInBy(g.Client(t, o.Clock))
 		if got := linked(); len(got) > 0 {
@@ -438,7 +442,7 @@ func TestSSOLink(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 		g.Claims = claims("sub-ida", "ida@example.com", true)
-		visit(t, o).signInBySSO(g, 401) // the same subject of another issuer
+		visit(t, o).signInBySSO(g, 401) // the same subject at another issuer
 		ida.ask("factors.ssoLink", ida.back(g, ida.begin("factors.ssoBegin", struct{}{})), nil, 204)
 		if len(ida.identities()) != 2 {
 			t.Errorf("%+v", ida.identities())
@@ -450,8 +454,8 @@ func TestSSOLink(t *testing.T) {
 	})
 }
 
-// TestSSOConfirm confirms sign-ins: in the session that asked, as the same person, and
-// only if the provider has asked again.
+// TestSSOConfirm confirms sessions by single sign-on. It checks that this works only in the session
+// that began it, for the same person, and if the provider authenticated the person again.
 func TestSSOConfirm(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -486,7 +490,7 @@ func TestSSOConfirm(t *testing.T) {
 		f.Claims = ok
 		in := begin()
 		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
-		jan.ask("session.ssoRefresh", in, nil, 404) // in the browser of somebody else
+		jan.ask("session.ssoRefresh", in, nil, 404) // in the browser of another person
 		f.Answer["token"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }
 		if got := v.ask("session.ssoRefresh", begin(), nil, 502); !strings.Contains(string(got.Body), "antwortet nicht") {
 			t.Errorf("%s", got.Body)
@@ -500,9 +504,9 @@ func TestSSOConfirm(t *testing.T) {
 	})
 }
 
-// TestSSOIsAsRecentAsItsProof signs in by a provider that asked the person at some time. The
-// sign-in is as recent, and not recent if the provider does not tell. A confirmation asks the
-// provider to ask again, and without a time takes a password.
+// TestSSOIsAsRecentAsItsProof checks the claim auth_time, the time at which the provider
+// authenticated the person. The sign-in counts as recent for a while from this time on, and not at
+// all if the claim is missing. Without the claim, a confirmation needs a password.
 func TestSSOIsAsRecentAsItsProof(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -563,7 +567,7 @@ func TestSSOIsAsRecentAsItsProof(t *testing.T) {
 		v.token = r.Token
 		v.ask("factors.passkeyOptions", struct{}{}, nil, 200)
 
-		// The choice of a person makes nothing more recent.
+		// The choice of an organization makes a sign-in no more recent.
 		other, _ := o.Organization("Zweites Büro")
 		join(t, o, other, "ida@example.com", access.Member)
 		f.Claims = at(now.Add(-24 * time.Hour).Unix())
@@ -574,7 +578,7 @@ func TestSSOIsAsRecentAsItsProof(t *testing.T) {
 	})
 }
 
-// TestSSOOfADayAgo is about a real provider that asked the person a day ago.
+// TestSSOOfADayAgo signs in at a real provider that authenticated the person a day ago.
 func TestSSOOfADayAgo(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		const callback = "https://kartei.example" + identity.ReturnPath
@@ -601,8 +605,8 @@ func TestSSOOfADayAgo(t *testing.T) {
 	})
 }
 
-// TestSSOEnds disables, unlinks and erases a person. After each act, single sign-on refuses the
-// person. Enabling and linking bring the first two back.
+// TestSSOEnds disables, unlinks and erases a person. It checks that single sign-on is refused after
+// each of these. It works again after the person is enabled or linked again.
 func TestSSOEnds(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -642,7 +646,8 @@ func TestSSOEnds(t *testing.T) {
 	})
 }
 
-// TestSSOAway signs in while the provider is away, and logs the reason without secrets.
+// TestSSOAway checks that a sign-in fails with 502 if the provider is not reachable. The reason is
+// logged without secrets.
 func TestSSOAway(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -660,8 +665,8 @@ func TestSSOAway(t *testing.T) {
 	})
 }
 
-// TestPasswordsOff switches sign-in by password off for one of two organizations. One
-// admin may go on with a password.
+// TestPasswordsOff switches passwords off for one of two organizations. It checks that a single
+// admin, for emergencies, may still sign in with a password.
 func TestPasswordsOff(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -674,10 +679,10 @@ func TestPasswordsOff(t *testing.T) {
 			t.Helper()
 			v.ask("organizations.set", organization.Change{Passwords: passwords, PasswordAdmin: admin}, nil, want)
 		}
-		set(boss, &off, nil, 422) // no provider
+		set(boss, &off, nil, 422) // there is no provider
 		o.SignInBy(f.Client(t, o.Clock))
-		set(boss, &off, nil, 422)   // nobody could come back
-		set(boss, &off, &a.ID, 422) // no admin
+		set(boss, &off, nil, 422)   // there is no way left to sign in
+		set(boss, &off, &a.ID, 422) // the person is no admin
 		set(ida, &off, &chief.ID, 403)
 		set(boss, &off, &chief.ID, 200)
 		if ida.works() || !boss.works() {
@@ -700,12 +705,14 @@ func TestPasswordsOff(t *testing.T) {
 		ida.ask("session.switch", account.SwitchInput{Principal: a.ID}, &moved, 200)
 		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
 
-		// Whoever is invited now needs the provider or a passkey. The invitation stays open.
+		// People who are invited now need the provider or a passkey. A refused call leaves the
+		// invitation open.
 		token := invite(t, o, "neu@example.com")
 		visit(t, o).ask("invitations.accept", account.Acceptance{Token: token, Name: "Neu", Password: somePassword}, nil, 403)
 		visit(t, o).begin("signin.ssoInvited", identity.Invitation{Token: token})
 
-		// An admin who is linked needs nobody else. Without a provider the switch has no effect.
+		// If an admin is linked, no admin for emergencies is needed. Without a provider, passwords
+		// still work.
 		set(boss, nil, &nobody, 422)
 		boss.link(f, "boss")
 		set(boss, nil, &nobody, 200)
@@ -718,8 +725,8 @@ func TestPasswordsOff(t *testing.T) {
 	})
 }
 
-// TestPasswordAdminLeaves takes the role from the admin for emergencies, disables and
-// erases them. Without another admin who is linked, only the operator may.
+// TestPasswordAdminLeaves demotes, disables and erases the admin for emergencies. It checks that
+// only the operator may do this if no other admin is linked.
 func TestPasswordAdminLeaves(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -765,8 +772,8 @@ func TestPasswordAdminLeaves(t *testing.T) {
 		}
 		on()
 
-		// The exception is for an admin, whatever the row says. An admin who is gone does
-		// not keep passwords off.
+		// The exception for emergencies needs the role admin, even if the organization still names
+		// the person. Passwords can be switched on again without this admin.
 		chief = name("chief2@example.com")
 		visit(t, o).signIn("chief2@example.com", somePassword, "signedIn")
 		err := o.DB.Write(t.Context(), func(tx db.Tx) error {
@@ -793,7 +800,8 @@ func TestPasswordAdminLeaves(t *testing.T) {
 	})
 }
 
-// A password that signs in nowhere is no way back.
+// TestLastWayWithoutPasswords checks that a password does not count as the last way to sign in
+// where passwords are off.
 func TestLastWayWithoutPasswords(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
@@ -819,7 +827,8 @@ func TestLastWayWithoutPasswords(t *testing.T) {
 	})
 }
 
-// The provider answers for the second factor only while the account is linked.
+// TestUnlinkedSession checks that single sign-on replaces the second factor only while the account
+// is linked.
 func TestUnlinkedSession(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)

@@ -28,10 +28,9 @@ func keyID(c *apitest.Client) string {
 	return actor.Credential().ID
 }
 
-// TestCachedCallerIsConfirmed checks callers that another replica has changed
-// after this one cached them. Every row, even if it refuses before any query,
-// answers by the state at the beginning of the call. If the change concerns
-// something else, the answer is not affected.
+// TestCachedCallerIsConfirmed checks callers that this replica has cached and another replica has
+// changed. Every operation, even one that refuses before any query, must use the state at the
+// beginning of the call. A change of another key must not affect the call.
 func TestCachedCallerIsConfirmed(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
@@ -67,12 +66,12 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 				right, wrong = nil, []string{"Accept", "text/plain"}
 			}
 			c.Do("GET", "/me", nil).Want(200)
-			// An act about another key: the call runs once, with its body.
+			// Another key was paused. The call runs once, with its body.
 			do(elsewhere.PauseKey(t.Context(), access.ByID{ID: bystanders}))
 			if a := call(right...); a.Status >= 400 && a.Status != 404 {
 				t.Errorf("after an act about another key: %d %s", a.Status, a.Body)
 			} else if maker := creator(op.Family); op.Creates() && maker != nil && a.Status == 201 && op.Family != "uploads" {
-				// its answer does not repeat the input
+				// the response does not repeat the input
 				sent := body.(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(sent)) {
 					if text, is := sent[name].(string); is && !strings.HasSuffix(name, "At") && a.JSON()[name] != text {
@@ -84,7 +83,7 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 			if a := call(wrong...); a.Status == 401 {
 				t.Errorf("after an act about another key, refused: %s", a.Body)
 			}
-			// An act about this key.
+			// This key was paused.
 			for _, headers := range [][]string{right, wrong} {
 				c.Do("GET", "/me", nil).Want(200)
 				do(elsewhere.PauseKey(t.Context(), access.ByID{ID: key}))
@@ -95,10 +94,9 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestCachedSessionIsConfirmed checks sessions that this replica has cached, and that
-// another one ends, moves or gives a new token, or whose person or organization it
-// changes: the next call holds to it, whether it reads, changes or is refused early.
-// A session that the act does not concern goes on.
+// TestCachedSessionIsConfirmed checks sessions that this replica has cached. Another replica ends a
+// session, moves it, renews its token, or changes its person or organization. The next call must
+// notice this, whether it reads, changes or is refused early. Other sessions must still work.
 func TestCachedSessionIsConfirmed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -113,7 +111,7 @@ func TestCachedSessionIsConfirmed(t *testing.T) {
 				for _, sandbox := range []bool{false, true} {
 					person := o.User(access.Member)
 					a := sessionAct{t, elsewhere, boss, person, o.Session(person), o.Session(person)}
-					for range 2 { // from the database, then from the cache
+					for range 2 { // first from the database, then from the cache
 						if got := way.call(t, o, api.Cookie(a.token, sandbox)); got != way.works {
 							t.Fatalf("%s, before: %d", way.name, got)
 						}
@@ -128,7 +126,7 @@ func TestCachedSessionIsConfirmed(t *testing.T) {
 				}
 			}
 		}
-		// A right that is taken away without an end of the session.
+		// A permission is taken away, but the session does not end.
 		sessionAct{
 			T: t, elsewhere: elsewhere,
 		}.ask(boss, "people.set", principal.Change{
@@ -141,8 +139,8 @@ func TestCachedSessionIsConfirmed(t *testing.T) {
 	})
 }
 
-// sessionAct is an act on another replica. It ends a session of a person, who has
-// another one.
+// sessionAct is a change on another replica that ends a session of a person. other is another
+// session of the person.
 type sessionAct struct {
 	*testing.T
 	elsewhere                  *apitest.Office
@@ -177,7 +175,7 @@ var sessionActs = map[string]func(a sessionAct){
 	},
 }
 
-// ask runs an operation outside of the contract in a session.
+// ask calls an unpublished operation in a session.
 func (a sessionAct) ask(as, row string, in any) {
 	a.Helper()
 	if got := ask(a.T, a.elsewhere, api.Web, api.Cookie(as, false), row, in); got.Fault != nil {
@@ -185,7 +183,7 @@ func (a sessionAct) ask(as, row string, in any) {
 	}
 }
 
-// sessionWays are calls by a session, with their status while it is valid.
+// sessionWays are calls in a session. works is the status while the session is valid.
 var sessionWays = []struct {
 	name  string
 	works int
@@ -217,7 +215,7 @@ func createsContact(t *testing.T, o *apitest.Office, as api.Credential) (status 
 		HasBody: true, Body: func() ([]byte, error) { return body, nil }}, nil).Status
 }
 
-// person returns the person of a session.
+// person returns the id of the person of a session.
 func person(t *testing.T, o *apitest.Office, token string) string {
 	t.Helper()
 	return heldSession(t, o, token).Principal.ID
@@ -232,9 +230,8 @@ func heldSession(t *testing.T, o *apitest.Office, token string) (s account.Sessi
 	return s
 }
 
-// TestLostRightStoresNothing checks that a key that lost its right on another
-// replica changes nothing. That holds even if its transaction has other writes
-// too.
+// TestLostRightStoresNothing checks that a key that lost its permission on another replica changes
+// nothing. This also holds if its transaction is committed together with other writes.
 func TestLostRightStoresNothing(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))

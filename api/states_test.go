@@ -14,17 +14,17 @@ import (
 	"kartei/test/dbtest"
 )
 
-// stateRow is what the gate knows of a row of the table.
+// stateRow has the facts about an operation from which the state of an organization decides.
 type stateRow struct {
 	id, method, path string
 	doors            []api.Door
-	// changes says that a call changes what others may see, though it is no export.
+	// changes says that a call changes data that others may see. It is false for exports.
 	changes bool
-	// always and setup are columns of rows outside of the contract.
+	// always and setup are properties of unpublished operations.
 	always, setup bool
 }
 
-// stateRows returns all rows of the table.
+// stateRows returns all published and unpublished operations.
 func stateRows() (list []stateRow) {
 	for op := range rows() {
 		list = append(list, stateRow{
@@ -43,7 +43,8 @@ func stateRows() (list []stateRow) {
 	return list
 }
 
-// call calls the row, with an input that most rows refuse after the gate.
+// call calls the operation with an input that most operations refuse, but only after the check of
+// the state.
 func (r *stateRow) call(t *testing.T, o *apitest.Office, door api.Door, as api.Credential) *api.Response {
 	t.Helper()
 	if r.path == "" {
@@ -54,18 +55,19 @@ func (r *stateRow) call(t *testing.T, o *apitest.Office, door api.Door, as api.C
 	}, nil)
 }
 
-// stateCaller is a caller of each row.
+// stateCaller is a caller of each operation.
 type stateCaller struct {
 	name string
-	// person is for a person at a screen, anyone for callers of no organization.
+	// person says that a person calls with a session. anyone says that the caller belongs to no
+	// organization.
 	person, admin, anyone bool
-	// as returns a new credential, because some rows end it.
+	// as returns a new credential, because some operations end the credential.
 	as func() api.Credential
 }
 
-// refusal is the reason by which the gate refuses a call of the row, by its columns, in an
-// organization with a state where people lack a second factor that is required or not.
-// It is empty if the gate lets the call through.
+// refusal returns the reason for which a call of the operation must be refused, or "" if it must be
+// accepted. state is the state of the organization. lacking says that a second factor is required
+// and the caller has none.
 func (r *stateRow) refusal(c *stateCaller, state access.State, lacking bool) access.Reason {
 	switch {
 	case c.anyone, c.person && r.always:
@@ -78,9 +80,10 @@ func (r *stateRow) refusal(c *stateCaller, state access.State, lacking bool) acc
 	return access.OrganizationClosed
 }
 
-// TestWalkStates calls every row of the table, at each of its doors, in an organization
-// that is closed or being deleted, or requires a second factor that its people lack. The
-// columns of the row say who is let in, and no row changes another's answer.
+// TestWalkStates calls every operation, through each api.Door that it has, in an organization with
+// a restriction. The organization is closed or being deleted, or requires a second factor that its
+// people lack. It checks that only the properties of the operation decide whether the call is
+// accepted.
 func TestWalkStates(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	admin, member := o.User(access.Admin), o.User(access.Member)

@@ -9,10 +9,9 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestDeceptiveTexts checks that no single-line text changes the
-// direction of writing or consists of invisible characters. That holds in any
-// family, for created and patched records. Multi-line texts and other scripts
-// are not restricted.
+// TestDeceptiveTexts checks that a single-line text must not change the direction of writing or
+// consist of invisible characters. This holds for created and patched records of all families.
+// Multi-line texts and other scripts are not restricted.
 func TestDeceptiveTexts(t *testing.T) {
 	c := office(t).As(access.Member)
 	contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
@@ -44,10 +43,10 @@ func TestDeceptiveTexts(t *testing.T) {
 			}
 		}
 	}
-	// Escaped characters count the same.
+	// Escaped characters are refused too.
 	wantFields(t, c.Do("POST", "/contacts", `{"lastName":"\u202Eabc"}`).Want(422, "VALIDATION_FAILED"),
 		"lastName INVALID_FORMAT")
-	// All errors come in one answer, together with the schema's errors.
+	// One response has all errors, also the errors of the schema.
 	wantFields(t, c.Do("POST", "/contacts", `{"firstName":"\u200b","lastName":"\u202Eabc","email":"no"}`).Want(422),
 		"firstName INVALID_FORMAT", "lastName INVALID_FORMAT", "email INVALID_FORMAT")
 	for _, body := range []string{
@@ -59,8 +58,9 @@ func TestDeceptiveTexts(t *testing.T) {
 	}
 }
 
-// TestInvisibleCharacters copies numbers and addresses as address books, pages and word
-// processors hand them out. What nobody sees is not stored, and finds the record.
+// TestInvisibleCharacters sends numbers and addresses with invisible characters, as copied from
+// address books and web pages. It checks that these characters are not stored, and that a search
+// for such a text finds the record.
 func TestInvisibleCharacters(t *testing.T) {
 	c := rc(t).As(access.Member)
 	sent := `{"lastName":"Paste","phone":"\u202a+49 221 123456\u202c","mobile":"\u200e0171 1234567\u00ad","email":"eva@b16.example\u200b",
@@ -93,11 +93,12 @@ func TestInvisibleCharacters(t *testing.T) {
 		vat != "DE123456789" {
 		t.Errorf("the company has %q and %q", website, vat)
 	}
-	// Nothing but such characters is no number.
+	// A telephone number that consists only of invisible characters is refused.
 	wantFields(t, c.Do("POST", "/contacts", `{"lastName":"Leer","phone":"\u202a\u202c"}`).Want(422), "phone TOO_SHORT")
 }
 
-// TestSearchAsTyped searches names and numbers as people type them and telephones send them.
+// TestSearchAsTyped searches for names as people type them, and for numbers as telephones send
+// them.
 func TestSearchAsTyped(t *testing.T) {
 	c := office(t).As(access.Member)
 	for _, body := range []string{
@@ -122,8 +123,8 @@ func TestSearchAsTyped(t *testing.T) {
 	}
 }
 
-// TestWebsites checks that a web address has only characters of URIs (RFC
-// 3986), so that no page can show markup in it.
+// TestWebsites checks that a web address may have only the characters of URIs (RFC 3986). So it
+// cannot contain HTML.
 func TestWebsites(t *testing.T) {
 	c := office(t).As(access.Member)
 	for _, end := range []string{`"><script>`, "<", ">", "`", "{", "}", "|", "^", `\\`, "ä", "%zz"} {

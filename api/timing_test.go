@@ -15,14 +15,15 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestInvisibleTakesAsLong compares the time of two NOT_FOUND answers: for a
-// hidden record and for one that never existed. It does so for every row that
-// names a record. An attacker who compares two calls must hardly do better than
-// by chance. Otherwise the difference must be less than the time of a
-// statement. Both engines find a row before they compare its owner. That takes
-// one or two microseconds on SQLite, and an event is two rows. The jitter of a
-// network is hundreds of microseconds. Successful reads show that the test can
-// detect a difference: most of them must be detected.
+// TestInvisibleTakesAsLong compares the times of NOT_FOUND responses for a hidden record and for an
+// unknown id. It does so for every operation with an id. An attacker who compares two calls must
+// hardly do better than by chance, or the difference must be less than the time of a statement.
+//
+// A small difference is unavoidable. Both databases find a row before they compare its owner. This
+// takes one or two microseconds on SQLite, and an event has two rows. The jitter of a network is
+// hundreds of microseconds.
+//
+// Successful reads show that the test can detect a difference: it must detect most of them.
 func TestInvisibleTakesAsLong(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -54,8 +55,8 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 	})
 }
 
-// timedRecords returns records that a row may name: an owner's private one, one that
-// the caller sees, and one of another organization.
+// timedRecords returns the ids of three records for calls of an operation: an owner's private
+// record, a record that the caller sees, and a record of another organization.
 func timedRecords(
 	t *testing.T, op *api.Operation, owner, caller, foreign *apitest.Client,
 ) (private, open, elsewhere string) {
@@ -77,7 +78,8 @@ func timedRecords(
 	return private, open, elsewhere
 }
 
-// attempt is a call of a row with a record, without the doors' own time.
+// attempt returns a call of an operation with a record. The time for parsing the HTTP request is
+// not part of it.
 func attempt(t *testing.T, c *apitest.Client, op *api.Operation, what, record string) apitest.Attempt {
 	t.Helper()
 	r := c.Request(op.Method, strings.Replace(op.Path, "{id}", record, 1), example(t, op), "If-Match", `"r9"`,
@@ -98,11 +100,11 @@ func attempt(t *testing.T, c *apitest.Client, op *api.Operation, what, record st
 	}}
 }
 
-// takeAsLong fails the test if the time tells a hidden record from an unknown one. It
-// reports whether the time tells a seen one.
+// takeAsLong fails the test if the time of a response distinguishes a hidden record from an unknown
+// id. It reports whether the time distinguishes a visible record from an unknown id.
 //
-// The machine is shared, so a disturbed round is repeated. A real difference shows in
-// every round.
+// Other programs use the machine too, so a disturbed round is repeated. A real difference appears
+// in every round.
 func takeAsLong(t *testing.T, op *api.Operation, blur time.Duration, attempts []apitest.Attempt) (seen bool) {
 	t.Helper()
 	const rounds, turns, tolerance = 6, 400, 0.1

@@ -14,17 +14,17 @@ import (
 	"kartei/test/apitest"
 )
 
-// brokenBody is a body that the schema accepts and that breaks every rule that
-// needs no database. This table covers all such rules.
+// brokenBody is a body that the schema accepts and that breaks all rules that need no database.
+// brokenBodies has all of these rules.
 type brokenBody struct {
 	body map[string]any
-	// rules are the errors, in the order of the body, whose members are sorted.
+	// rules are the expected errors, in the order of the sorted members of the body.
 	rules []brokenRule
 }
 
 type brokenRule struct {
 	field, code string
-	reads       []string // the members that the rule reads; nil means its field alone
+	reads       []string // the members that the rule reads; nil means only the field of the error
 }
 
 var brokenBodies = map[string]brokenBody{
@@ -90,9 +90,9 @@ var brokenBodies = map[string]brokenBody{
 	},
 }
 
-// TestWalkAllErrorsAtOnce checks that the errors of the schema and of the rules
-// come in one answer, for every row with a body. Each member has one error, in
-// the order of the body. No rule applies to a member that the schema refuses.
+// TestWalkAllErrorsAtOnce checks that the errors of the schema and the errors of the rules come in
+// one response, for every operation with a body. Each member has at most one error, and the errors
+// are in the order of the body. No rule applies to a member that the schema refuses.
 func TestWalkAllErrorsAtOnce(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -152,22 +152,22 @@ func TestWalkAllErrorsAtOnce(t *testing.T) {
 	}
 }
 
-// with returns members with one more member.
+// with returns a copy of members with one more member.
 func with(members map[string]any, name string, value any) map[string]any {
 	members = maps.Clone(members)
 	members[name] = value
 	return members
 }
 
-// bodyMembers returns the members that the document allows in a row's body.
+// bodyMembers returns the members that the OpenAPI document allows in an operation's body.
 func bodyMembers(op *api.Operation) []string {
 	media := document().Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
 	return slices.Sorted(maps.Keys(resolve(media.Schema).Properties))
 }
 
-// TestAllErrorsInOneAnswer checks that missing required members, numbers that
-// Go does not accept and broken rules come in one answer. The operation's own
-// errors join them if every value has the right form.
+// TestAllErrorsInOneAnswer checks that one response has the errors of missing members, of numbers
+// that Go cannot decode, and of broken rules. The errors from the operation itself are added only
+// if every value has a valid form.
 func TestAllErrorsInOneAnswer(t *testing.T) { each(t, allErrorsInOneAnswer) }
 
 func allErrorsInOneAnswer(t *testing.T, o *apitest.Office) {

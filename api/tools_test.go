@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestWaysAreTaken checks that calls travel by the ways of KARTEI_TEST_DOOR: the ways count
-// them, and the request log has the door.
+// TestWaysAreTaken checks that calls go through the api.Door in KARTEI_TEST_DOOR. Each apitest.Way
+// counts its calls, and the request log has the api.Door of each call.
 func TestWaysAreTaken(t *testing.T) {
 	for door, way := range map[string]*apitest.Way{"session": apitest.BySession, "mcp": apitest.ByTool} {
 		t.Run(door, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestWaysAreTaken(t *testing.T) {
 	}
 }
 
-// doorOf returns the door that the request log has for an answer.
+// doorOf returns the api.Door that the request log has for the call with the response a.
 func doorOf(t *testing.T, o *apitest.Office, a *apitest.Answer) (door string) {
 	t.Helper()
 	if err := o.Log.Flush(t.Context()); err != nil {
@@ -49,7 +49,8 @@ func doorOf(t *testing.T, o *apitest.Office, a *apitest.Answer) (door string) {
 	return door
 }
 
-// TestWalksByTool repeats walks of the table, with the calls as calls of tools.
+// TestWalksByTool repeats walks of the table of operations, with each call as a call of an MCP
+// tool.
 func TestWalksByTool(t *testing.T) {
 	if os.Getenv("KARTEI_TEST_REPLICAS") != "" {
 		t.Skip("replicas are on PostgreSQL, and the way is tried on SQLite")
@@ -73,9 +74,9 @@ func TestWalksByTool(t *testing.T) {
 	}
 }
 
-// TestToolsDiffer calls each stage that treats a call of a tool and one of REST differently
-// by both, and sees the difference. So apitest.ByTool.Stages lists no stage that does not, and
-// knows each of these calls.
+// TestToolsDiffer checks that each stage in apitest.ByTool.Stages treats a call of an MCP tool and
+// a REST call differently. It makes both calls, and checks the status of each. It also checks that
+// the list recognizes each of these calls.
 func TestToolsDiffer(t *testing.T) {
 	apitest.Through(t, "")
 	checked := map[string]bool{}

@@ -15,8 +15,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// stuckClient is a client that reads the header of an answer and then nothing, until
-// it is released.
+// stuckClient is a client that reads the header of a response, and reads the body only after it is
+// released.
 type stuckClient struct {
 	http.ResponseWriter
 	flows, let chan struct{}
@@ -28,7 +28,7 @@ func (s *stuckClient) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// trickle begins a download whose client reads nothing; end makes it read the
+// trickle begins a download whose client does not read the body. end makes the client read the
 // rest.
 func trickle(c *apitest.Client, document string) (end func()) {
 	w := &stuckClient{httptest.NewRecorder(), make(chan struct{}, 100), make(chan struct{})}
@@ -42,7 +42,7 @@ func trickle(c *apitest.Client, document string) (end func()) {
 	return func() { close(w.let); <-done }
 }
 
-// send begins a PUT whose client sends nothing; end disconnects it.
+// send begins a PUT whose client sends no bytes. end disconnects the client.
 func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
 	c.Helper()
 	session := c.Do("POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":10}`).Want(201)
@@ -66,7 +66,7 @@ func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
 	return func() { out.CloseWithError(io.ErrUnexpectedEOF); <-done }, answer
 }
 
-// signalReader signals its first read.
+// signalReader closes told at its first read.
 type signalReader struct {
 	io.Reader
 	told chan struct{}
@@ -81,9 +81,9 @@ func (r signalReader) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// TestTransfersHoldNothing checks that files in transit occupy no concurrent
-// call of the instance, no connection to the database and not its writer. A
-// download is one of the key's six calls, an upload is not.
+// TestTransfersHoldNothing checks what files in transfer do not use: one of the concurrent calls of
+// the instance, a connection to the database, and its writer. A download is one of the six
+// concurrent calls of its key, and an upload is not.
 func TestTransfersHoldNothing(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Writers: 1}), apitest.Metered(),
@@ -114,9 +114,9 @@ func TestTransfersHoldNothing(t *testing.T) {
 	}
 }
 
-// TestTransfersAreBounded checks that the transfers of one organization are
-// bounded, and so are all together. A refusal tells in both languages when to
-// retry, and a retry succeeds after a transfer has ended.
+// TestTransfersAreBounded checks that the number of transfers is limited, for one organization and
+// for all together. A refusal says in both languages when to try again. A new attempt succeeds
+// after a transfer has ended.
 func TestTransfersAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Transfers(3, 2))
@@ -149,8 +149,8 @@ func TestTransfersAreBounded(t *testing.T) {
 		if _, answer := send(clients[0]); answer.Code != 429 {
 			t.Errorf("a third file up: %d %s", answer.Code, answer.Body)
 		}
-		get(0, "If-None-Match", "*").Want(304) // no file is sent
-		get(1).Want(200)                       // of another organization
+		get(0, "If-None-Match", "*").Want(304) // the response has no file
+		get(1).Want(200)                       // from another organization
 		three := trickle(clients[1], documents[1])
 		get(1).Want(429, "OVERLOADED")
 		one()

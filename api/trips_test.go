@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestRoundTrips counts the round trips to PostgreSQL: one for a read or a
-// create, which also checks whether the key was revoked.
+// TestRoundTrips counts the round trips to PostgreSQL for each kind of call. A read or a create
+// needs a single round trip, which also checks whether the key was revoked.
 func TestRoundTrips(t *testing.T) {
 	apitest.Alone(t)
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
@@ -36,8 +36,8 @@ func TestRoundTrips(t *testing.T) {
 			func() { c.Do("POST", "/contacts", `{"lastName":"Tal","externalId":"`+apitest.Fresh()+`"}`).Want(201) },
 			1,
 		},
-		// A change reads the record first. The search words cost two more: the
-		// present words and their place in the index.
+		// A change first reads the record. Two more round trips update the search index: one for
+		// the present words, and one for their place in the index.
 		{"change", func() {
 			revision++
 			c.Do("PATCH", "/contacts/"+id, fmt.Sprintf(`{"birthday":"19%02d-01-01"}`, revision), "If-Match",
@@ -65,8 +65,8 @@ func TestRoundTrips(t *testing.T) {
 		}, 1},
 		{"count", func() { c.Do("GET", "/contacts/count", nil).Want(200) }, 1},
 	} {
-		// The minimum of several: statements are prepared on first use, and
-		// some creates tidy the search index.
+		// The minimum of several calls counts, because statements are prepared on their first use,
+		// and some creates merge blocks of the search index.
 		least := int64(1000)
 		for range 5 {
 			before := trips.Load()

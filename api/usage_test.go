@@ -17,7 +17,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// usageOf asks for the usage that a caller sees.
+// usageOf returns the usage that a caller sees.
 func usageOf(t *testing.T, o *apitest.Office, as api.Credential, in usage.Input) (u usage.Report) {
 	t.Helper()
 	got := ask(t, o, api.Web, as, "usage.get", in)
@@ -27,7 +27,7 @@ func usageOf(t *testing.T, o *apitest.Office, as api.Credential, in usage.Input)
 	return u
 }
 
-// list lists the contacts with a key, and returns the status.
+// list calls GET /contacts with a key, and returns the status.
 func list(t *testing.T, o *apitest.Office, key string) int {
 	return o.API.Do(t.Context(), &api.Request{
 		Method: "GET", Path: "/contacts", Credential: api.Bearer(key),
@@ -35,8 +35,8 @@ func list(t *testing.T, o *apitest.Office, key string) int {
 	}, nil).Status
 }
 
-// TestUsage checks that a member sees the usage of their own keys, and an admin the
-// usage of the organization and its sandbox. Another organization sees nothing. The
+// TestUsage checks who sees which usage. A member sees the usage of their own keys. An admin sees
+// the usage of the organization and its sandbox. People of other organizations see none of it. The
 // call costs nothing.
 func TestUsage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -55,7 +55,7 @@ func TestUsage(t *testing.T) {
 				}
 			}
 		}
-		list(t, o, own+"x") // refused: the secret is wrong, so nobody knows whose call it is
+		list(t, o, own+"x") // refused: with a wrong secret, the call belongs to no key
 		o.Log.Usage().Count(&usage.Call{
 			Organization: sandboxOf(t, o), Kind: usage.Deliveries, Subject: id.New(id.WebhookEndpoint),
 			At: clock.Now(o.Clock), Status: 500,
@@ -138,8 +138,8 @@ func sandboxOf(t *testing.T, o *apitest.Office) (number int64) {
 	return number
 }
 
-// TestUsageDays checks that days follow the time zone. A day has 25 hours if daylight
-// saving ends in it, and an hour is in the day in which it begins.
+// TestUsageDays checks that the days of a usage report follow the time zone. A day on which
+// daylight saving time ends has 25 hours. An hour belongs to the day in which it begins.
 func TestUsageDays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)

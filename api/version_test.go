@@ -20,9 +20,9 @@ import (
 	"kartei/test/operator"
 )
 
-// In old, writes are previews, and lists have no filters; in next, writes are
-// stable, and lists have filters. Tests that name these versions do not depend
-// on which is current.
+// In the version old, writes are previews and lists have no filters. In the version next, writes
+// are stable and lists have filters. Tests with these versions do not depend on which version is
+// current.
 const old, next = "2026-11-01", "2027-02-01"
 
 func TestVersionOfTheRequest(t *testing.T) {
@@ -40,7 +40,7 @@ func TestVersionOfTheRequest(t *testing.T) {
 			if is := strings.Contains(string(a.Body), "ein Kandidat"); is != slices.Contains(candidates(), asked) {
 				t.Errorf("%s of %s: %s", asked, op.ID, a.Body)
 			}
-			checkHeaders(t, op.ID, a) // in the current version
+			checkHeaders(t, op.ID, a) // for the current version
 		}
 		r := c.Request(op.Method, somePath(op), nil)
 		r.Header["Svc-Version"] = []string{current, current}
@@ -62,7 +62,7 @@ func TestVersionOfTheRequest(t *testing.T) {
 	}
 }
 
-// candidates returns the versions that production does not serve.
+// candidates returns the names of the versions that production does not serve.
 func candidates() (names []string) {
 	for _, v := range release.Versions {
 		if v.Candidate {
@@ -72,8 +72,8 @@ func candidates() (names []string) {
 	return names
 }
 
-// TestDocument checks that the frozen file of every served version is served
-// byte for byte.
+// TestDocument checks that the server returns the frozen document of every served version byte for
+// byte.
 func TestDocument(t *testing.T) {
 	for _, environment := range []string{"production", "rc"} {
 		c := office(t, apitest.Versions(release.VersionsIn(environment)...)).As(access.Member)
@@ -102,8 +102,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestDeclaredVersions checks that there is one frozen file for each declared
-// version.
+// TestDeclaredVersions checks that there is a frozen document for each declared version, and no
+// other document.
 func TestDeclaredVersions(t *testing.T) {
 	var names []string
 	for _, v := range release.Versions {
@@ -112,8 +112,7 @@ func TestDeclaredVersions(t *testing.T) {
 	if !slices.Equal(names, openapi.Versions()) {
 		t.Errorf("declared are %v, frozen %v", names, openapi.Versions())
 	}
-	// The current version of the contract, 'Versioning' 1. No other place in
-	// these tests names it.
+	// This is the current version in the contract ('Versioning', 1). Only this test names it.
 	if got := apitest.Current(); got != "2026-11-01" {
 		t.Errorf("the current version is %s", got)
 	}
@@ -134,8 +133,7 @@ func TestDeclaredVersions(t *testing.T) {
 	}
 }
 
-// TestStanding checks that the announcements about a version also exist in
-// words.
+// TestStanding checks the German and English texts about the state of a version, such as its end.
 func TestStanding(t *testing.T) {
 	at := time.Date(2027, 11, 1, 1, 0, 0, 0, time.FixedZone("", 3600))
 	for _, test := range []struct {
@@ -158,8 +156,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestDeclaredParameters checks that lists accept the parameters that a version
-// declares.
+// TestDeclaredParameters checks that lists accept the parameters that a version declares.
 func TestDeclaredParameters(t *testing.T) {
 	for _, v := range release.Versions {
 		for op := range rows() {
@@ -172,15 +169,15 @@ func TestDeclaredParameters(t *testing.T) {
 	}
 }
 
-// rc returns an office in the environment of the release candidate.
+// rc returns an office that serves the versions of the release candidate.
 func rc(t testing.TB) *apitest.Office {
 	t.Helper()
 	return office(t, apitest.Versions(release.VersionsIn("rc")...))
 }
 
-// TestCandidate checks that in the environment rc the header or the key's pin
-// selects a version, even an unreleased one. The default is the current
-// version.
+// TestCandidate checks how a call selects its version in the release candidate: by the header
+// Svc-Version, by the version pin of its key, or else the current version. Unreleased versions can
+// be selected too.
 func TestCandidate(t *testing.T) {
 	apitest.BySession.Except(t, "version", "the header Link names it")
 	apitest.ByTool.Except(t, "version", "the header Link names it")
@@ -210,7 +207,8 @@ func TestCandidate(t *testing.T) {
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
-			// The row is stable there and a preview here.
+			// Without Svc-Preview, the call succeeds only if the operation is stable in the
+			// version.
 			a = call(t, test.Client, op, "Svc-Version", test.asked, "Svc-Preview", "")
 			if op.Channel.Preview(test.want) {
 				a.Want(404, "OPERATION_NOT_IN_VERSION")
@@ -226,8 +224,8 @@ func TestCandidate(t *testing.T) {
 		"Svc-Version NOT_IN_ENUM")
 }
 
-// successor returns the part of the header Link that names the next served
-// version.
+// successor returns the part of the Link header with the next served version, or "" if there is
+// none.
 func successor(version string, served []release.Version) string {
 	for _, v := range served {
 		if v.Name > version {
@@ -238,7 +236,7 @@ func successor(version string, served []release.Version) string {
 	return ""
 }
 
-// TestPinOfProduction checks that a key cannot pin a version that is not
+// TestPinOfProduction checks that a key with a version pin can be created only if the version is
 // served. A key with such a pin from another environment gets an error.
 func TestPinOfProduction(t *testing.T) {
 	const unserved = "2099-01-01"
@@ -260,8 +258,8 @@ func TestPinOfProduction(t *testing.T) {
 	c.Do("GET", "/me", nil, "Svc-Version", apitest.Current()).Want(200)
 }
 
-// TestRetirement follows a version, beside its successor, from the announcement
-// of its end to the end.
+// TestRetirement checks the responses of a version from the announcement of its end to the end. Its
+// successor is served too.
 func TestRetirement(t *testing.T) {
 	versions := []release.Version{
 		{Name: old, Deprecated: apitest.Begin.Add(-24 * time.Hour), Sunset: apitest.Begin.Add(time.Hour)},
@@ -305,12 +303,12 @@ func TestRetirement(t *testing.T) {
 			t.Errorf("%s of the next version: %d %v", op.ID, a.Status, a.Header)
 		}
 	}
-	// The document of the old version remains readable.
+	// The document of the old version can still be read.
 	c.Do("GET", "/openapi.json?version="+old, nil).Want(200)
 }
 
-// TestVersionsInUse checks that the log has the version of each key's calls,
-// including ended versions. It omits calls that named an unknown version.
+// TestVersionsInUse checks that the request log has the version of each key's calls, also for
+// versions that have ended. Calls with an unknown version are left out.
 func TestVersionsInUse(t *testing.T) {
 	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {

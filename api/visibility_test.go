@@ -14,11 +14,10 @@ import (
 	"kartei/test/apitest"
 )
 
-// These walks cover the table too. Every row treats a hidden record as unknown,
-// and refuses missing rights alike.
+// The walks of this file also cover the whole table of operations. Every operation treats a hidden
+// record like an unknown id, and refuses missing permissions in the same way.
 
-// families yields the families of records in the table, with the row that
-// creates one.
+// families yields the families of records, each with the operation that creates a record.
 func families() func(func(op.Family, *api.Operation) bool) {
 	return func(yield func(op.Family, *api.Operation) bool) {
 		for _, f := range api.Families {
@@ -29,8 +28,8 @@ func families() func(func(op.Family, *api.Operation) bool) {
 	}
 }
 
-// makeRecord creates a record that the word Geheimwort finds. An endpoint
-// always belongs to its principal.
+// makeRecord creates a record that a search for Geheimwort finds, and returns its id. visibility
+// does not apply to webhook endpoints, since only their principal sees them.
 func makeRecord(t testing.TB, c *apitest.Client, op *api.Operation, visibility string) string {
 	t.Helper()
 	body := example(t, op).(map[string]any)
@@ -52,7 +51,7 @@ func eventOf(t testing.TB, c *apitest.Client, record string) string {
 	return ""
 }
 
-// serviceAccount returns a client for a service account.
+// serviceAccount returns a client with the key of a new service account.
 func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.Client {
 	t.Helper()
 	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{
@@ -68,8 +67,8 @@ func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.
 	return &apitest.Client{Office: o, Principal: made.ID, Key: o.Key(made.ID, scopes...)}
 }
 
-// onlookers returns clients who do not see a member's private records in the
-// sandbox. The strangers see no record there.
+// onlookers returns clients who cannot see a member's private records in the sandbox. The strangers
+// see no records there at all.
 func onlookers(t testing.TB, o *apitest.Office) (colleagues, strangers map[string]*apitest.Client) {
 	t.Helper()
 	other, _ := o.Organization("Kanzlei Abendroth")
@@ -86,9 +85,9 @@ func onlookers(t testing.TB, o *apitest.Office) (colleagues, strangers map[strin
 		}
 }
 
-// TestInvisibleIsUnknown calls every row with a record that is private, of
-// another organization, deleted or of another family. Each answer equals that
-// for an id that does not exist, with any precondition.
+// TestInvisibleIsUnknown calls every operation with the id of a record that the caller cannot see.
+// The record is private, of another organization, deleted or of another family. The response must
+// equal the response for an id that does not exist, with each precondition.
 func TestInvisibleIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		colleagues, strangers := onlookers(t, o)
@@ -102,7 +101,8 @@ func TestInvisibleIsUnknown(t *testing.T) {
 			if len(hidden[op.Family]) == 0 {
 				t.Errorf("%s: no record to hide is made", op.ID)
 			}
-			// Operations and endpoints belong to their principal only: admins see none.
+			// Long-running operations and webhook endpoints are visible to their principal only.
+			// Admins cannot see them either.
 			blind := []map[string]*apitest.Client{colleagues, strangers, admins}
 			if shared[op.Family] != "" {
 				blind = blind[:2]
@@ -119,8 +119,8 @@ func TestInvisibleIsUnknown(t *testing.T) {
 	})
 }
 
-// hiddenAndShared makes records of an owner. hidden has those that others do not see,
-// by family and reason. shared has one of each family that colleagues see.
+// hiddenAndShared creates records of an owner. hidden has the ids that other people cannot see, by
+// family and reason. shared has an id in each family that colleagues see.
 func hiddenAndShared(
 	t *testing.T, owner *apitest.Client,
 ) (hidden map[string]map[string]string, shared map[string]string) {
@@ -156,8 +156,8 @@ func hiddenAndShared(
 	return hidden, shared
 }
 
-// isUnknown calls a row with a record and with an unknown id, with all preconditions,
-// and wants the same answers. It returns the number of compared calls.
+// isUnknown calls an operation with a record and with an unknown id, with each precondition. It
+// fails the test unless the responses are equal. It returns the number of compared calls.
 func isUnknown(t *testing.T, op *api.Operation, what, record string, who ...map[string]*apitest.Client) (walked int) {
 	t.Helper()
 	unknown := id.New(record[:4])
@@ -177,7 +177,7 @@ func isUnknown(t *testing.T, op *api.Operation, what, record string, who ...map[
 					t.Errorf("%s, %s, %s: %d", name, op.ID, what, got.Status)
 				}
 				walked++
-				if ifMatch != "" && ifMatch != "*" { // it is checked before If-None-Match, which says the same beside each
+				if ifMatch != "" && ifMatch != "*" { // If-Match is checked before If-None-Match, so the second header makes no difference
 					continue
 				}
 				for _, tag := range []string{`"r1"`, "*"} {
@@ -191,8 +191,8 @@ func isUnknown(t *testing.T, op *api.Operation, what, record string, who ...map[
 	return walked
 }
 
-// isKnown fails the test if a colleague does not see a shared record, as the walk
-// assumes.
+// isKnown fails the test if a colleague does not see a shared record. Otherwise the walk would
+// compare nothing.
 func isKnown(t *testing.T, op *api.Operation, record string, colleague *apitest.Client) {
 	t.Helper()
 	at := strings.Replace(op.Path, "{id}", record, 1)
@@ -201,13 +201,14 @@ func isKnown(t *testing.T, op *api.Operation, record string, colleague *apitest.
 	}
 }
 
-// withRequestID replaces the request id in body by another answer's request id.
+// withRequestID replaces the request id of the response of in body by the request id of the
+// response to.
 func withRequestID(body string, of, to *apitest.Answer) string {
 	return strings.ReplaceAll(body, of.Header.Get("Request-Id"), to.Header.Get("Request-Id"))
 }
 
-// queries returns queries for a row without a record, built from the parameters
-// in the document.
+// queries returns queries for an operation without an id in its path. They are built from the
+// parameters in the OpenAPI document.
 func queries(op *api.Operation) []string {
 	list := []string{"", "limit=1", "limit=100"}
 	if op.Path == "/contacts/count" || strings.HasSuffix(op.Path, "/count") {
@@ -229,8 +230,8 @@ func queries(op *api.Operation) []string {
 	return list
 }
 
-// seen returns the answers to a client from all rows without a record. Of a
-// cursor it notes only the presence.
+// seen returns the responses that a client gets from all reads without an id, by query. For a
+// cursor, it only notes whether there is one.
 func seen(t testing.TB, c *apitest.Client) map[string]string {
 	t.Helper()
 	answers := map[string]string{}
@@ -255,9 +256,8 @@ func cursors(body string) string {
 	return before + `"nextCursor":"..."` + rest
 }
 
-// TestInvisibleLeavesNoTrace checks that acts on a private record change no
-// list, count, search, sync or feed of callers who do not see it. An admin sees
-// each step.
+// TestInvisibleLeavesNoTrace checks that changes of a private record do not change any list, count,
+// search, sync or feed of callers who cannot see the record. An admin sees each step.
 func TestInvisibleLeavesNoTrace(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, admin := o.As(access.Member), o.As(access.Admin)
@@ -302,9 +302,8 @@ func TestInvisibleLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// TestVisibilityChanges hides records from callers, transfers records, and
-// makes callers admins. Each change applies from the next call on, and to past
-// events.
+// TestVisibilityChanges hides records from callers, transfers records, and makes callers admins. It
+// checks that each change applies to the next call, also for past events.
 func TestVisibilityChanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -361,15 +360,15 @@ func TestVisibilityChanges(t *testing.T) {
 			checkVisible(owner, "shared again", true)
 			change(other, map[string]any{"visibility": "private"})
 			other.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-			// The tombstone and the events remain visible to those who could
-			// see the record.
+			// The deletion marker and the events remain visible to callers who could see the
+			// record.
 			for who, c := range map[string]*apitest.Client{"owner": other, "admin": admin, "former owner": owner} {
 				want := who != "former owner"
 				if a := c.Do("GET", "/events?limit=100", nil).Want(200); strings.Contains(string(a.Body), record) != want {
 					t.Errorf("deleted: the feed tells the %s %t", who, !want)
 				}
-				// The former owner has a tombstone too, with the time at which
-				// the record was hidden.
+				// The former owner has a deletion marker too, with the time at which the record was
+				// hidden.
 				q := op.Path + "?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100"
 				if a := c.Do("GET", q, nil).Want(200); !strings.Contains(string(a.Body), record) {
 					t.Errorf("deleted: no marker for the %s", who)
@@ -381,9 +380,9 @@ func TestVisibilityChanges(t *testing.T) {
 	})
 }
 
-// TestRights gives a principal every role with every right, and calls every row
-// after each change with the same key. Calls are refused exactly if role and
-// right do not suffice, from the next call on.
+// TestRights gives a principal each role with each right, and calls every operation after each
+// change with the same key. It checks that a call is refused only if the role or the right does not
+// suffice. The change must apply to the next call.
 func TestRights(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner := o.As(access.Member)
@@ -400,8 +399,8 @@ func TestRights(t *testing.T) {
 			}
 			for _, role := range []access.Role{access.Admin, access.Member, access.Viewer} {
 				for _, right := range []access.Right{access.NoRight, access.ReadRight, access.WriteRight} {
-					// One family has the right. The others have the right to
-					// write, as far as the role allows.
+					// One family has this right. For the other families, the principal may write as
+					// far as the role allows.
 					for _, family := range access.Families {
 						rights := access.Rights{}
 						for _, f := range access.Families {

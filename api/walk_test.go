@@ -28,13 +28,13 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The walks of this file test every row of the table, including future ones,
-// against the rules for all operations.
+// The walks of this file check every operation in the table, including future operations, against
+// the rules for all operations.
 
 func TestTable(t *testing.T) {
 	ids, places := map[string]bool{}, map[string]bool{}
 	for op := range rows() {
-		if op.Run.Do == nil && op.ID != "batch.run" { // which the path itself has
+		if op.Run.Do == nil && op.ID != "batch.run" { // the API itself runs batch.run
 			t.Errorf("%s does nothing", op.ID)
 		}
 		if place := op.Method + " " + op.Path; ids[op.ID] || places[place] {
@@ -47,13 +47,13 @@ func TestTable(t *testing.T) {
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// each runs f in an office on each engine.
+// each runs f as a test with an office on each database engine.
 func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// rows yields the table.
+// rows yields the operations of the contract.
 func rows() func(func(*api.Operation) bool) {
 	return func(yield func(*api.Operation) bool) {
 		for i := range api.Operations {
@@ -64,20 +64,20 @@ func rows() func(func(*api.Operation) bool) {
 	}
 }
 
-// office opens an office on SQLite: the rules that the walks test do not depend
-// on the database.
+// office returns an office on SQLite. The rules that the walks check do not depend on the database.
 func office(t testing.TB, with ...apitest.Option) *apitest.Office {
 	t.Helper()
 	return apitest.New(t, dbtest.SQLite(t), with...)
 }
 
-// somePath returns the path of a row with an id that does not exist.
+// somePath returns the path of an operation with an unknown id.
 func somePath(op *api.Operation) string {
 	return strings.Replace(op.Path, "{id}", id.New(id.Contact), 1)
 }
 
-// document returns the frozen document of the current version. It is read on first use:
-// this program is also the process that reads texts, and started for each of them.
+// document returns the frozen OpenAPI document of the current version. It is decoded on first use.
+// The test program is also started as a process for each file whose text is extracted, and this
+// process does not need the document.
 var document = sync.OnceValue(func() (d struct {
 	Paths map[string]map[string]struct {
 		Parameters  []ref
@@ -101,7 +101,7 @@ var document = sync.OnceValue(func() (d struct {
 	return d
 })
 
-// ref is a parameter or schema, or a reference to one.
+// ref is a parameter or a schema, or a reference to one of them.
 type ref struct {
 	Ref        string `json:"$ref"`
 	Name, In   string
@@ -120,14 +120,14 @@ func resolve(r ref) ref {
 	return r
 }
 
-// example returns a body for a row from the document's example, without members
-// that must be unique or name other records. It is nil for rows without a body.
+// example returns a request body of an operation, or nil if the operation has no body. It is the
+// document's example without members that must be unique or that refer to other records.
 func example(t testing.TB, op *api.Operation) any {
 	t.Helper()
 	if !op.HasBody() {
 		return nil
 	}
-	if op.ID == "batch.run" { // a batch alone: its part is neither charged nor counted
+	if op.ID == "batch.run" { // a part with an unknown path is neither charged nor counted
 		return map[string]any{"calls": []any{map[string]any{"method": "GET", "path": "/nothing"}}}
 	}
 	media := document().Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
@@ -150,8 +150,8 @@ func example(t testing.TB, op *api.Operation) any {
 	return nil
 }
 
-// ready is like example, but c creates the records that the body must name, if
-// it may.
+// ready returns a body like example. It also creates the records to which the body must refer, if c
+// has the permission.
 func ready(t testing.TB, c *apitest.Client, op *api.Operation) any {
 	t.Helper()
 	body := example(t, op)
@@ -161,12 +161,12 @@ func ready(t testing.TB, c *apitest.Client, op *api.Operation) any {
 	return body
 }
 
-// picture is the beginning of a PNG of one pixel. A picture has no text, so no process is
-// started to read one.
+// picture is the beginning of a PNG file of one pixel. A picture has no text, so no process is
+// started to extract text from it.
 const picture = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
 
-// uploaded returns an upload from which c can create a document, or one that
-// does not exist if c may not upload.
+// uploaded returns the id of a finished upload from which c can create a document. If c may not
+// upload, it returns an unknown id.
 func uploaded(c *apitest.Client) string {
 	c.Helper()
 	session := c.Do("POST", "/uploads", map[string]any{
@@ -179,8 +179,7 @@ func uploaded(c *apitest.Client) string {
 	return session.Text("id")
 }
 
-// begin calls a row whose work continues after its answer, and returns the
-// answer.
+// begin calls an operation whose work continues after its response (202), and returns the response.
 func begin(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apitest.Answer {
 	t.Helper()
 	if body == nil {
@@ -190,18 +189,19 @@ func begin(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apites
 	return c.Do("POST", op.Path, body).Want(202)
 }
 
-// begun returns an operation that has ended.
+// begun returns the id of a long-running operation that has ended.
 func begun(t testing.TB, c *apitest.Client) string {
 	t.Helper()
 	return c.Await(begin(t, c, creator("documents"), nil)).Text("id")
 }
 
-// create creates a record and returns the answer.
+// create creates a record and returns the response. If a long-running operation creates the record,
+// create waits for its end, reads the record and returns this response.
 func create(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apitest.Answer {
 	t.Helper()
 	if op.Status() != 202 {
 		made := c.Do("POST", op.Path, body)
-		if made.Status == 409 { // a principal has at most 16 endpoints
+		if made.Status == 409 { // a principal may have 16 endpoints
 			for _, e := range c.Do("GET", op.Path, nil).Want(200).Data() {
 				c.Do("DELETE", op.Path+"/"+e["id"].(string), nil, "If-Match", "*").Want(204)
 			}
@@ -213,7 +213,8 @@ func create(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apite
 	return c.Do("GET", op.Path+"/"+ended["result"].(map[string]any)["id"].(string), nil).Want(200)
 }
 
-// path creates the record of a row, if it has one, and returns the row's path.
+// path creates a record of the operation's family, if the path has an id, and returns the path with
+// this id.
 func path(t testing.TB, c *apitest.Client, op *api.Operation) string {
 	t.Helper()
 	if !strings.Contains(op.Path, "{id}") {
@@ -228,17 +229,17 @@ func path(t testing.TB, c *apitest.Client, op *api.Operation) string {
 	if family == "/operations" {
 		return family + "/" + begun(t, c)
 	}
-	c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // an event to read
+	c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201) // so that there is an event to read
 	return strings.Replace(op.Path, "{id}", c.Do("GET", family, nil).Want(200).Data()[0]["id"].(string), 1)
 }
 
-// call calls a row with success, unless headers prevent it.
+// call calls an operation so that it succeeds, unless headers prevent this.
 func call(t testing.TB, c *apitest.Client, op *api.Operation, headers ...string) *apitest.Answer {
 	t.Helper()
 	return callAt(t, c, op, path(t, c, op), headers...)
 }
 
-// callAt is like call, with a given path.
+// callAt calls an operation like call, but with the path at.
 func callAt(t testing.TB, c *apitest.Client, op *api.Operation, at string, headers ...string) *apitest.Answer {
 	t.Helper()
 	if op.Conditional() {
@@ -247,8 +248,8 @@ func callAt(t testing.TB, c *apitest.Client, op *api.Operation, at string, heade
 	return c.Do(op.Method, at, ready(t, c, op), headers...)
 }
 
-// bare returns an answer without its own path and request id, and without the challenge,
-// which says whether a credential was sent.
+// bare returns a response as text without its path and request id. The header WWW-Authenticate is
+// left out too, because it depends on whether a credential was sent.
 func bare(a *apitest.Answer) string {
 	own := regexp.MustCompile(`"instance":"[^"]*"|"requestId":"[^"]*"`)
 	h := a.Header.Clone()
@@ -329,7 +330,7 @@ func TestWalkCredentials(t *testing.T) {
 	}
 }
 
-// resealed changes character i of a key and corrects its checksum.
+// resealed changes the character i of an API key, and corrects the checksum of the key.
 func resealed(key string, i int) string {
 	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	b := []byte(key[:len(key)-6])
@@ -360,11 +361,11 @@ func TestWalkScope(t *testing.T) {
 		c.Do(op.Method, path(t, all, op), example(t, op), "If-Match", "*").Want(403, "FORBIDDEN")
 		scopes := []string{op.Scope}
 		if op.ID == "webhookEndpoints.create" || op.ID == "webhookEndpoints.update" {
-			scopes = append(scopes, "contacts:read") // the scope of its event types
+			scopes = append(scopes, "contacts:read") // the scope for its event types
 		}
 		only := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, scopes...)}
 		status := op.Status()
-		// A caller who may write but not read gets no existing record.
+		// If a caller may write but not read, the response has no existing record.
 		changes := op.ShowsRecord()
 		if changes {
 			status = 204
@@ -452,7 +453,7 @@ func TestWalkUnknownParameter(t *testing.T) {
 	}
 }
 
-// parameters returns the query parameters of a row.
+// parameters returns the query parameters of an operation.
 func parameters(op *api.Operation) (query []ref) {
 	for _, p := range document().Paths[op.Path][strings.ToLower(op.Method)].Parameters {
 		if p = resolve(p); p.In == "query" {
@@ -462,7 +463,7 @@ func parameters(op *api.Operation) (query []ref) {
 	return query
 }
 
-// sample returns a parameter's example in the form of a query.
+// sample returns the example of a parameter as the value of a query parameter.
 func sample(p ref) string {
 	var named map[string]struct{ Value json.RawMessage }
 	json.Unmarshal(p.Examples, &named)
@@ -485,8 +486,8 @@ var english = map[string]bool{
 	"english": false, "de;q=0": false, "en;level=1": true, "\"en\"": false, strings.Repeat("en,", 1000): true,
 }
 
-// TestWalkLanguage requests two kinds of problem from every row, in every
-// language.
+// TestWalkLanguage checks the language of two kinds of problems from every operation, for several
+// values of Accept-Language.
 func TestWalkLanguage(t *testing.T) {
 	c := office(t).As(access.Member)
 	for op := range rows() {
@@ -512,7 +513,7 @@ func TestWalkLanguage(t *testing.T) {
 	}
 }
 
-// emptyBody returns a body that is refused only after the query.
+// emptyBody returns a body that is refused only after the query has been checked.
 func emptyBody(op *api.Operation) any {
 	if op.Method == "POST" || op.Method == "PATCH" {
 		return `{}`
@@ -520,7 +521,7 @@ func emptyBody(op *api.Operation) any {
 	return nil
 }
 
-// checkProblem checks the form of a problem document.
+// checkProblem fails the test unless a response is a valid problem document in the language.
 func checkProblem(t testing.TB, a *apitest.Answer, path string, inEnglish bool) {
 	t.Helper()
 	p := a.JSON()
@@ -565,11 +566,10 @@ var (
 	rateLimitPolicy = regexp.MustCompile(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`)
 )
 
-// secret lists the rows whose answer contains a secret: for an upload the
-// address.
+// secret lists the operations whose response contains a secret. The secret of an upload is its URL.
 var secret = []string{"uploads.create", "webhookEndpoints.create", "webhookEndpoints.rotateSecret"}
 
-// checkHeaders checks the headers of every answer, which occur once each.
+// checkHeaders checks the headers that every response must have exactly once.
 func checkHeaders(t testing.TB, name string, a *apitest.Answer) {
 	t.Helper()
 	for header, want := range map[string]string{
@@ -618,7 +618,7 @@ func TestWalkHeaders(t *testing.T) {
 			if op.Creates() && a.Status == 201 {
 				name := a.Text("id")
 				at := "/v1" + op.Path + "/" + name
-				if op.Family == "uploads" { // a session cannot be read
+				if op.Family == "uploads" { // an upload session cannot be read
 					at = ""
 				}
 				if got := strings.Join(a.Header.Values("Location"), " "); got != at || a.Header.Get("ETag") != `"r1"` {
@@ -629,13 +629,13 @@ func TestWalkHeaders(t *testing.T) {
 				}
 			}
 			checkHeaders(t, op.ID+" wrong", c.Do(op.Method, somePath(op)+"?nosuch=1", nil).Want(400))
-			c.Clock.Advance(time.Minute) // so that the points suffice
+			c.Clock.Advance(time.Minute) // so that enough points are left
 		}
 	}
 }
 
-// TestWalkRequestID checks that every answer has a unique request id, which the
-// request log knows.
+// TestWalkRequestID checks that every response has a unique request id, and that the request log
+// has an entry with this id.
 func TestWalkRequestID(t *testing.T) {
 	c := office(t).As(access.Member)
 	seen := map[string]bool{}
@@ -653,7 +653,7 @@ func TestWalkRequestID(t *testing.T) {
 func TestWalkIdempotencyKey(t *testing.T) {
 	o := office(t)
 	for op := range rows() {
-		c := o.As(access.Member) // keys belong to a principal
+		c := o.As(access.Member) // idempotency keys belong to a principal
 		if !op.Creates() {
 			if !op.Writes() {
 				continue
@@ -710,7 +710,7 @@ func TestWalkPreconditions(t *testing.T) {
 	}
 }
 
-// TestWalkHead checks that HEAD answers like GET without the content.
+// TestWalkHead checks that HEAD returns the same status and headers as GET, without the content.
 func TestWalkHead(t *testing.T) {
 	o := office(t)
 	c, s := o.As(access.Member), o.Listen()
@@ -737,8 +737,8 @@ func TestWalkHead(t *testing.T) {
 	}
 }
 
-// TestWalkMethods sends all other methods to every path, with and without
-// credentials: the answers are equal.
+// TestWalkMethods sends all other methods to every path. It checks that the responses with and
+// without credentials are equal.
 func TestWalkMethods(t *testing.T) {
 	c := office(t).As(access.Member)
 	allowed := map[string][]string{}
@@ -757,8 +757,7 @@ func TestWalkMethods(t *testing.T) {
 				continue
 			}
 			for _, authorization := range []string{"", "Bearer " + c.Key} {
-				// The request is built without package url, which knows fewer
-				// methods.
+				// Request adds headers for some methods, so the method is set afterwards.
 				r := c.Request("POST", strings.Replace(at, "{id}", id.New(id.Contact), 1), nil, "Authorization", authorization)
 				r.Method = method
 				a := c.Send(r).Want(405)
@@ -832,7 +831,7 @@ func TestBlockedFamilies(t *testing.T) {
 	}
 }
 
-// request is a request into which TestOrder puts faults.
+// request is a request to which TestOrder adds faults.
 type request struct {
 	method, path           string
 	body                   any
@@ -841,7 +840,7 @@ type request struct {
 	key                    string
 }
 
-// faulty is a fault of a request, with the answer that reports it.
+// faulty is a fault of a request, with the status and the code of the response that reports it.
 type faulty struct {
 	name   string
 	status int
@@ -849,26 +848,27 @@ type faulty struct {
 	inject func(*request)
 }
 
-// faultyRequest is a request with its own faults, besides the faults of all requests.
+// faultyRequest is a request with the faults that only this request can have.
 type faultyRequest struct {
 	base   request
-	status int // without a fault; 0 if it cannot be repeated
+	status int // status without a fault; 0 if the request cannot be repeated
 	own    []faulty
 }
 
-// orderOffice is an office whose clients meet a closed gate, lack a scope, or
-// have reached the limit of their key, in each combination.
+// orderOffice is an office with a client for each combination of three conditions. The conditions
+// are an organization with the API off, a key without the scope, and a key that has reached its
+// limit.
 type orderOffice struct {
 	*apitest.Office
 	clients map[string]*apitest.Client
-	closed  string // an organization
+	closed  string // the id of an organization for which the API is off
 	made    string // the contact with the external id 'taken'
-	free    string // a contact without one
+	free    string // a contact without an external id
 }
 
 func newOrderOffice(t *testing.T) *orderOffice {
 	t.Helper()
-	// Only the limit of one key is reached.
+	// The other limits are so high that no call reaches them.
 	raised := func(name string) limit.Override { return limit.Override{Name: name, Quota: 1 << 40, Capacity: 1 << 40} }
 	o := &orderOffice{clients: map[string]*apitest.Client{}}
 	o.Office = office(t, apitest.Metered(raised("writes"), raised("deletes"), raised("deletes-day"),
@@ -910,8 +910,7 @@ func (o *orderOffice) client(gate, scope, exhausted bool) *apitest.Client {
 	return o.clients[fmt.Sprint(gate, scope, exhausted)]
 }
 
-// common returns the faults that every request may have, in the order of their
-// checks.
+// common returns the faults that every request can have, in the order in which the API checks them.
 func (o *orderOffice) common() []faulty {
 	return []faulty{
 		{"method", 405, "METHOD_NOT_ALLOWED", func(r *request) { r.method = "PUT" }},
@@ -966,7 +965,7 @@ func (o *orderOffice) requests() []faultyRequest {
 	}
 }
 
-// send sends a request with faults.
+// send sends a copy of a request with faults.
 func (o *orderOffice) send(base request, inject ...func(*request)) *apitest.Answer {
 	o.Helper()
 	r := base
@@ -984,17 +983,17 @@ func (o *orderOffice) send(base request, inject ...func(*request)) *apitest.Answ
 	return c.Do(r.method, r.path, r.body, r.headers...)
 }
 
-// TestOrder puts every pair of faults into one request. The answer must report
-// the one that is checked first (open points, 'Order of the checks').
+// TestOrder sends requests with every pair of faults. It checks that the response reports the fault
+// that is checked first (open points, 'Order of the checks').
 func TestOrder(t *testing.T) {
 	o := newOrderOffice(t)
 	for _, r := range o.requests() {
 		if r.status != 0 {
 			o.send(r.base).Want(r.status)
-			o.Clock.Advance(time.Millisecond) // hardly any refill
+			o.Clock.Advance(time.Millisecond) // too short for a refill of points
 		}
 		faults := slices.Concat(o.common(), r.own)
-		if r.base.method == "DELETE" { // without a body
+		if r.base.method == "DELETE" { // a DELETE has no body
 			faults = slices.DeleteFunc(faults, func(f faulty) bool { return f.name == "media type" })
 		}
 		for i, first := range faults {
@@ -1016,8 +1015,8 @@ func TestOrder(t *testing.T) {
 	c.Do("GET", "/contacts/"+o.made, nil).Want(200)
 }
 
-// blockedFamily checks that a blocked family is refused before scope and
-// limits, and after everything else.
+// blockedFamily checks that a blocked family is refused before the checks of scope and limits, and
+// after all other checks.
 func (o *orderOffice) blockedFamily() {
 	o.Helper()
 	blocked := func(gate bool, status int, code string, headers ...string) {
@@ -1034,7 +1033,7 @@ func TestAccept(t *testing.T) {
 	c := office(t).As(access.Member)
 	for op := range rows() {
 		if op.AnswersFile() {
-			continue // files ignore Accept
+			continue // files ignore the header Accept
 		}
 		for _, accept := range []string{
 			"text/html", "application/xml;q=1, text/*", "application/json;q=0", "application/json;q=0.0",
@@ -1052,7 +1051,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestNotModified checks every read whose answer has a tag.
+// TestNotModified checks 304 for every read whose response has an ETag.
 func TestNotModified(t *testing.T) {
 	c := office(t).As(access.Member)
 	tagged := 0
@@ -1083,13 +1082,13 @@ func TestNotModified(t *testing.T) {
 		wantFields(t, c.Do("GET", at, nil, "If-None-Match", "r1").Want(400, "INVALID_REQUEST"),
 			"If-None-Match INVALID_FORMAT")
 	}
-	if tagged < 2 { // openapi.get and one kind of record
+	if tagged < 2 { // openapi.get and at least one kind of record
 		t.Errorf("%d reads carry a tag", tagged)
 	}
 }
 
-// TestPausedAndPending checks the answers of every row while the instance is
-// paused or pending.
+// TestPausedAndPending checks the responses of every operation while the instance is paused or
+// pending.
 func TestPausedAndPending(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -1109,7 +1108,7 @@ func TestPausedAndPending(t *testing.T) {
 	}
 }
 
-// TestTimestamps checks the format of every time in every answer.
+// TestTimestamps checks the format of every time in every response.
 func TestTimestamps(t *testing.T) {
 	c := office(t).As(access.Member)
 	form := regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$`)

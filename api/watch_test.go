@@ -20,14 +20,16 @@ import (
 	"kartei/test/waittest"
 )
 
-// backgroundWatch is a watch in the background.
+// backgroundWatch is a call of API.Watch that runs in its own goroutine. told has its reports, and
+// ended has the error with which it ends.
 type backgroundWatch struct {
 	told  chan []string
 	ended chan error
 	stop  context.CancelFunc
 }
 
-// watch begins a watch. It returns after its first sign of life.
+// watch starts a watch. It returns after the first report, which is empty and only shows that the
+// watch runs.
 func watch(t *testing.T, o *apitest.Office, who api.Credential) *backgroundWatch {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -45,8 +47,8 @@ func watch(t *testing.T, o *apitest.Office, who api.Credential) *backgroundWatch
 	return w
 }
 
-// next returns the families of the next report of the watch. It fails the test
-// if the watch ends or reports nothing.
+// next returns the families in the next report of the watch. It fails the test if the watch ends or
+// reports nothing.
 func (w *backgroundWatch) next(t *testing.T) []string {
 	t.Helper()
 	select {
@@ -60,9 +62,8 @@ func (w *backgroundWatch) next(t *testing.T) []string {
 	return nil
 }
 
-// wake moves the clock by d until the watch tells something or ends. A watch that was
-// between its look at the clock and its wait begins to wait after the move, and needs
-// another one.
+// wake moves the clock by d until the watch reports something or ends. A single move may not be
+// enough. If the watch has read the clock but does not wait yet, it waits from the new time on.
 func (w *backgroundWatch) wake(t *testing.T, c *clock.Fake, d time.Duration) ([]string, error) {
 	t.Helper()
 	stuck := waittest.New()
@@ -81,7 +82,7 @@ func (w *backgroundWatch) wake(t *testing.T, c *clock.Fake, d time.Duration) ([]
 	}
 }
 
-// change returns the next families that the watch tells, after its signs of life.
+// change returns the families in the next report that is not empty.
 func (w *backgroundWatch) change(t *testing.T) []string {
 	t.Helper()
 	for {
@@ -91,9 +92,9 @@ func (w *backgroundWatch) change(t *testing.T) []string {
 	}
 }
 
-// end returns how the watch ends. Its messages until then are dropped: another one that
-// was woken has moved its clock too, and a watch that finds no room for its sign of life
-// would not end.
+// end returns the error with which the watch ends. It drops all reports until then, because a watch
+// that cannot send a report cannot end. A call of wake for another watch moves the same clock, and
+// so causes such reports.
 func (w *backgroundWatch) end(t *testing.T) error {
 	t.Helper()
 	stuck := waittest.New()
@@ -108,8 +109,8 @@ func (w *backgroundWatch) end(t *testing.T) error {
 	}
 }
 
-// A watch tells the families in which its own organization has changes, also while
-// the module is off.
+// TestWatch checks that a watch reports the families that have changed in its own organization,
+// also while the module is off.
 func TestWatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -141,7 +142,7 @@ func TestWatch(t *testing.T) {
 		if got := sandbox.next(t); !slices.Equal(got, []string{"contacts"}) {
 			t.Errorf("after a deletion while the module is off: %v", got)
 		}
-		for _, w := range []*backgroundWatch{live, sandbox} { // the sandbox's changes are none of the live organization
+		for _, w := range []*backgroundWatch{live, sandbox} { // the live organization does not see the changes of the sandbox
 			if got, err := w.wake(t, o.Clock, 25*time.Second); got != nil || err != nil {
 				t.Errorf("a sign of life names %v: %v", got, err)
 			}
@@ -157,7 +158,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestWatchesOfAPerson lets a person have forty watches in all, over any number of sessions.
+// TestWatchesOfAPerson checks that a person can have forty watches at the same time, in any number
+// of sessions.
 func TestWatchesOfAPerson(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -176,7 +178,8 @@ func TestWatchesOfAPerson(t *testing.T) {
 	})
 }
 
-// A watch begins and goes on only with the right to it.
+// TestWatchIsRefused checks that a watch begins and continues only while the caller has the
+// permission.
 func TestWatchIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -208,7 +211,7 @@ func TestWatchIsRefused(t *testing.T) {
 		if err := begin(api.Cookie(o.Session(o.User(access.Viewer)), false)); err == nil || err.Error() != "it began" {
 			t.Errorf("a watch of another session: %v", err)
 		}
-		// Without the right to read contacts nothing is told of them.
+		// Without the right to read contacts, the watch reports no changes of contacts.
 		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
 			ID:     c.Principal,
 			Rights: access.Rights{"contacts": "none"},
@@ -235,7 +238,7 @@ func TestWatchIsRefused(t *testing.T) {
 		for _, w := range all {
 			var told []string
 			var err error
-			for told == nil && err == nil { // signs of life from before
+			for told == nil && err == nil { // empty reports from before
 				told, err = w.wake(t, o.Clock, 25*time.Second)
 			}
 			if !fault.Is(err, fault.Unauthenticated) {
@@ -245,7 +248,7 @@ func TestWatchIsRefused(t *testing.T) {
 	})
 }
 
-// A watch reports no change after the end of the session.
+// TestWatchOfASessionThatEnded checks that a watch reports no change after its session has ended.
 func TestWatchOfASessionThatEnded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -265,7 +268,8 @@ func TestWatchOfASessionThatEnded(t *testing.T) {
 	})
 }
 
-// The changes of another replica are found within seconds.
+// TestWatchSeesOtherReplicas checks that a watch reports the changes of another replica within
+// seconds.
 func TestWatchSeesOtherReplicas(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	o := apitest.New(t, dbtest.Open(t, url, db.Options{}), apitest.Replicas(1))
@@ -278,7 +282,7 @@ func TestWatchSeesOtherReplicas(t *testing.T) {
 	if got, err := w.wake(t, o.Clock, 3*time.Second); !slices.Contains(got, "contacts") {
 		t.Errorf("%v: %v", got, err)
 	}
-	// A watch reports a change of its own process once.
+	// A watch reports a change of its own replica once.
 	c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
 	if got := w.change(t); !slices.Equal(got, []string{"tasks"}) {
 		t.Errorf("%v", got)
@@ -288,7 +292,8 @@ func TestWatchSeesOtherReplicas(t *testing.T) {
 	}
 }
 
-// A watch ends once the organization requires a second factor that the person lacks.
+// TestWatchNeedsASecondFactor checks that a watch ends once the organization requires a second
+// factor that the person lacks.
 func TestWatchNeedsASecondFactor(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -304,7 +309,7 @@ func TestWatchNeedsASecondFactor(t *testing.T) {
 		w := watch(t, o, api.Cookie(token, false))
 		o.Clock.Advance(time.Minute)
 		var err error
-		for range 3 { // signs of life from before
+		for range 3 { // empty reports from before
 			if _, err = w.wake(t, o.Clock, 25*time.Second); err != nil {
 				break
 			}

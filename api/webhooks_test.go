@@ -20,8 +20,8 @@ import (
 	"kartei/test/operator"
 )
 
-// TestDeliveriesOfAnEvent shows an event at the endpoints that the caller administers:
-// their own endpoints, and for admins also the endpoints of service accounts.
+// TestDeliveriesOfAnEvent checks which deliveries of an event a caller sees. These are deliveries
+// to their own endpoints, and for admins also deliveries to endpoints of service accounts.
 func TestDeliveriesOfAnEvent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		service, err := operator.Run(t.Context(), o.Operator, principal.CreateServiceAccount,
@@ -65,8 +65,9 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 	})
 }
 
-// TestOutcomesOfEvents counts the endpoints of events by how far the events came. Only
-// endpoints that the caller administers count, each once however often it was tried.
+// TestOutcomesOfEvents checks the numbers of endpoints for which the delivery of an event
+// succeeded, failed or is due. Only endpoints that the caller administers count. Each endpoint
+// counts once, regardless of the number of attempts.
 func TestOutcomesOfEvents(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -106,7 +107,7 @@ func TestOutcomesOfEvents(t *testing.T) {
 		try("good", "evt_other", "succeeded", 1)
 		for who, want := range map[string]string{
 			ida.Principal: `{"data":[{"eventId":"evt_1","succeeded":1,"failed":1,"due":1},{"eventId":"evt_2","succeeded":1,"failed":0,"due":0}]}`, other: `{"data":[]}`,
-			// at endpoints of service accounts
+			// only endpoints of service accounts
 			o.User(access.Admin): `{"data":[{"eventId":"evt_1","succeeded":1,"failed":0,"due":0}]}`,
 		} {
 			answer := ask(t, o, api.Web, api.Cookie(o.Session(who), true), "events.outcomes",
@@ -139,8 +140,8 @@ func TestOutcomesOfEvents(t *testing.T) {
 	})
 }
 
-// TestEndpointsOfAPerson administers an endpoint as its owner. Nobody else may, not even
-// an admin; and rights count as for programs.
+// TestEndpointsOfAPerson checks that only its owner can administer a person's endpoint. Other
+// people cannot, and neither can admins. People need the same permissions for this as programs.
 func TestEndpointsOfAPerson(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, reader := o.User(access.Member), o.User(access.Member)
@@ -234,8 +235,8 @@ func TestEndpointsOfAPerson(t *testing.T) {
 	})
 }
 
-// TestEndpointsByTheOperator looks at the notices of an endpoint that the operator makes and
-// rotates for a person. They tell that the operator did it, and not the person.
+// TestEndpointsByTheOperator checks the notices about an endpoint that the operator creates and
+// rotates for a person. They must name the operator, and not the person, as the author.
 func TestEndpointsByTheOperator(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida := o.User(access.Member)

@@ -16,7 +16,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// inBoth sends a call once in each language and returns details and messages.
+// inBoth sends a call once in each language. It returns the detail and the field errors of both
+// problem documents as text.
 func inBoth(c *apitest.Client, method, path string, body any, status int, headers ...string) (all string) {
 	for _, l := range []string{"de", "en"} {
 		h := append([]string{"Accept-Language", l, "Idempotency-Key", apitest.Fresh()}, headers...)
@@ -40,8 +41,8 @@ func says(t *testing.T, text string, words ...string) {
 	}
 }
 
-// TestReferencesSayWhatIsExpected checks that the texts never reveal which
-// records exist. They depend only on the input and on the caller's scopes.
+// TestReferencesSayWhatIsExpected checks that the texts of problems do not reveal which records
+// exist. They depend only on the input and on the caller's scopes.
 func TestReferencesSayWhatIsExpected(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -56,8 +57,7 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": id.New(id.User)}, 422), "GET /me",
 			"Betreiber")
 
-		// Without the scope the texts are the same for existing and missing
-		// records.
+		// Without the scope, the texts for existing records equal the texts for missing records.
 		narrow := o.As(access.Member, "tasks:read", "tasks:write")
 		found := inBoth(narrow, "POST", "/tasks", map[string]any{"title": "x", "companyId": company}, 422)
 		says(t, found, "fehlt dem Aufruf der Scope companies:read", "lacks the scope companies:read")
@@ -66,8 +66,7 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 			t.Errorf("of a company that is not there:\n%s\nof one that is:\n%s", none, found)
 		}
 
-		// In a path, the texts for ids of another kind are those for unknown
-		// ids.
+		// For an id of another kind in a path, the texts equal the texts for an unknown id.
 		unknown := inBoth(c, "GET", "/tasks/"+id.New(id.Task), nil, 404)
 		says(t, unknown, "beginnen hier mit tsk_", "begin with tsk_")
 		if other := inBoth(c, "GET", "/tasks/"+company, nil, 404); other != unknown {
@@ -86,8 +85,7 @@ func TestFilterSaysWhatIsExpected(t *testing.T) {
 		"de: assigneeId INVALID_FORMAT", "en: assigneeId INVALID_FORMAT", "Expected: an id that begins with usr_ or svc_")
 }
 
-// TestRefusalsSayTheReason checks that the texts distinguish the causes of one
-// code.
+// TestRefusalsSayTheReason checks that the texts of one problem code distinguish its causes.
 func TestRefusalsSayTheReason(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -115,8 +113,8 @@ func TestRefusalsSayTheReason(t *testing.T) {
 	c.Do("GET", "/contacts", nil).Want(200)
 }
 
-// TestRefusalsNameTheLimit checks that the text names the limit and its number,
-// and for a lock its end.
+// TestRefusalsNameTheLimit checks that the text of a refusal names the limit and its number. For a
+// locked key, it also names the end of the lock.
 func TestRefusalsNameTheLimit(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 2, Capacity: 2}))
 	c := o.As(access.Member)
@@ -164,8 +162,8 @@ func TestFieldsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestDuplicateNamesTheRecord checks that the record is named only to callers
-// who see it.
+// TestDuplicateNamesTheRecord checks that the problem about a duplicate names the existing record
+// only to callers who see the record.
 func TestDuplicateNamesTheRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -21,9 +21,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Document returns the OpenAPI 3.1 document of a version for the current table
-// and types. The frozen document of the next release is made from it. The same
-// table gives the same bytes.
+// Document returns the OpenAPI 3.1 document of an API version as JSON. It is generated from the
+// table of operations (api.Operations) and from the Go types of their inputs and outputs. The same
+// table and types give the same bytes. The frozen document of the next release is a copy of this
+// document.
 func Document(version string) ([]byte, error) {
 	if version == release.Internal.Name {
 		return internal()
@@ -31,52 +32,56 @@ func Document(version string) ([]byte, error) {
 	return document(version, api.Operations, false)
 }
 
-// Reference returns the document of a version, with the requests to webhook
-// endpoints added. Client generators fail on that section, so the frozen
-// document omits it and the reference uses this document.
+// Reference returns the document of a version together with the section webhooks, which describes
+// the requests to webhook endpoints. Client generators fail on this section. The frozen document
+// therefore lacks it, and only the API reference shows it.
 func Reference(version string) ([]byte, error) { return document(version, api.Operations, true) }
 
-// Schema tags on the fields of inputs, bodies and answers:
+// Schema tags of the fields of inputs, request bodies and responses:
 //
 //	example       value for examples: JSON for arrays, null, or else the text itself
-//	patch         set or clear: the member's part in the example of a merge patch
-//	min, max      the bounds of a number; the length of a text in characters, at
-//	              least 1 without min; the length of the items of an array
+//	patch         set or clear: whether the example of a merge patch sets the member or
+//	              clears it
+//	min, max      the bounds of a number; or the length of a text in characters, which
+//	              is at least 1 if min is absent; or the length of each item of an array
 //	minItems      least length of an array
 //	maxItems      greatest length of an array
 //	format        email, date, date-time, uri, or language (BCP 47)
 //	pattern       a pattern with the same meaning in RE2, ECMA 262 and Python
-//	enum          the allowed values, separated by commas; or iso3166; or events
-//	              for the event types that endpoints can subscribe to
-//	named         on a member of a body: the name of the schema of these values
+//	enum          the allowed values, separated by commas; or iso3166 for the country
+//	              codes; or events for the event types that endpoints can subscribe to
+//	named         on a member of a body: the name of the schema with the values of enum
 //	default       value of an absent member
-//	prefix        prefix of the id in the field: con_ or usr_,svc_
+//	prefix        prefixes of the id in the field, separated by commas: con_ or usr_,svc_
 //	multiline     true: newline and tab are allowed
 //	required      true: a body must have the member
-//	read          true: in answers only; in a body the member is READ_ONLY
+//	read          true: the member is in responses only; in a request body it gets the
+//	              error READ_ONLY
 //	problem       problem codes, separated by commas: the member is a problem
-//	              document with one of them, or null
-//	named         on a body: the name of its schema, if it is not the answer's
-//	rule          on a body: true if it has a rule that no schema expresses
+//	              document with one of these codes, or null
+//	named         on a body: the name of its schema, if the schema of the response has
+//	              another name
+//	rule          on a body: true if the body has a rule that a schema cannot express
 //
-// Package words has the description of each field. Its key is the declaring type
-// and the member's name: contact.Fields.firstName. The rule of a body has the key
-// of the input: contact.CreateInput.body.rule.
+// Package words has the description of each field. The key of a description is the declaring type
+// and the member's name: contact.Fields.firstName. The key of a body's rule begins with the type of
+// the input: contact.CreateInput.body.rule.
 //
-// A pointer may be null. In answers every member is present. Packages record and schema
-// read further tags, which the document does not show:
+// The value of a field with a pointer type may be null. Every member is present in responses.
+// Packages record and schema read further tags, which the document does not show:
 //
 //	bare          true: invisible characters are removed, as from names and numbers
 //	verbatim      true: a text for programs, in which any character is accepted
-//	ref           family of the record that the field names, in the plural, or
+//	ref           on an id: the family of the record with this id, in the plural, or
 //	              principals
 //	few           on a filter: true if few records share a value
 //	with          on a filter: another filter that is often used together with it
-//	of            on a filter: the member that it filters by, if its name differs
-//	each          on a filter: the list of texts that has the value among others
+//	of            on a filter: the member that is compared, if its name differs
+//	each          on a filter: the member, a list of texts, that must contain the value
 //	fold          on a filter: true if the case of ASCII letters is ignored
 
-// document writes the document of version from a table.
+// document returns the document of a version for the operations ops as JSON. It fails if the words
+// of a description are missing. If webhooks is true, the document includes the section webhooks.
 func document(version string, ops []api.Operation, webhooks bool) ([]byte, error) {
 	d := newDrafter(version)
 	root, err := d.document(ops, webhooks)
@@ -89,7 +94,7 @@ func document(version string, ops []api.Operation, webhooks bool) ([]byte, error
 	return written(root)
 }
 
-// written returns a document as JSON.
+// written encodes a document as indented JSON with a newline at the end.
 func written(root object) ([]byte, error) {
 	var b bytes.Buffer
 	if err := json.MarshalWrite(&b, root, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
@@ -99,7 +104,7 @@ func written(root object) ([]byte, error) {
 	return escapeSpaces(b.Bytes()), nil
 }
 
-// document describes the operations of a table.
+// document returns the document for the operations ops, before it is encoded.
 func (d *drafter) document(ops []api.Operation, webhooks bool) (object, error) {
 	var tags []any
 	var paths object
@@ -137,8 +142,8 @@ func (d *drafter) document(ops []api.Operation, webhooks bool) (object, error) {
 	return root, d.clash
 }
 
-// escapeSpaces escapes the spaces outside ASCII in patterns, so that they are
-// visible.
+// escapeSpaces writes white space outside ASCII as \u escapes, so that readers of a pattern can see
+// it.
 func escapeSpaces(document []byte) []byte {
 	var b bytes.Buffer
 	for _, c := range string(document) {
@@ -151,7 +156,7 @@ func escapeSpaces(document []byte) []byte {
 	return b.Bytes()
 }
 
-// object is a JSON object that keeps its order.
+// object is a JSON object whose members keep their order.
 type object []field
 
 type field struct {
@@ -159,7 +164,7 @@ type field struct {
 	value any
 }
 
-// MarshalJSONTo writes the members in their order.
+// MarshalJSONTo writes the members in the order of the slice.
 func (o object) MarshalJSONTo(e *jsontext.Encoder) error {
 	if err := e.WriteToken(jsontext.BeginObject); err != nil {
 		return err
@@ -194,14 +199,14 @@ func (o *object) set(name string, value any) {
 	*o = append(*o, field{name, value})
 }
 
-// drafter collects the components while it describes the operations.
+// drafter collects the shared components while it describes the operations.
 type drafter struct {
 	version string
 	names   map[schemaKey]string
-	shared  map[string]*object // by kind of component
-	// said has the keys of all requested words, and whether the words exist.
+	shared  map[string]*object // the components by kind (schemas, parameters, …) and name
+	// said maps each requested key of package words to whether words exist for it.
 	said map[string]bool
-	// clash is the last error of share.
+	// clash is the latest error of share: two different components with one name.
 	clash error
 }
 
@@ -209,14 +214,14 @@ func newDrafter(version string) *drafter {
 	return &drafter{version: version, names: map[schemaKey]string{}, shared: map[string]*object{}, said: map[string]bool{}}
 }
 
-// say returns the words with a key, and remembers missing ones.
+// say returns the German words for a key. The method missing reports keys without words.
 func (d *drafter) say(key string) string {
 	german, found := words.German(key)
 	d.said[key] = found
 	return german
 }
 
-// missing returns an error that lists all missing words.
+// missing returns an error that lists the requested keys without words and their files, or nil.
 func (d *drafter) missing() error {
 	var places []string
 	for _, key := range slices.Sorted(maps.Keys(d.said)) {
@@ -233,8 +238,8 @@ func (d *drafter) missing() error {
 // componentKinds are the sections of components, in the document's order.
 var componentKinds = []string{"schemas", "responses", "parameters", "examples", "headers"}
 
-// share adds v to the components and returns a reference to it. A different
-// component of the same name is an error of the document.
+// share adds the component v and returns a reference to it. If another component of this kind has
+// the same name and differs from v, share sets d.clash.
 func (d *drafter) share(kind, name string, v any) object {
 	section := d.shared[kind]
 	if section == nil {
@@ -269,8 +274,9 @@ func (d *drafter) components() object {
 	return out
 }
 
-// terms repeats the extensions in words: the cost of the call, its scope, and
-// whether it is a preview.
+// terms returns a German line about a call: its cost, its required scope, and whether it is a
+// preview. The extensions x-kartei-cost, x-kartei-scope and x-kartei-channel have the same facts
+// for programs.
 func terms(row *api.Operation, channel string) string {
 	words := fmt.Sprintf("Kosten: %d Punkte", row.Cost)
 	switch row.Cost {
@@ -327,7 +333,8 @@ func (d *drafter) operation(row *api.Operation) (object, error) {
 	return out, nil
 }
 
-// requestBody describes the body of a create or of a merge patch.
+// requestBody describes the request body of an operation: a new record, a merge patch, or the input
+// of an action.
 func (d *drafter) requestBody(row *api.Operation) (object, error) {
 	in := row.Input.Field(row.BodyField())
 	t, mode := in.Type, creating
@@ -350,9 +357,9 @@ func (d *drafter) requestBody(row *api.Operation) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A rule for several members is described in words, and the code of the
-	// body enforces it. JSON Schema has anyOf for it, but then generated
-	// clients drop the members that were not named first.
+	// A rule about several members is described in words, and Go code enforces it. JSON Schema
+	// could express it by anyOf, but then generated clients lose all members outside the first
+	// branch.
 	if in.Tag.Get("rule") == "true" {
 		schema.set("description", schema.get("description").(string)+"\n\n"+d.say(row.Input.String()+".body.rule"))
 	}
@@ -366,16 +373,15 @@ func (d *drafter) requestBody(row *api.Operation) (object, error) {
 	}
 	content := object{{"application/json", media}}
 	if mode == patching {
-		// The server accepts application/merge-patch+json too, which is
-		// described in words. With two content types, generated clients have
-		// two functions or none.
+		// The server also accepts application/merge-patch+json, and the description says this. With
+		// two content types, client generators create two functions for the operation, or none.
 		description = d.say("body.patch")
 	}
 	return object{{"description", description}, {"required", true}, {"content", content}}, nil
 }
 
-// answerType returns the type of an operation's answer in the view of a client,
-// and whether it is a page of a list.
+// answerType returns the Go type of an operation's response body. For a page of a list, it returns
+// the type of an entry, and page is true.
 func answerType(row *api.Operation) (t reflect.Type, page bool) {
 	zero := reflect.New(row.Output).Elem().Interface()
 	switch v := zero.(type) {
@@ -387,7 +393,8 @@ func answerType(row *api.Operation) (t reflect.Type, page bool) {
 	return row.Output, false
 }
 
-// answerName returns the name of an answer's schema, for example Contact.
+// answerName returns the schema name of an operation's response body, for example Contact or
+// ContactPage.
 func answerName(row *api.Operation) string {
 	t, page := answerType(row)
 	name := schemaName(t)
@@ -397,12 +404,12 @@ func answerName(row *api.Operation) string {
 	return name
 }
 
-// exampleSuffix completes a prefix to an example id.
+// exampleSuffix follows a prefix such as con_ in the ids of examples.
 const exampleSuffix = "01jb2z5k3xf0q8r9s7t6v5w4y3"
 
-// faults returns the codes that an operation can answer with, by status. The
-// contract declares some statuses for all operations of a sort. Where none of a status's
-// causes can arise, it has no codes.
+// faults returns the problem codes that an operation can return, by status. The contract declares
+// some statuses for all operations with an id or a body. If no problem with such a status is
+// possible, the list of its codes is empty.
 func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code {
 	byStatus := map[int][]fault.Code{}
 	add := func(codes ...fault.Code) {
@@ -415,14 +422,14 @@ func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code 
 		add(fault.CursorMismatch)
 	}
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
-	// A repeated create is NOT_FOUND if its record has been deleted. Uploads
-	// are never deleted.
+	// A repeated create returns NOT_FOUND if its record has been deleted meanwhile. Uploads are
+	// never deleted.
 	if row.Named() || row.Creates() && row.Family != "uploads" {
 		add(fault.NotFound)
 	}
 	quota := row.Deletes() || row.Discloses()
 	for _, c := range row.Faults {
-		if c == fault.QuotaExhausted { // goes after the codes of all operations
+		if c == fault.QuotaExhausted { // added below, after the codes of all operations
 			quota = true
 			continue
 		}
@@ -459,7 +466,7 @@ func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code 
 	return byStatus
 }
 
-// revised reports whether the answer carries an ETag.
+// revised reports whether the response has an ETag.
 func revised(row *api.Operation) bool {
 	return row.Output.Implements(reflect.TypeFor[op.EntityTagger]())
 }

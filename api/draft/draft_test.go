@@ -17,8 +17,9 @@ import (
 	"kartei/api/words"
 )
 
-// TestFrozen compares table, types, documents and checksums. TestPublished
-// decides which changes of a published document are allowed.
+// TestFrozen checks that the table of operations and the Go types still generate the frozen
+// documents. It also compares the checksums in SHA256SUMS. TestPublished decides which changes of a
+// published document are allowed.
 func TestFrozen(t *testing.T) {
 	if len(openapi.Versions()) == 0 {
 		t.Fatal("there is no frozen document")
@@ -46,7 +47,7 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// difference returns the first line that differs.
+// difference describes the first line in which two texts differ, or else their numbers of lines.
 func difference(a, b []byte) string {
 	x, y := strings.Split(string(a), "\n"), strings.Split(string(b), "\n")
 	for i := range min(len(x), len(y)) {
@@ -98,8 +99,8 @@ func TestCountries(t *testing.T) {
 	}
 }
 
-// TestWords checks that package api/words has all words of the documents, and
-// no others.
+// TestWords checks that package api/words has words for each key in the documents, and has no other
+// keys.
 func TestWords(t *testing.T) {
 	said := map[string]bool{}
 	for _, version := range openapi.Versions() {

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// file describes the answers with a file: the whole file, or a part of it.
+// file describes the responses with a file: the whole file (200), or a part of it (206).
 func (d *drafter) file() (whole, part object) {
 	content := object{{"application/octet-stream", object{{"schema", object{{"type", "string"}, {"format", "binary"}}}}}}
 	names := append(slices.Clone(always), "ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy",
@@ -18,7 +18,8 @@ func (d *drafter) file() (whole, part object) {
 	return whole, part
 }
 
-// fileParameters returns the headers that request a part of a file.
+// fileParameters returns the request headers Range and If-Range, with which a client requests a
+// part of a file.
 func (d *drafter) fileParameters() []object {
 	return []object{
 		d.share("parameters", "ByteRange", object{

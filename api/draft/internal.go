@@ -8,8 +8,9 @@ import (
 	"kartei/api/release"
 )
 
-// internal returns the document of the internal version. Nobody reads it: it has
-// what the path enforces, without words, examples and refusals.
+// internal returns the document of the internal version, which only the server uses. It has the
+// parts that the server checks requests and responses against. Descriptions, examples and error
+// responses are left out.
 func internal() ([]byte, error) {
 	d := newDrafter(release.Internal.Name)
 	root, err := d.document(api.Operations, false)
@@ -34,7 +35,8 @@ func internal() ([]byte, error) {
 	return written(document)
 }
 
-// enforced returns a part of a document without what no call is checked against.
+// enforced returns v without the members that no request or response is checked against. v is any
+// part of a document.
 func enforced(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -60,11 +62,11 @@ func enforced(v any) any {
 	return v
 }
 
-// unenforced are the names of parts that only readers need.
+// unenforced are the names of members that are only for human readers.
 var unenforced = []string{"description", "summary", "tags", "example", "examples", "headers", "links"}
 
-// enforcedEach applies enforced to each value of an object whose names are not
-// OpenAPI's names.
+// enforcedEach applies enforced to each member of an object whose member names are free. Other
+// objects have the member names of OpenAPI.
 func enforcedEach(o object) object {
 	kept := object{}
 	for _, f := range o {
@@ -73,7 +75,7 @@ func enforcedEach(o object) object {
 	return kept
 }
 
-// successes returns the answers to calls that succeed.
+// successes returns the responses with a status 2xx.
 func successes(responses object) (kept object) {
 	for _, r := range responses {
 		if strings.HasPrefix(r.name, "2") {

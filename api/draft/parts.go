@@ -19,11 +19,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The parts of the document that the table does not contain: the publisher, the
-// credentials, and the common parts of requests and answers.
+// This file describes the parts of the document that the table of operations lacks: the publisher,
+// the credentials, and the common parts of requests and responses.
 
-// exampleHost is the host name in examples. A name below .example never
-// resolves (RFC 2606).
+// exampleHost is the host name in examples. Names below .example never resolve (RFC 2606).
 const exampleHost = "kartei.example"
 
 func (d *drafter) info() object {
@@ -48,14 +47,16 @@ func (d *drafter) servers() []object {
 	}}
 }
 
-// security is the same for all operations, which take either credential; x-kartei-scope
-// has the required scope.
+// security returns the security requirements of all operations: an API key or an access token. The
+// required scope is in x-kartei-scope.
 func security() []object { return []object{{{"apiKey", []string{}}}, {{"accessToken", []string{}}}} }
 
-// securitySchemes returns both credentials. Both are bearer tokens, so a client that fills
-// in one of them sends the same header. With the type oauth2 the clients that
-// openapi-generator makes for typescript-fetch send its token over the key, without
-// Bearer; how a token is got stands in the metadata that the description names.
+// securitySchemes describes the two credentials, API keys and access tokens. Both are bearer
+// tokens. A client that fills in either of them therefore sends the same header.
+//
+// The type oauth2 would be wrong here. Clients that openapi-generator makes for typescript-fetch
+// would then overwrite the key's header by the token, without the word Bearer. The description
+// links to the metadata that says how to get a token.
 func (d *drafter) securitySchemes() object {
 	bearer := func(name string) object {
 		return object{{"type", "http"}, {"scheme", "bearer"}, {"description", d.say("security." + name)}}
@@ -63,7 +64,8 @@ func (d *drafter) securitySchemes() object {
 	return object{{"apiKey", bearer("apiKey")}, {"accessToken", bearer("accessToken")}}
 }
 
-// parameters returns the parameters of a call, its headers included.
+// parameters returns the parameters of an operation: path, query and headers. It fails if a filter
+// was added in a version and is not in the Parameters of that version.
 func (d *drafter) parameters(row *api.Operation, preview bool) ([]object, error) {
 	var out []object
 	in := row.Input
@@ -85,8 +87,7 @@ func (d *drafter) parameters(row *api.Operation, preview bool) ([]object, error)
 	return append(out, d.headerParameters(row, preview)...), nil
 }
 
-// isFilter reports whether a field of an input is in the family's struct of
-// filters.
+// isFilter reports whether a field of an input is declared in a struct with the name Filters.
 func isFilter(input reflect.Type, f reflect.StructField) bool {
 	return declaring(input, f).Name() == "Filters"
 }
@@ -131,16 +132,16 @@ func (d *drafter) queryParameter(row *api.Operation, f reflect.StructField) (obj
 		}
 		rest.set("enum", values)
 		p.set("schema", rest)
-		return p, nil // another one in every family
+		return p, nil // sort has another component in every family
 	}
 	p.set("schema", rest)
 	component, in := title(name), declaring(row.Input, f)
 	family := title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:])
 	switch old := d.shared["parameters"].lookup(component); {
-	case isFilter(row.Input, f): // these have another meaning in every family
+	case isFilter(row.Input, f): // filters have another meaning in every family
 		component = family + component
 	case old == nil || equal(old, p):
-	case in.PkgPath() == envelopeType.PkgPath(): // another meaning of the same name: CountQ, EventListLimit
+	case in.PkgPath() == envelopeType.PkgPath(): // the same name with another meaning: CountQ, EventListLimit
 		component = strings.TrimSuffix(in.Name(), "Input") + component
 	default:
 		component = family + strings.TrimSuffix(in.Name(), "Input") + component
@@ -148,7 +149,7 @@ func (d *drafter) queryParameter(row *api.Operation, f reflect.StructField) (obj
 	return d.share("parameters", component, p), nil
 }
 
-// orders returns the orders that the version adds to the lists of a family.
+// orders returns the values of sort that only the internal version has for the lists of a family.
 func (d *drafter) orders(row *api.Operation) []string {
 	if d.version != release.Internal.Name {
 		return nil
@@ -156,8 +157,8 @@ func (d *drafter) orders(row *api.Operation) []string {
 	return release.Internal.Orders[row.Family]
 }
 
-// declaring returns the struct that declares a field of t, which may be an
-// embedded one.
+// declaring returns the struct type that declares the field f. This is t itself or a struct
+// embedded in it.
 func declaring(t reflect.Type, f reflect.StructField) reflect.Type {
 	for _, i := range f.Index[:len(f.Index)-1] {
 		t = t.Field(i).Type
@@ -183,10 +184,10 @@ func (o *object) lookup(name string) any {
 	return o.get(name)
 }
 
-// headerParameters returns the headers that an operation requires or reads.
-// Optional headers of every operation (Svc-Version, Accept-Language,
-// Svc-Organization) are only in the introduction. As parameters, they would be
-// arguments of every function of a generated client.
+// headerParameters returns the request headers that an operation requires or reads. Every operation
+// reads the optional headers Svc-Version, Accept-Language and Svc-Organization. Only the
+// introduction describes these three. If they were parameters, every function of a generated client
+// would have them as arguments.
 func (d *drafter) headerParameters(row *api.Operation, preview bool) []object {
 	header := func(component, name string, required bool, example string, schema object) object {
 		return d.share("parameters", component, object{
@@ -197,7 +198,8 @@ func (d *drafter) headerParameters(row *api.Operation, preview bool) []object {
 	var out []object
 	if preview {
 		out = append(out, header("SvcPreview", "Svc-Preview", true,
-			// an enum would be a class for each operation
+			// The schema has a pattern instead of an enum, because a generated client would have a
+			// class for the enum of each operation.
 			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}}))
 	}
 	if row.Idempotent() {
@@ -228,15 +230,15 @@ func (d *drafter) headerParameters(row *api.Operation, preview bool) []object {
 }
 
 const (
-	// keyPattern matches 1 to 255 printable ASCII characters. In double quotes
-	// they are a structured field string (RFC 9651).
+	// keyPattern matches an idempotency key: 1 to 255 printable ASCII characters. A key in double
+	// quotes is a string of RFC 9651 (structured fields).
 	keyPattern = `^("[\x20\x21\x23-\x5b\x5d-\x7e]{1,253}"|[\x21\x23-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?)$`
 	// entityTagsPattern matches * or a list of entity tags (RFC 9110, section
 	// 13.1.1).
 	entityTagsPattern = `^(\*|(W/)?"[\x21\x23-\x7e]{0,100}"(, ?(W/)?"[\x21\x23-\x7e]{0,100}"){0,8})$`
 )
 
-// responses describes all answers of an operation.
+// responses describes all responses of an operation by their status.
 func (d *drafter) responses(row *api.Operation, preview bool) (object, error) {
 	status := row.Status()
 	success := object{{"description", d.say(fmt.Sprint("status.", status))}, {"headers", d.successHeaders(row, status)}}
@@ -284,7 +286,7 @@ func (d *drafter) responses(row *api.Operation, preview bool) (object, error) {
 	return out, nil
 }
 
-// answerExample returns a reference to an example of the successful answer.
+// answerExample returns a reference to an example of the successful response.
 func (d *drafter) answerExample(row *api.Operation) (object, error) {
 	t, page := answerType(row)
 	if t == reflect.TypeFor[api.Document]() {
@@ -323,8 +325,7 @@ func (d *drafter) answerExample(row *api.Operation) (object, error) {
 	}), nil
 }
 
-// afterwards has the members that an action changes in the example of its
-// record.
+// afterwards maps an action to the members that it changes in the example of its record.
 var afterwards = map[string]object{
 	"webhookEndpoints.rotateSecret": {
 		{"previousSecretValidUntil", "2026-11-03T14:05:12.345678Z"},
@@ -336,7 +337,7 @@ var afterwards = map[string]object{
 	},
 }
 
-// always are the headers of every answer, errors included.
+// always are the headers of every response, also of error responses.
 var always = []string{
 	"Request-Id", "Svc-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link",
 	"Cache-Control", "Vary", "X-Content-Type-Options",
@@ -381,7 +382,7 @@ func matching(p string, limit int) object {
 	return object{{"type", "string"}, {"maxLength", limit}, {"pattern", p}}
 }
 
-// responseHeaders are all headers that an answer can carry.
+// responseHeaders are all headers that the document describes for responses.
 var responseHeaders = map[string]responseHeader{
 	"Request-Id":  {true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
 	"Svc-Version": {true, "2026-11-01", matching(pattern.Version, 10)},
@@ -430,8 +431,7 @@ var responseHeaders = map[string]responseHeader{
 	"WWW-Authenticate": {true, "Bearer", matching("^Bearer", 500)},
 }
 
-// problem returns a reference to the description of a problem with one of the
-// codes.
+// problem returns a reference to the error response with this status and these problem codes.
 func (d *drafter) problem(status int, codes []fault.Code) object {
 	names := slices.Clone(always)
 	names = append(names, "Content-Language")
@@ -464,8 +464,8 @@ func (d *drafter) problem(status int, codes []fault.Code) object {
 	})
 }
 
-// defaultCodes are the codes behind the plain name of a status. Other codes are added
-// to the name.
+// defaultCodes are the problem codes of a response that is named after its status alone. Other
+// codes are added to the name.
 var defaultCodes = map[int][]fault.Code{
 	http.StatusBadRequest:          {fault.InvalidRequest, fault.UnknownParameter},
 	http.StatusForbidden:           {fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled},
@@ -475,15 +475,16 @@ var defaultCodes = map[int][]fault.Code{
 	http.StatusServiceUnavailable:  {fault.APIPaused, fault.InstancePending},
 }
 
-// undeclared are the example codes for a status without a possible cause.
+// undeclared has the code in the example of a status for which the operation has no problem codes.
 var undeclared = map[int]fault.Code{
 	http.StatusNotFound:            fault.NotFound,
 	http.StatusConflict:            fault.IdempotencyInProgress,
 	http.StatusUnprocessableEntity: fault.ValidationFailed,
 }
 
-// problemName returns the name of a response. It consists of the status and of
-// the codes that are not common to all operations with this status.
+// problemName returns the component name of a response, such as BadRequestOrCursorMismatch. The
+// text of the status stands for the codes in defaultCodes, if codes has all of them. The other
+// codes follow.
 func problemName(status int, codes []fault.Code) string {
 	name := strings.NewReplacer(" ", "", "-", "").Replace(http.StatusText(status))
 	if len(codes) == 0 {
@@ -542,7 +543,7 @@ func (d *drafter) problemWords(codes []fault.Code) string {
 	return b.String()
 }
 
-// problemExample returns a reference to an example in its wire form.
+// problemExample returns a reference to an example of a problem document (RFC 9457).
 func (d *drafter) problemExample(code fault.Code) object {
 	e := code.Entry()
 	return d.share("examples", string(code), object{
@@ -552,7 +553,7 @@ func (d *drafter) problemExample(code fault.Code) object {
 	})
 }
 
-// problemBody returns an example of a problem.
+// problemBody returns an example of a problem document as JSON.
 func problemBody(code fault.Code) jsontext.Value {
 	e := code.Entry()
 	f := e.Example.Fault
@@ -563,8 +564,8 @@ func problemBody(code fault.Code) jsontext.Value {
 	})
 }
 
-// problemSchema describes problems as the contract defines them ('Errors', RFC
-// 9457).
+// problemSchema describes problem documents (RFC 9457) as the section 'Errors' of the contract
+// defines them.
 func (d *drafter) problemSchema() object {
 	text := func(key, example string, more ...field) object {
 		if more == nil {
@@ -653,7 +654,8 @@ func (d *drafter) problemSchema() object {
 
 const codePattern = "^[A-Z][A-Z0-9_]*$"
 
-// links returns the links from a created record to the operations on it.
+// links returns the OpenAPI links from a created record to the operations on it, or nil if the
+// operation does not create.
 func (d *drafter) links(row *api.Operation) object {
 	if !row.Creates() {
 		return nil
@@ -679,8 +681,8 @@ func (d *drafter) links(row *api.Operation) object {
 	return out
 }
 
-// introduction returns the introductory paragraphs of the document. The text
-// for an unreleased version does not call the version frozen.
+// introduction returns the introductory paragraphs of the document. The document of a released
+// version says that the version is frozen. The document of a candidate does not.
 func (d *drafter) introduction() string {
 	versions := "info.versions"
 	if i := slices.IndexFunc(release.Versions, func(v release.Version) bool { return v.Name == d.version }); i >= 0 &&

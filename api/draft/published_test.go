@@ -16,24 +16,25 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// The promises of a version's frozen document are in
-// testdata/published-VERSION.txt, one line for each place:
+// The file testdata/published-VERSION.txt has the promises of a version's document. A promise is
+// what the document guarantees to clients. Each line has a place in the document, and the keywords
+// there with their values:
 //
 //	sent ContactCreate.title: maxLength 200; minLength 1; pattern ^...; type null string
 //
-// A line begins with `call` for an operation, `sent` for the content of
-// requests, or `answered` for the content of answers. `problem` is for all
-// problems of a status. Names of schemas are promised, because clients are
-// generated from them; names of other components are not. Lengths and sizes of
-// answers are not promised either, since they follow from the requests.
+// A line begins with `call` for an operation, `sent` for the content of requests, or `answered` for
+// the content of responses. A line with `problem` is about all problem responses of a status.
+//
+// Clients are generated from the names of schemas, so these names are promised. The names of other
+// components are not. The lengths and sizes in responses follow from the requests and are not
+// promised either.
 var (
 	grow    = flag.Bool("grow", false, "write what documents promise in addition; what they took back fails (make openapi)")
 	retract = flag.Bool("retract", false, "write what documents promise, also where less than before (make retract)")
 )
 
-// TestPublished compares the document of each released version with its
-// promises. Within a version, parts may be added but never removed (contract,
-// 'Versioning' 5).
+// TestPublished compares the document of each released version with the promises in its file.
+// Within a version, parts may be added, but none removed (contract, 'Versioning' 5).
 func TestPublished(t *testing.T) {
 	for _, version := range release.Versions {
 		if version.Candidate {
@@ -60,17 +61,17 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// node is a JSON object of the document.
+// node is a JSON object in the document.
 type node = map[string]any
 
-// changesOfDocument are changes of an object, and what they take back: "" if they
-// are allowed.
+// changesOfDocument are changes of the object at a path. broken is the broken promise, or empty if
+// the change is allowed. A ~ in a path is a slash in a name.
 var changesOfDocument = []struct {
 	path   string
 	change func(node)
 	broken string
 }{
-	// Requests.
+	// Requests
 	{
 		"components/schemas/ContactCreate/properties/title", func(o node) { o["maxLength"] = 60 },
 		"sent ContactCreate.title: maxLength was 200 and is 60",
@@ -140,7 +141,7 @@ var changesOfDocument = []struct {
 		"call GET /contacts: required has gained query:sort",
 	},
 	{"components/parameters/IdempotencyKeyRequired", func(o node) { o["required"] = false }, ""},
-	// Answers.
+	// Responses
 	{"components/schemas/Contact/properties", func(o node) { delete(o, "note") }, "answered Contact.note is gone"},
 	{
 		"components/schemas/Contact/properties",
@@ -188,7 +189,7 @@ var changesOfDocument = []struct {
 		"components/responses/Unauthenticated",
 		func(o node) { o["x-kartei-codes"] = []any{"UNAUTHENTICATED", "KEY_EXPIRED"} }, "",
 	},
-	// Operations.
+	// Operations and webhooks
 	{"paths", func(o node) { delete(o, "/tasks/{id}/complete") }, "call POST /tasks/{id}/complete is gone"},
 	{"paths/~contacts~{id}", func(o node) { o["put"] = o["patch"] }, ""},
 	{
@@ -227,8 +228,8 @@ var changesOfDocument = []struct {
 	},
 }
 
-// TestTakenBack changes the document in ways that break a client, and in ways
-// that do not. Only the former must give a sentence each.
+// TestTakenBack changes the document in ways that break clients, and in ways that do not. It checks
+// that takenBack returns the expected sentence for the former and nothing for the latter.
 func TestTakenBack(t *testing.T) {
 	document := withWebhooks(t, "2026-11-01")
 	for _, test := range changesOfDocument {
@@ -258,16 +259,16 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// promises maps a place and a keyword to words.
+// promises maps a place in the document and a keyword to the values of the keyword.
 type promises map[string]map[string][]string
 
-// add adds words to a keyword at a place.
+// add adds values to a keyword at a place.
 func (p promises) add(place, keyword string, words ...string) {
 	if p[place] == nil {
 		p[place] = map[string][]string{}
 	}
 	for _, w := range words {
-		// Words are written without spaces.
+		// Spaces separate the values in the file.
 		w = strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(w), `"`), " ", `\x20`)
 		if !slices.Contains(p[place][keyword], w) {
 			p[place][keyword] = append(p[place][keyword], w)
@@ -276,7 +277,7 @@ func (p promises) add(place, keyword string, words ...string) {
 	slices.Sort(p[place][keyword])
 }
 
-// String returns one line for each place.
+// String returns one line for each place, as in the file.
 func (p promises) String() string {
 	var b strings.Builder
 	for _, place := range slices.Sorted(maps.Keys(p)) {
@@ -289,7 +290,7 @@ func (p promises) String() string {
 	return b.String()
 }
 
-// readPromises parses the result of String.
+// readPromises parses text in the form that String returns.
 func readPromises(text string) promises {
 	p := promises{}
 	for line := range strings.Lines(text) {
@@ -303,13 +304,14 @@ func readPromises(text string) promises {
 	return p
 }
 
-// takenBack returns a sentence for each broken promise.
+// takenBack compares an old document (was) with a new one (is). It returns a sentence for each
+// broken promise.
 func takenBack(was, is promises) []string {
 	var broken []string
 	gone := "-"
 	for _, place := range slices.Sorted(maps.Keys(was)) {
 		if part, is := strings.CutPrefix(place, gone); is && strings.ContainsAny(part[:1], " .([") {
-			continue // a sentence covers the whole place
+			continue // the sentence about the outer place is enough
 		}
 		if is[place] == nil {
 			gone = place
@@ -321,7 +323,7 @@ func takenBack(was, is promises) []string {
 		side, _, _ := strings.Cut(place, " ")
 		for _, keyword := range slices.Sorted(maps.Keys(keywords)) {
 			rule := rules[side][keyword]
-			if rule == nil { // problem codes of a status
+			if rule == nil { // The keyword is a status. Its values are problem codes.
 				rule = keeps
 			}
 			if why := rule(was[place][keyword], is[place][keyword]); why != "" {
@@ -332,12 +334,13 @@ func takenBack(was, is promises) []string {
 	return broken
 }
 
-// rule returns why the words of a keyword must not change, or "". nil means
-// that the keyword is missing.
+// rule compares the old and the new values of a keyword. It returns why the change breaks clients,
+// or "" if it does not. A nil slice means that the document lacks the keyword.
 type rule func(was, is []string) string
 
-// rules are the allowed changes of each keyword. Requests may only become
-// wider. Answers may have more members, but no new types of values.
+// rules maps the first word of a line, such as sent, and a keyword to the rule of the keyword.
+// Requests (sent) may only accept more. Responses (answered) may have more members, but their
+// values may not have new types.
 var rules = map[string]map[string]rule{
 	"call": {
 		"answers": keeps, "body": keeps, "channel": keeps, "cost": bounded(-1), "events": keeps, "id": fixed, "links": keeps,
@@ -375,8 +378,8 @@ func gainsNone(was, is []string) string {
 
 func fixed(was, is []string) string { return cmp.Or(keeps(was, is), gainsNone(was, is)) }
 
-// widens allows more words, and the removal of the keyword, which removes the
-// limit.
+// widens allows additional values. It also allows the removal of the keyword, because then every
+// value is allowed.
 func widens(was, is []string) string {
 	switch {
 	case is == nil:
@@ -387,8 +390,8 @@ func widens(was, is []string) string {
 	return keeps(was, is)
 }
 
-// bounded returns the rule of a number that may only rise (1) or only fall
-// (-1). The keyword may be removed but not added.
+// bounded returns the rule of a number that may only rise (way is 1) or only fall (way is -1). The
+// keyword may be removed, but not added.
 func bounded(way int) rule {
 	return func(was, is []string) string {
 		switch {
@@ -406,13 +409,13 @@ func bounded(way int) rule {
 	}
 }
 
-// without returns the elements of a that b lacks.
+// without returns the elements of a that are not in b, separated by spaces.
 func without(a, b []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(a), func(w string) bool { return slices.Contains(b, w) }), " ")
 }
 
-// withWebhooks returns the document of a version with the requests to webhook
-// endpoints. TestFrozen compares the rest with the frozen document.
+// withWebhooks returns the document of a version together with the section webhooks. TestFrozen
+// compares the other sections with the frozen document.
 func withWebhooks(t *testing.T, version string) []byte {
 	t.Helper()
 	document, err := Reference(version)
@@ -437,7 +440,7 @@ func promisesOf(t testing.TB, document []byte) promises {
 	for _, s := range p.root["servers"].([]any) {
 		p.add("servers", "url", s.(map[string]any)["url"].(string))
 	}
-	problems := map[string][]string{} // headers of all problems of a status
+	problems := map[string][]string{} // header names that all problem responses of a status have
 	for _, alternative := range p.root["security"].([]any) {
 		p.add("security", "schemes", slices.Collect(maps.Keys(alternative.(map[string]any)))...)
 	}
@@ -533,8 +536,7 @@ func (p *promiser) operation(name string, row map[string]any, problems map[strin
 	}
 }
 
-// webhook adds the promises about deliveries of an event type: the body, and
-// the headers of every delivery.
+// webhook adds the promises about the deliveries of an event type: the body and the headers.
 func (p *promiser) webhook(name string, row map[string]any) {
 	for _, v := range row["parameters"].([]any) {
 		parameter := p.follow(v)
@@ -548,8 +550,8 @@ func (p *promiser) webhook(name string, row map[string]any) {
 	}
 }
 
-// schema adds the promises of a schema at a place. Named schemas have places of
-// their own.
+// schema adds the promises of the schema v at a place. The members of a schema with a name are
+// promised once, under that name.
 func (p *promiser) schema(side, name string, v any) {
 	place := side + " " + name
 	for keyword, v := range v.(map[string]any) {
@@ -601,7 +603,8 @@ func (p *promiser) schema(side, name string, v any) {
 	}
 }
 
-// texts returns a value, or the elements of an array, as words.
+// texts returns the elements of an array as texts. Any other value gives one text, and nil gives
+// none.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case nil:

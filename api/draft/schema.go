@@ -20,8 +20,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// schemaMode is the use of a schema. Schemas of answers are open, and schemas
-// of requests are closed.
+// schemaMode says where a schema is used: in a response, in a create or in a merge patch. Schemas
+// of responses allow unknown members, and schemas of requests do not.
 type schemaMode int
 
 const (
@@ -44,7 +44,8 @@ var (
 	eventType    = reflect.TypeFor[event.Event]()
 )
 
-// The limits of values that have none in their tags.
+// These limits are for fields without a limit in their tags: the length of a text in characters,
+// the items of an array, and the length of an id.
 const (
 	maxText  = 500
 	maxArray = 1_000
@@ -54,13 +55,13 @@ const (
 	maxInteger int64 = 1<<53 - 1
 )
 
-// wordPattern matches values that programs compare.
+// wordPattern matches the values of enums, except event types.
 const wordPattern = "^[A-Za-z][A-Za-z0-9_]*$"
 
 // eventPattern matches event types.
 const eventPattern = "^[a-z_]+[.][a-z_]+$"
 
-// schemaName returns the name of a type in the document.
+// schemaName returns the name of a type's schema in the document.
 func schemaName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[record.Marker]():
@@ -74,14 +75,14 @@ func schemaName(t reflect.Type) string {
 	switch name {
 	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result",
 		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage":
-		// unclear without their package
+		// These names are unclear without the name of their package.
 		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
 	return name
 }
 
-// answerSchema returns a reference to the schema of an operation's answer.
+// answerSchema returns a reference to the schema of an operation's response body.
 func (d *drafter) answerSchema(row *api.Operation) (object, error) {
 	t, page := answerType(row)
 	if t == reflect.TypeFor[api.Document]() {
@@ -97,10 +98,10 @@ func (d *drafter) answerSchema(row *api.Operation) (object, error) {
 	return d.share("schemas", answerName(row), d.pageSchema(item)), nil
 }
 
-// listItem describes an entry of a page, a record or a deletion marker, in one
-// schema with the members of both. A union (anyOf, oneOf) would be more
-// precise, but nothing in a record tells a generated client which branch it is.
-// The Java client reads a marker as a record without a name.
+// listItem describes an entry of a page. An entry is a record or a deletion marker, and one schema
+// has the members of both. A union (anyOf, oneOf) would be more precise. But a record has no member
+// by which a generated client can choose the branch. The Java client would then read a deletion
+// marker as a record without a name.
 func (d *drafter) listItem(t reflect.Type) (object, error) {
 	item, err := d.members(t, answering)
 	if err != nil {
@@ -124,8 +125,8 @@ func (d *drafter) listItem(t reflect.Type) (object, error) {
 	return d.share("schemas", schemaName(t)+"ListItem", item), nil
 }
 
-// documentSchema describes the members of an OpenAPI document that a client
-// needs before it hands the document to a tool.
+// documentSchema describes the response body that is an OpenAPI document. It has only the members
+// that a client needs before it passes the document to a tool.
 func (d *drafter) documentSchema() object {
 	open := func(key string) object {
 		return object{
@@ -177,14 +178,14 @@ func (d *drafter) pageSchema(item object) object {
 	}
 }
 
-// nullable describes a member that matches ref or is null. A named schema is
-// never null itself, because clients are generated with a class for each.
+// nullable returns the branches of an anyOf: the schema ref, and null. A schema with a name never
+// allows null itself, because client generators make a class for each name.
 func nullable(ref object) []object { return []object{ref, {{"type", "null"}}} }
 
 // structSchema returns a reference to the schema of a struct.
 func (d *drafter) structSchema(t reflect.Type, mode schemaMode) (object, error) {
 	key := schemaKey{t, mode}
-	if mode == patching { // an object in a patch has the same members as in a create
+	if mode == patching { // An object in a merge patch has the same members as in a create.
 		mode, key.mode = creating, creating
 	}
 	if name, known := d.names[key]; known {
@@ -202,8 +203,7 @@ func (d *drafter) structSchema(t reflect.Type, mode schemaMode) (object, error) 
 	return d.share("schemas", name, schema), nil
 }
 
-// members describes a struct, with the members of embedded structs among its
-// own.
+// members describes a struct. The members of embedded structs are among its own.
 func (d *drafter) members(t reflect.Type, mode schemaMode) (object, error) {
 	var properties object
 	var required []string
@@ -232,14 +232,14 @@ func (d *drafter) members(t reflect.Type, mode schemaMode) (object, error) {
 	return append(object{{"description", d.say(t.String())}}, out...), nil
 }
 
-// member is a field of a struct with the struct that declares it. For a
-// promoted field, that is the embedded struct.
+// member is a struct field and the struct type that declares it. A promoted field is declared by an
+// embedded struct.
 type member struct {
 	reflect.StructField
 	in reflect.Type
 }
 
-// key returns the key of the member's words in api/words.
+// key returns the key of the member's description in package api/words.
 func (m member) key() string {
 	name := m.Tag.Get("query")
 	if name == "" {
@@ -248,7 +248,7 @@ func (m member) key() string {
 	return m.in.String() + "." + name
 }
 
-// fieldsOf returns the fields of a struct that its JSON contains, in order.
+// fieldsOf returns the fields of a struct that are encoded to JSON, in their order.
 func fieldsOf(t reflect.Type) []member {
 	var out []member
 	for _, f := range reflect.VisibleFields(t) {
@@ -264,7 +264,8 @@ func jsonName(f member) string {
 	return name
 }
 
-// value describes one member or parameter.
+// value returns the schema of one member or parameter. parent is the struct of a member, and nil
+// for a parameter.
 func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object, error) {
 	t, null := f.Type, false
 	if t.Kind() == reflect.Pointer {
@@ -286,8 +287,8 @@ func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object,
 	if err := d.plain(&out, t, parent, f, mode, null); err != nil {
 		return nil, err
 	}
-	// In a merge patch, an absent member stays unchanged (RFC 7396). Clients
-	// that fill in defaults would change members that nobody mentioned.
+	// In a merge patch, an absent member stays unchanged (RFC 7396). With a default, clients that
+	// fill in defaults would change members that the user did not set.
 	if text := f.Tag.Get("default"); text != "" && mode != patching {
 		value, err := literal(t, text)
 		if err != nil {
@@ -307,7 +308,8 @@ func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object,
 	return out, nil
 }
 
-// structValue adds the schema of a struct to a member's schema.
+// structValue returns the schema of a member that is a struct: the member's description in out, a
+// reference to the struct's schema, and an example.
 func (d *drafter) structValue(out object, t reflect.Type, f member, mode schemaMode, null bool) (object, error) {
 	ref, err := d.structSchema(t, mode)
 	if err != nil {
@@ -323,8 +325,7 @@ func (d *drafter) structValue(out object, t reflect.Type, f member, mode schemaM
 	return append(append(out, ref...), field{"examples", []any{example}}), err
 }
 
-// plain adds the type of a member that is neither a struct nor a list, with its
-// bounds.
+// plain adds the type and the bounds of a member that is neither a struct nor an array.
 func (d *drafter) plain(out *object, t, parent reflect.Type, f member, mode schemaMode, null bool) error {
 	switch {
 	case t == jsonType && mode == answering:
@@ -332,7 +333,7 @@ func (d *drafter) plain(out *object, t, parent reflect.Type, f member, mode sche
 			{"description", d.say("schema.JsonObject")}, {"type", "object"}, {"additionalProperties", true},
 			{"examples", []object{{}}},
 		})))
-	case t == jsonType: // any value, since this document does not restrict it
+	case t == jsonType: // any JSON value, because the document does not restrict it
 	case t.Kind() == reflect.Map:
 		*out = append(*out, typed("object", null), field{
 			"additionalProperties",
@@ -374,7 +375,7 @@ func (d *drafter) array(out object, parent reflect.Type, f member, mode schemaMo
 		}
 		limit = n
 	}
-	// In a merge patch, null empties a list, unless the list must not be empty.
+	// In a merge patch, null empties an array. An array that must not be empty does not allow null.
 	out = append(out, typed("array", mode == patching && f.Tag.Get("required") == ""))
 	if text := f.Tag.Get("minItems"); text != "" {
 		least, err := strconv.Atoi(text)
@@ -416,8 +417,8 @@ func (d *drafter) array(out object, parent reflect.Type, f member, mode schemaMo
 	return out, err
 }
 
-// textSchema adds the rules of a text. Requests must satisfy all of them. For
-// answers it adds only the rules that stay true when values are added
+// textSchema adds the rules of a text: allowed values, lengths and pattern. Texts in requests must
+// satisfy all of them. For responses, textSchema omits rules that a new value could break
 // (contract, 'Versioning' 5).
 func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, null bool) error {
 	*out = append(*out, typed("string", null))
@@ -466,7 +467,7 @@ func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, nul
 	return nil
 }
 
-// textRule returns the pattern of a text.
+// textRule returns the pattern that a text must match.
 func textRule(parent reflect.Type, f member, mode schemaMode) string {
 	if p := f.Tag.Get("pattern"); p != "" {
 		return p
@@ -493,7 +494,7 @@ func textRule(parent reflect.Type, f member, mode schemaMode) string {
 		return "^[^" + pattern.ControlInText + "]*$"
 	case mode == answering:
 		return pattern.Parameter
-	case parent == nil: // a parameter, which is never stored
+	case parent == nil: // a parameter, whose value is never stored
 		return pattern.Parameter
 	case f.Tag.Get("multiline") == "true":
 		return pattern.Text
@@ -506,24 +507,23 @@ func isID(s string) bool {
 	return i > 0 && id.Valid(s[:i+1], s)
 }
 
-// namedEnum returns a reference to the allowed values of a member in requests.
-// As a named schema they are one class in a generated client, wherever they are
-// used, and null is not among them.
+// namedEnum returns a reference to a named schema with the values that requests may have for a
+// member. Because the schema has a name, a generated client has one class for all its uses. The
+// schema does not allow null.
 func (d *drafter) namedEnum(f member) object {
 	out := object{{"description", d.say(f.key())}, typed("string", false)}
 	enumSchema(&out, f.Tag.Get("enum"), creating, false)
 	return d.share("schemas", f.Tag.Get("named"), out)
 }
 
-// enumSchema restricts a request to the values. For an answer it only lists
-// them, since values may be added.
+// enumSchema adds the values of an enum. Requests may have only these values. For responses, the
+// values are only a list (x-extensible-enum), since values may be added later.
 func enumSchema(out *object, enum string, mode schemaMode, null bool) {
 	names, shape := strings.Split(enum, ","), wordPattern
 	switch enum {
 	case "iso3166":
-		// A pattern, because an enum would be a class of 249 names in every
-		// client. Some of the names have other meanings too (MR and MS are also
-		// salutations).
+		// This is a pattern, because every client would get a class of 249 names from an enum. Some
+		// of the names also have other meanings: MR and MS are salutations too.
 		out.set("maxLength", 2)
 		if mode == answering {
 			out.set("pattern", "^[A-Z]{2}$")
@@ -573,7 +573,8 @@ func integerSchema(out *object, f member, null bool) error {
 	return nil
 }
 
-// boundRank sorts minimum before maximum.
+// boundRank returns the sort rank of a schema keyword: minimum and maximum come last, in this
+// order.
 func boundRank(f field) int {
 	switch f.name {
 	case "minimum":
@@ -584,7 +585,8 @@ func boundRank(f field) int {
 	return 0
 }
 
-// recordObject returns the discriminator of records of type t, or "".
+// recordObject returns the value of the member object in records of type t, such as
+// webhook_endpoint. It returns "" if t is not a record.
 func recordObject(t reflect.Type) string {
 	if t == nil || t.Kind() != reflect.Struct || t.NumField() == 0 || t.Field(0).Type != envelopeType {
 		return ""
@@ -599,7 +601,7 @@ func recordObject(t reflect.Type) string {
 	return b.String()
 }
 
-// literal parses the text of a tag as a value of type t.
+// literal parses the text of a tag as a value of type t. It fails if the text has another type.
 func literal(t reflect.Type, text string) (any, error) {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -619,7 +621,7 @@ func literal(t reflect.Type, text string) (any, error) {
 	return text, nil
 }
 
-// fieldExample returns the example of a member, or nil.
+// fieldExample returns an example of a member's value, or nil if its tags and name give none.
 func fieldExample(parent reflect.Type, f member) (any, error) {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
@@ -647,7 +649,7 @@ func fieldExample(parent reflect.Type, f member) (any, error) {
 	return nil, nil
 }
 
-// valueExample returns an example of a whole type.
+// valueExample returns an example of a struct with all its members.
 func valueExample(t reflect.Type) (any, error) {
 	var out object
 	for _, f := range fieldsOf(t) {
@@ -676,9 +678,9 @@ func valueExample(t reflect.Type) (any, error) {
 	return out, nil
 }
 
-// bodyExample returns an example of a body: all members of a create, without
-// references to other records. For a patch it has two members, one of them
-// cleared.
+// bodyExample returns an example of a request body. The example of a create has all members except
+// optional references to other records. The example of a patch has only the members with the tag
+// patch.
 func bodyExample(t reflect.Type, mode schemaMode) (any, error) {
 	full, err := valueExample(t)
 	if err != nil {

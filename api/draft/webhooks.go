@@ -7,12 +7,12 @@ import (
 	"kartei/integration/event"
 )
 
-// webhookTag is the tag of deliveries. No operation has it. With the tag of
-// events, the deliveries would replace its operations in generated clients.
+// webhookTag is the OpenAPI tag of the requests to webhook endpoints. No operation has this tag. If
+// the requests had the tag events, generated clients would have them in place of the event
+// operations.
 const webhookTag = "webhooks"
 
-// webhooks describes the requests to webhook endpoints, one entry for each
-// event type.
+// webhooks describes the requests to webhook endpoints, one request for each event type.
 func (d *drafter) webhooks() (object, error) {
 	var out object
 	for _, t := range event.Types {
@@ -38,7 +38,7 @@ func (d *drafter) webhooks() (object, error) {
 	return out, nil
 }
 
-// delivered describes the body of a delivery: an event of one type.
+// delivered describes the body of a request to a webhook endpoint: an event of the type t.
 func (d *drafter) delivered(t event.Type) (object, error) {
 	schema, err := d.structSchema(eventType, answering)
 	if err != nil {
@@ -70,8 +70,7 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 	}, nil
 }
 
-// deliveryHeaders returns the headers of Standard Webhooks 1.0.0, and
-// User-Agent.
+// deliveryHeaders returns the request headers of Standard Webhooks 1.0.0, and User-Agent.
 func (d *drafter) deliveryHeaders() []object {
 	header := func(component, name, example string, schema object) object {
 		return d.share("parameters", component, object{
@@ -91,8 +90,8 @@ func (d *drafter) deliveryHeaders() []object {
 	}
 }
 
-// receiverAnswers describes the answers expected from a receiver, within 10
-// seconds.
+// receiverAnswers describes the responses that a webhook endpoint may return. It has 10 seconds for
+// a response.
 func (d *drafter) receiverAnswers() object {
 	return object{
 		{"2XX", object{{"description", d.say("delivery.accepted")}}},

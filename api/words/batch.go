@@ -1,6 +1,6 @@
 package words
 
-// batchWords are the words of batches.
+// batchWords are the texts about batches.
 var batchWords = map[string]text{
 	"batch.run.summary": {"Aufrufe bündeln", "Bundle calls"},
 	"batch.run.description": {

@@ -1,6 +1,6 @@
 package words
 
-// companyWords are the words of companies.
+// companyWords are the texts about companies.
 var companyWords = map[string]text{
 	"companies.list.summary": {"Firmen auflisten", "List companies"},
 	"companies.list.description": {

@@ -1,6 +1,6 @@
 package words
 
-// contactWords are the words of contacts.
+// contactWords are the texts about contacts.
 var contactWords = map[string]text{
 	"contacts.list.summary": {"Kontakte auflisten", "List contacts"},
 	"contacts.list.description": {

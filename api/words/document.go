@@ -1,6 +1,6 @@
 package words
 
-// documentWords are the words of documents and uploads.
+// documentWords are the texts about documents and uploads.
 var documentWords = map[string]text{
 	"documents.list.summary": {"Dokumente auflisten", "List documents"},
 	"documents.list.description": {

@@ -1,6 +1,6 @@
 package words
 
-// eventWords are the words of events.
+// eventWords are the texts about events.
 var eventWords = map[string]text{
 	"events.list.summary": {"Ereignisse auflisten", "List events"},
 	"events.list.description": {

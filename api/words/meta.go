@@ -1,7 +1,6 @@
 package words
 
-// metaWords are the words of the operations about the caller, the limits and
-// the OpenAPI document.
+// metaWords are the texts about the operations for the caller, the limits and the OpenAPI document.
 var metaWords = map[string]text{
 	"me.get.summary": {"Eigene Zugangsdaten anzeigen", "Show one's own credentials"},
 	"me.get.description": {

@@ -1,6 +1,6 @@
 package words
 
-// operationWords are the words of operations.
+// operationWords are the texts about long-running operations.
 var operationWords = map[string]text{
 	"operations.get.summary": {"Vorgang abfragen", "Poll an operation"},
 	"operations.get.description": {

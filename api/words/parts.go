@@ -1,6 +1,6 @@
 package words
 
-// partsWords are the words that belong to no row and no type.
+// partsWords are the texts that belong neither to an operation nor to a type.
 var partsWords = map[string]text{
 	"info.title": {"Kartei API", "Kartei API"},
 	"info.summary": {

@@ -1,6 +1,6 @@
 package words
 
-// recordWords are the words of the members that all families share.
+// recordWords are the texts about the members that all families of records share.
 var recordWords = map[string]text{
 	"record.ListInput.limit": {"Wie viele Datensätze eine Seite höchstens hat", "How many records a page has at most"},
 	"record.ListInput.cursor": {

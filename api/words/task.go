@@ -1,6 +1,6 @@
 package words
 
-// taskWords are the words of tasks.
+// taskWords are the texts about tasks.
 var taskWords = map[string]text{
 	"tasks.list.summary": {"Aufgaben auflisten", "List tasks"},
 	"tasks.list.description": {

@@ -1,6 +1,6 @@
 package words
 
-// webhookWords are the words of webhook endpoints.
+// webhookWords are the texts about webhook endpoints.
 var webhookWords = map[string]text{
 	"webhookEndpoints.list.summary": {"Webhook-Endpunkte auflisten", "List webhook endpoints"},
 	"webhookEndpoints.list.description": {

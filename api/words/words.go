@@ -1,10 +1,13 @@
 // Package words owns what the OpenAPI documents say in words, in German and in English.
 //
-// Each text has a key. A key begins with the id of an operation
-// (contacts.create.summary), with a Go type and a member
-// (contact.Fields.firstName), or with a type of events
-// (contact.created.summary). parts.go has the texts that belong to none of
-// these. A text is in the file of the first word of its key.
+// Each text has a key. A key begins with one of these:
+//
+//   - the id of an operation: contacts.create.summary
+//   - a Go type and a member: contact.Fields.firstName
+//   - an event type: contact.created.summary
+//
+// Other keys are in parts.go. Keys with the same first word, up to the first dot, are in the same
+// file.
 package words
 
 import (
@@ -13,10 +16,10 @@ import (
 	"strings"
 )
 
-// text is the text of one key in each language.
+// text is the text of a key in each language.
 type text struct{ german, english string }
 
-// files are the files of this package, with the texts of each.
+// files are the files of this package, with the texts that each file has.
 var files = []struct {
 	name  string
 	words map[string]text
@@ -34,7 +37,7 @@ var files = []struct {
 	{"webhook.go", webhookWords},
 }
 
-// German returns the German words with a key, and whether there are any.
+// German returns the German text of a key, and whether the key has one.
 func German(key string) (words string, found bool) {
 	for _, f := range files {
 		if t, found := f.words[key]; found {
@@ -44,7 +47,7 @@ func German(key string) (words string, found bool) {
 	return "", false
 }
 
-// English returns the English words of each German text.
+// English maps each German text to its English text.
 func English() map[string]string {
 	english := map[string]string{}
 	for _, f := range files {
@@ -55,7 +58,7 @@ func English() map[string]string {
 	return english
 }
 
-// Keys returns all keys in order.
+// Keys returns all keys in alphabetical order.
 func Keys() []string {
 	var keys []string
 	for _, f := range files {
@@ -65,8 +68,8 @@ func Keys() []string {
 	return keys
 }
 
-// File returns the path of the file that has a key, or should have it. That is
-// the file with the other keys of its first word, else parts.go.
+// File returns the path of the file in which a key is, or to which a new key belongs. This is the
+// file with other keys of the same first word, or else parts.go.
 func File(key string) string {
 	first, _, _ := strings.Cut(key, ".")
 	for _, f := range files {

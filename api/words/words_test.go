@@ -6,12 +6,11 @@ import (
 	"testing"
 )
 
-// headed are the keys of operations and event types.
+// headed matches the keys of summaries and descriptions of operations and event types.
 var headed = regexp.MustCompile(`^[a-zA-Z]+\.[a-z]\w+\.(summary|description)$`)
 
-// TestTexts checks that each key occurs once and has words in both languages.
-// Equal German texts have equal English ones, since documents are translated
-// text by text.
+// TestTexts checks that each key occurs once and has words in both languages. Equal German texts
+// must have equal English texts, because documents are translated text by text.
 func TestTexts(t *testing.T) {
 	seen, english := map[string]string{}, map[string]string{}
 	for _, f := range files {
