@@ -1,4 +1,4 @@
-// Package draft owns the drafting of the next OpenAPI document from the table and the Go types.
+// Package draft owns the drafting of the next OpenAPI document from the table of operations and the Go types.
 package draft
 
 import (
