@@ -77,6 +77,8 @@ func TestSwitchedMeanwhile(t *testing.T) {
 
 	one.Open(o.BaseURL + "/tasks")
 	one.Fill("#f-line", "Frist notieren")
+	// After the switch, the preview would be refused and show the way back before the line is sent.
+	one.Until(`document.getElementById("understood").innerText.includes("ohne Frist")`)
 	leave()
 	one.Press(webtest.Enter)
 	one.Says("Diese Seite gehört zu")

@@ -28,7 +28,6 @@
     const form = event.target;
     if (event.defaultPrevented || !form.matches(".faults form[data-home]")) { return; }
     event.preventDefault();
-    waiting = refused;
     htmx.ajax("POST", form.getAttribute("action"), { source: form, event, target: form, swap: "none" });
   });
   document.addEventListener("submit", function (event) {
@@ -200,6 +199,7 @@
     if (waits(ctx)) { ["large", "barred"].forEach(hide); }
     if (headers.has("Kartei-Signed-In")) {
       event.preventDefault();
+      if (source.matches("[data-home]")) { waiting = refused; } // the refusal may have come after the click
       signedIn(headers.get("Kartei-Signed-In"));
       return;
     }
