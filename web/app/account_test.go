@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"html"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -47,6 +48,18 @@ func TestProfileOnPages(t *testing.T) {
 	})
 }
 
+// sessionLasts checks the lifetime of the session cookie in a response. It must not depend on the
+// clock of the browser.
+func sessionLasts(t *testing.T, p *pagetest.Page, want time.Duration) {
+	t.Helper()
+	for _, c := range (&http.Response{Header: p.Header}).Cookies() {
+		if c.Name == "__Host-kartei" && c.MaxAge == int(want.Seconds()) && c.Expires.IsZero() {
+			return
+		}
+	}
+	t.Errorf("no session cookie for %s: %q", want, p.Header["Set-Cookie"])
+}
+
 // TestSecondFactorOnPages sets up TOTP codes. It checks that a person signs in with a TOTP code or
 // a recovery code, and that each code works only once.
 func TestSecondFactorOnPages(t *testing.T) {
@@ -63,10 +76,11 @@ func TestSecondFactorOnPages(t *testing.T) {
 
 		now := code()
 		two := begin()
-		two.Send("/signin/second", "code", now[:3]+" "+now[3:], "trusted", "true").Want(303)
+		trusted := two.Send("/signin/second", "code", now[:3]+" "+now[3:], "trusted", "true").Want(303)
 		if b.Cookie == "" {
 			t.Fatal("no cookie after the second step")
 		}
+		sessionLasts(t, trusted, access.TrustedLifetime)
 		b.Get(pagetest.Security).Want(200)
 		two.Send("/signin/second", "code", code()).Want(404, "abgelaufen") // the ticket was already used
 		begin().Send("/signin/second", "code", now).Want(422, "stimmt nicht, oder er wurde schon verwendet")
@@ -83,6 +97,7 @@ func TestSecondFactorOnPages(t *testing.T) {
 		b.Cookie = ""
 
 		fresh := begin().Send("/signin/second", "code", code()).Want(303)
+		sessionLasts(t, fresh, access.SessionLifetime)
 		made := fresh.Get(pagetest.Security).Send(pagetest.Security + "/codes").Want(200)
 		if renewed := pagetest.CodeShown.FindAllString(made.Body, -1); len(renewed) != 10 || renewed[0] == codes[0] {
 			t.Errorf("new codes: %q", renewed)

@@ -173,10 +173,12 @@ func (h *Site) NamesHost() bool {
 	return err != nil
 }
 
-// SignIn sets the session cookie. If ends is zero, the cookie expires when the browser closes.
+// SignIn sets the session cookie. Max-Age has the lifetime of the session in whole seconds. Expires
+// would be compared with the browser's clock, which may be wrong.
 func (h *Site) SignIn(w http.ResponseWriter, token string, ends time.Time) {
+	lifetime := int(ends.Sub(h.Clock.Now()) / time.Second)
 	http.SetCookie(w, &http.Cookie{
-		Name: h.Cookie, Value: token, Path: "/", Expires: ends, Secure: h.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: h.Cookie, Value: token, Path: "/", MaxAge: max(lifetime, 1), Secure: h.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
