@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"kartei/api/op"
 	"kartei/kit/clock"
@@ -83,7 +84,7 @@ func Append(c *op.Call, e Event) Event {
 	}
 	c.Tx.Queue(`insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		c.Actor.Org(), e.CreatedAt, e.ID, e.Type, e.Data.Object, e.Data.ID, e.Data.Revision, e.Data.changed(), e.RequestID,
+		c.Actor.Org(), e.CreatedAt, e.ID, e.Type, e.Data.Object, e.Data.ID, e.Data.Revision, strings.Join(e.Data.Changed, " "), e.RequestID,
 		c.Span.Stored())
 	c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10))
 	return e

@@ -24,9 +24,6 @@ func Scan(s interface{ Scan(...any) error }, more ...any) (Event, error) {
 	return e, err
 }
 
-// changed returns the value of the column for Changed.
-func (s *Subject) changed() string { return strings.Join(s.Changed, " ") }
-
 // Visible returns an SQL condition for events with the alias e. $1 is the organization, and $2 is
 // the principal id of the actor. The actor must have the right to read the family. It must see the
 // record in its present state, or in its state before the deletion.
