@@ -176,7 +176,7 @@ func (e *Entry) withoutName(text string) string {
 		if !names.Covers(own, line) && !names.IsTitle(line) && !names.IsFirmSalutation(line) {
 			break
 		}
-		named = named || line != "" && !names.IsSalutation(line)
+		named = named || strings.Contains(line, " ") || line != "" && !names.IsSalutation(line)
 		n++
 	}
 	if !named {
