@@ -150,9 +150,5 @@ func (c *forgetPlaceCmd) Run(ctx context.Context, g *command.Globals) error {
 	if err := g.Process(ctx, "blobs.forget-place", instance.Nothing{}, nil); err != nil {
 		return err
 	}
-	if c.JSON.JSON {
-		return g.PrintJSON(instance.Nothing{})
-	}
-	fmt.Fprintln(g.Out, "The next server to start sets the location of the files. All other servers must use the same location.")
-	return nil
+	return command.PrintDone(g, c.JSON, "The next server to start sets the location of the files. All other servers must use the same location.")
 }

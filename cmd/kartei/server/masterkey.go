@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	"kartei/cmd/kartei/command"
 	"kartei/instance"
@@ -31,9 +30,5 @@ func (c *forgetKeyCmd) Run(ctx context.Context, g *command.Globals) error {
 	if err := g.Process(ctx, "master-key.forget", instance.Nothing{}, nil); err != nil {
 		return err
 	}
-	if c.JSON.JSON {
-		return g.PrintJSON(instance.Nothing{})
-	}
-	fmt.Fprintln(g.Out, "The next server to start sets the master key. All other servers need the same file.")
-	return nil
+	return command.PrintDone(g, c.JSON, "The next server to start sets the master key. All other servers need the same file.")
 }
