@@ -17,11 +17,11 @@ type Event struct {
 	ID        string       `json:"id"`
 	Type      string       `json:"type"`
 	CreatedAt clock.Micros `json:"createdAt"`
-	RequestID string       `json:"requestId"` // empty if a job made the change
+	RequestID *string      `json:"requestId"` // nil if a job made the change
 	Data      struct {
 		Object   string   `json:"object"`
 		ID       string   `json:"id"`
-		Revision int64    `json:"revision"` // zero if the record was deleted or has no revisions
+		Revision *int64   `json:"revision"` // nil if the record was deleted or has no revisions
 		Changed  []string `json:"changed"`
 	} `json:"data"`
 	// Body is the JSON of the event, as in GET /events/{id} and in a webhook.
@@ -34,8 +34,10 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*fields)(e)); err != nil {
 		return err
 	}
-	for _, s := range []*string{&e.ID, &e.Type, &e.RequestID, &e.Data.Object, &e.Data.ID} {
-		*s = plain(*s)
+	for _, s := range []*string{&e.ID, &e.Type, e.RequestID, &e.Data.Object, &e.Data.ID} {
+		if s != nil {
+			*s = plain(*s)
+		}
 	}
 	for i, name := range e.Data.Changed {
 		e.Data.Changed[i] = plain(name)

@@ -228,6 +228,10 @@ type listenLine struct {
 	EventID, EventType, Secret string
 	Status                     int
 	Resumed                    bool
+	// The reasons of an event, as in the event itself.
+	RequestID *string
+	Revision  *int64
+	Changed   []string
 }
 
 // listens starts kartei listen. resumed says whether it must resume at an earlier position.
@@ -249,6 +253,13 @@ func (d *developer) says(id string, status int) {
 	var line listenLine
 	if decode(d, d.tool.next(), &line); line.EventID != id || line.Status != status {
 		d.Fatalf("listen says %+v, want %s %d", line, id, status)
+	}
+	called, revised := line.RequestID != nil, line.Revision != nil
+	if byJob := line.EventType == "document.created"; called == byJob || !revised {
+		d.Errorf("listen does not say why: %+v", line)
+	}
+	if changed := strings.Join(line.Changed, " "); changed != "" != (line.EventType == "task.completed") {
+		d.Errorf("%s changed %q", line.EventType, changed)
 	}
 }
 

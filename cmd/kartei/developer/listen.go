@@ -221,8 +221,8 @@ type forwardLine struct {
 	EventID    string       `json:"eventId"`
 	EventType  string       `json:"eventType"`
 	RecordID   string       `json:"recordId"`
-	RequestID  string       `json:"requestId"`
-	Revision   int64        `json:"revision"`
+	RequestID  *string      `json:"requestId"`
+	Revision   *int64       `json:"revision"`
 	Changed    []string     `json:"changed"`
 	Status     int          `json:"status"`
 	TookMillis int64        `json:"tookMs"`
