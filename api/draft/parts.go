@@ -75,7 +75,7 @@ func (d *drafter) parameters(row *api.Operation, preview bool) ([]object, error)
 		case f.Tag.Get("path") != "":
 			out = append(out, d.pathParameter(row, f))
 		case isFilter(in, f) && release.Takes(row.Family, "", name):
-			return nil, fmt.Errorf("the filter %s belongs into Parameters of the version that it begins with, in api/versions.go", name)
+			return nil, fmt.Errorf("the filter %s belongs into Parameters of the version that it begins with, in api/release/release.go", name)
 		case name != "" && release.Takes(row.Family, d.version, name):
 			p, err := d.queryParameter(row, f)
 			if err != nil {

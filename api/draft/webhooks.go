@@ -38,6 +38,22 @@ func (d *drafter) webhooks() (object, error) {
 	return out, nil
 }
 
+// eventExamples are the reasons in the examples of events. A key is a verb, or the name of a type
+// that differs from others with its verb.
+var eventExamples = map[string]struct {
+	// revision is nil if the record has none.
+	revision any
+	changed  []string
+	// byJob says that a job makes the change.
+	byJob bool
+}{
+	"created":             {revision: 1},
+	"document.created":    {revision: 1, byJob: true},
+	"updated":             {revision: 3, changed: []string{"note"}},
+	"task.completed":      {revision: 3, changed: []string{"status", "completedAt", "completedBy"}},
+	"operation.completed": {byJob: true},
+}
+
 // delivered describes the body of a request to a webhook endpoint: an event of the type t.
 func (d *drafter) delivered(t event.Type) (object, error) {
 	schema, err := d.structSchema(eventType, answering)
@@ -50,20 +66,17 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 	}
 	example := value.(object)
 	example.set("type", t.Name)
-	data := object{{"object", t.Object}, {"id", t.Prefix + exampleSuffix}, {"revision", nil}, {"changed", []string{}}}
-	switch _, verb, _ := strings.Cut(t.Name, "."); {
-	case verb == "updated":
-		data.set("revision", 3)
-		data.set("changed", []string{"note"})
-	case t.Name == "task.completed":
-		data.set("revision", 3)
-		data.set("changed", []string{"status", "completedAt", "completedBy"})
-	case verb == "created":
-		data.set("revision", 1)
-	case t.Object == "operation":
+	_, verb, _ := strings.Cut(t.Name, ".")
+	x, own := eventExamples[t.Name]
+	if !own {
+		x = eventExamples[verb]
+	}
+	if x.byJob {
 		example.set("requestId", nil)
 	}
-	example.set("data", data)
+	example.set("data", object{
+		{"object", t.Object}, {"id", t.Prefix + exampleSuffix}, {"revision", x.revision}, {"changed", append([]string{}, x.changed...)},
+	})
 	return object{
 		{"schema", schema},
 		{"examples", object{{"example", object{{"summary", d.say(t.Name + ".summary")}, {"value", example}}}}},
