@@ -1,4 +1,4 @@
-// Package watch owns who learns of changes as they happen.
+// Package watch owns the watches by which pages learn of changes: their admission, limits and messages.
 package watch
 
 import (
@@ -199,15 +199,12 @@ func (w *watch) admit(ctx context.Context, who access.Presentation, from netip.A
 		return op.Explain(err)
 	}
 	if !actor.Credential().Duties.Person {
-		err = op.NotAllowed()
-	}
-	if err != nil {
-		return op.Explain(err)
+		return op.Explain(op.NotAllowed())
 	}
 	w.mu.Lock()
 	w.actor = actor
 	w.mu.Unlock()
-	return op.Explain(err)
+	return nil
 }
 
 // hear receives the notifications of this process. It does not block.
