@@ -1,4 +1,4 @@
-// Package acts owns how fast long acts are, and what the others of an office wait meanwhile.
+// Package acts owns the speed of long acts, and how long the calls of others take meanwhile.
 package acts
 
 import (

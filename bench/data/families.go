@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -51,12 +52,18 @@ func (f *Founder) Furnish(ctx context.Context, n int) error {
 	return search.NewMerger(f.db, clock.System).Once(ctx, clock.Now(clock.System).Add(time.Hour))
 }
 
+// Prefix returns the first n characters of a text, or an empty string for nil.
+func Prefix(text *string, n int) string {
+	if text == nil {
+		return ""
+	}
+	runes := []rune(*text)
+	return string(runes[:min(n, len(runes))])
+}
+
 // oneOfEach creates a company, a task and a document. Their names contain the name of the person p.
 func (f *Founder) oneOfEach(ctx context.Context, c *op.Call, i int, p contact.Fields, v *Vocabulary) error {
-	name := "Ohne"
-	if p.LastName != nil {
-		name = *p.LastName
-	}
+	name := cmp.Or(Prefix(p.LastName, 50), "Ohne")
 	if _, err := company.Companies.Create(ctx, c, &company.Fields{
 		Name: name + " & Partner " + fmt.Sprint(i), Phone: p.Phone, Email: p.Email,
 	}); err != nil {

@@ -86,32 +86,24 @@ var typed = []struct {
 	name string
 	text func(contact.Fields) string
 }{
-	{"one letter", func(f contact.Fields) string { return first(f.LastName, 1) }},
-	{"two letters", func(f contact.Fields) string { return first(f.LastName, 2) }},
-	{"four letters", func(f contact.Fields) string { return first(f.LastName, 4) }},
-	{"a last name", func(f contact.Fields) string { return first(f.LastName, 50) }},
+	{"one letter", func(f contact.Fields) string { return data.Prefix(f.LastName, 1) }},
+	{"two letters", func(f contact.Fields) string { return data.Prefix(f.LastName, 2) }},
+	{"four letters", func(f contact.Fields) string { return data.Prefix(f.LastName, 4) }},
+	{"a last name", func(f contact.Fields) string { return data.Prefix(f.LastName, 50) }},
 	{"a first and a last name", func(f contact.Fields) string {
-		return strings.TrimSpace(first(f.FirstName, 50) + " " + first(f.LastName, 50))
+		return strings.TrimSpace(data.Prefix(f.FirstName, 50) + " " + data.Prefix(f.LastName, 50))
 	}},
-	{"four digits of a number", func(f contact.Fields) string { return first(national(f.Mobile), 4) }},
-	{"a whole number", func(f contact.Fields) string { return first(f.Mobile, 50) }},
-	{"an unknown number", func(f contact.Fields) string { return first(f.Mobile, 50) + "99" }},
-	{"an address", func(f contact.Fields) string { return first(f.Email, 254) }},
+	{"four digits of a number", func(f contact.Fields) string { return data.Prefix(national(f.Mobile), 4) }},
+	{"a whole number", func(f contact.Fields) string { return data.Prefix(f.Mobile, 50) }},
+	{"an unknown number", func(f contact.Fields) string { return data.Prefix(f.Mobile, 50) + "99" }},
+	{"an address", func(f contact.Fields) string { return data.Prefix(f.Email, 254) }},
 	{
 		"two frequent words",
 		func(f contact.Fields) string {
-			return data.Groups[len(first(f.LastName, 50))%len(data.Groups)] + " aachen"
+			return data.Groups[len(data.Prefix(f.LastName, 50))%len(data.Groups)] + " aachen"
 		},
 	},
-	{"nothing", func(f contact.Fields) string { return first(f.LastName, 50) + "xyz" }},
-}
-
-func first(text *string, n int) string {
-	if text == nil {
-		return ""
-	}
-	runes := []rune(*text)
-	return string(runes[:min(n, len(runes))])
+	{"nothing", func(f contact.Fields) string { return data.Prefix(f.LastName, 50) + "xyz" }},
 }
 
 // national returns a telephone number as people write it within the country.
