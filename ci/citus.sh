@@ -20,4 +20,4 @@ if [ -z "${KARTEI_TEST_CITUS:-}" ] && ! installed; then
 fi
 # The durations of calls vary too much on a cluster for a test of a few microseconds.
 CGO_ENABLED=0 KARTEI_TEST_POSTGRES=citus go test -timeout 30m -skip TestInvisibleTakesAsLong ./store/db ./store/db/postgres ./store/schema ./store/db/move ./api ./access ./integration/limit ./people/notify ./store/retention ./integration/requestlog \
-	./record ./integration/event ./record/search ./record/contact ./record/company ./record/task ./record/document ./record/upload ./store/job ./integration/webhook ./instance ./test/e2e
+	./record ./integration/event ./record/search ./record/contact ./record/company ./record/task ./record/document ./record/upload ./store/job ./integration/webhook ./instance/... ./test/e2e

@@ -58,7 +58,7 @@ build() {
 		return
 	fi
 	local heavy guided=() plain=()
-	heavy=$(go list -test -f '{{range .Deps}}{{if eq . "kartei/store/db"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}' "${packages[@]}")
+	heavy=$(go list -test -f '{{range .Deps}}{{if eq . "kartei/store/db/sqlite"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}' "${packages[@]}")
 	for package in "${packages[@]}"; do
 		if grep -qx "kartei/${package#./}\.test" <<<"$heavy"; then plain+=("$package"); else guided+=("$package"); fi
 	done
