@@ -356,7 +356,7 @@ func (i *Instance) migrate(ctx context.Context) error {
 	if err := i.checkMasterKey(ctx); err != nil {
 		return err
 	}
-	if err := i.place().Begin(ctx); err != nil {
+	if err := i.place().Begin(ctx, watchPatience); err != nil {
 		return err
 	}
 	if err := i.limits.Start(ctx); err != nil {

@@ -1,4 +1,4 @@
-// Package files owns where the files of documents are, and how they compare with the rows of the database.
+// Package files owns the checks that a folder or bucket is the right one, and that its files agree with the rows.
 package files
 
 import (

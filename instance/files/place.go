@@ -22,9 +22,6 @@ var ErrOtherPlace = errors.New("the files of this database's documents are in an
 // ErrForeign is returned if a folder or bucket has files that do not belong to this database.
 var ErrForeign = errors.New("the folder or bucket contains files of documents, but this database has no documents: the files belong to another database, or to none. Name another folder or bucket, or move the files away")
 
-// beginPatience is the maximum time for which a start waits for a bucket.
-const beginPatience = 4 * time.Second
-
 // Place is the folder or bucket of a database's files.
 type Place struct {
 	DB    db.DB
@@ -66,13 +63,14 @@ func (p Place) Check(ctx context.Context) error {
 }
 
 // Begin calls Check at the start. If the bucket is unreachable, Begin returns nil, so that the
-// server starts. The bucket is then not used until Ping has reached and checked it.
-func (p Place) Begin(ctx context.Context) error {
+// server starts. The bucket is then not used until Ping has reached and checked it. Begin waits for
+// a bucket at most for a time, and not at all for a folder.
+func (p Place) Begin(ctx context.Context, patience time.Duration) error {
 	held, is := p.Store.(*bucket)
 	if !is {
 		return p.Check(ctx)
 	}
-	asking, cancel := context.WithTimeout(ctx, beginPatience)
+	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := p.Check(asking)
 	if ctx.Err() == nil && (errors.Is(err, blob.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)) {
