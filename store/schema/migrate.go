@@ -129,7 +129,7 @@ func open(d db.DB) (*sql.DB, []goose.ProviderOption, error) {
 	return nil, nil, fmt.Errorf("%T cannot be migrated", d)
 }
 
-// openFile opens a SQLite database. It uses the same SQLite library as package db. Another library
+// openFile opens a SQLite database. It uses the SQLite library of store/db/sqlite/driver. Another library
 // would release the file locks of the other connections when it closes the file.
 func openFile(path string) (*sql.DB, error) {
 	query := url.Values{
