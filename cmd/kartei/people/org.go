@@ -1,4 +1,4 @@
-// Package people owns the commands for organizations, their people and what these did.
+// Package people owns the commands for organizations, their people and the audit log.
 package people
 
 import (

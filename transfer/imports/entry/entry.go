@@ -1,4 +1,4 @@
-// Package entry owns what an entry of a file says about a contact or a company, and what of it no member takes.
+// Package entry owns the members that an entry gives a contact or a company, and the values that fit none.
 package entry
 
 import (
