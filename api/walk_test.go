@@ -150,8 +150,8 @@ func example(t testing.TB, op *api.Operation) any {
 	return nil
 }
 
-// ready returns a body like example. It also creates the records to which the body must refer, if c
-// has the permission.
+// ready returns the body that example returns. For documents.create, it adds the id of an upload
+// from uploaded.
 func ready(t testing.TB, c *apitest.Client, op *api.Operation) any {
 	t.Helper()
 	body := example(t, op)

@@ -41,8 +41,8 @@ type BackupOutput struct {
 	Bytes int64  `json:"bytes"`
 	// Encrypted is the number of recipients of an encrypted copy, or zero.
 	Encrypted int `json:"encryptedFor,omitempty"`
-	// Files is the folder with the copied files. Copied has their numbers, and is nil if no files
-	// were copied.
+	// Files is the folder with the copied files. Copied has the counts of these files. Both are
+	// unset if the input has no Files.
 	Files  string           `json:"files,omitempty"`
 	Copied *blob.CopyCounts `json:"filesCopied,omitempty"`
 }

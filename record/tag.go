@@ -124,9 +124,9 @@ const (
 	maxTags = 8
 )
 
-// UsedTags returns the first tags that begin with prefix, with the spelling of one of their
-// records. It uses only tags of records that everyone sees. One query therefore finds the next
-// tag.
+// UsedTags returns the first maxTags tags that begin with prefix, each with the spelling of one of
+// its records. It uses only tags of records that everyone sees, which are one range of the table.
+// So each query finds the next tag.
 func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *op.Call, prefix string) ([]string, error) {
 	from := folded(Clean(prefix))
 	end := from + string(unicode.MaxRune)

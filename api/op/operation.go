@@ -79,8 +79,7 @@ type Row struct {
 	// Audit is the word of the operation in the audit log. It is empty if the log omits the
 	// operation.
 	Audit string
-	// Faults are the codes of faults that are specific to the operation. Other codes follow from
-	// its form.
+	// Faults are the additional fault codes of the operation. Package draft derives the others.
 	Faults []fault.Code
 	// Input and Output are the types of the operation's input and output.
 	Input, Output reflect.Type

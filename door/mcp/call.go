@@ -28,7 +28,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// maxMembers is the maximum number of members of an object. No tool has a tenth of these.
+// maxMembers is the maximum number of members of an object. No tool has a tenth as many arguments.
 const maxMembers = 1000
 
 // maxQuery is the maximum length of a query in bytes. A URL over HTTP has a maximum length too.

@@ -140,7 +140,7 @@ func (a *archive) unpackFile(f *zip.File, name string, p *bundle.Writer) error {
 	return err
 }
 
-// nestedBook writes the sheets of a workbook inside of the archive.
+// nestedBook adds the sheets of a workbook from the archive to p.
 func (a *archive) nestedBook(content []byte, name string, p *bundle.Writer) error {
 	book, err := openParts(bytes.NewReader(content), int64(len(content)), a.left)
 	if err != nil {

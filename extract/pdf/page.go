@@ -223,8 +223,8 @@ func (f *file) closePage(page references.FPDF_PAGE) {
 	_, _ = f.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
 }
 
-// notes returns the comments on a page and the values of its fields. It removes the appearances of
-// stale fields.
+// notes returns the comments on a page and the values of its fields. It removes the appearance of
+// each annotation whose index is in stale.
 func (f *file) notes(c *handle, page requests.Page, count int, stale map[int]bool) (list []note) {
 	for i := range count {
 		a, err := f.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: page, Index: i})

@@ -35,7 +35,7 @@ type FailedJob struct {
 	Organization string `json:"organizationId"`
 }
 
-// List returns the numbers of jobs and the failed jobs.
+// List returns the number of jobs for each kind and state, and the failed jobs.
 var List = op.New("jobs.list", op.Read, list, op.By(op.Operator))
 
 func list(ctx context.Context, c *op.Call, in Input) (out Output, err error) {

@@ -137,8 +137,8 @@ const (
 	// refresh token has expired. A grant has at most one unused refresh token.
 	selectExpired = grantColumns + ` where ended_at = 0 and expires_at <= $1 and id > $3 union ` +
 		grantColumns + ` where ended_at = 0 and id in (select grant_id from oauth_tokens where kind = 'refresh' and used_at = 0 and expires_at <= $1) and id > $3 order by id limit $2`
-	// Access tokens need no change, because they are refused with their grant.
-	eraseGrants   = `delete from oauth_grants where principal_id = $1`
+	eraseGrants = `delete from oauth_grants where principal_id = $1`
+	// endGrant and endOfClient change no access tokens. A token is refused if its grant has ended.
 	endGrant      = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where id = $1 and ended_at = 0`
 	endOfClient   = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where client_id = $1 and ended_at = 0`
 	selectAllowed = `select p.disabled, o.state from principals p join organizations o on o.number = $2 where p.id = $1`

@@ -78,7 +78,8 @@ func subjects(c *Charge) [levels]subject {
 type account struct {
 	mu   sync.Mutex
 	gone bool // set when a sweep dropped the account from memory; callers then look it up again
-	// at is the account's time in microseconds since 1970. It never decreases.
+	// at is the latest time of a check or a charge, in microseconds since 1970. It never decreases
+	// while the account is in memory.
 	at       int64
 	counters []counter // one for each rule of the level
 	// lockedUntil is the end of the lock of a key, and 0 if the key was never locked. refusals

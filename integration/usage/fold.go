@@ -32,8 +32,8 @@ func (f Folder) Handlers() []job.Handler {
 	}
 }
 
-// Fold folds the hours that ended more than a day ago, of all organizations. A failure for one
-// organization does not stop the others.
+// Fold merges the rows of hours that ended more than a day ago, in all organizations. A failure for
+// one organization does not stop the others.
 func (f Folder) Fold(ctx context.Context) error {
 	var organizations []int64
 	err := f.DB.Read(ctx, func(tx db.Tx) (err error) {

@@ -28,7 +28,7 @@ func listBell(ctx context.Context, c *op.Call, in BellInput) (access.List[Entry]
 // ReadInput is the input of ReadBell.
 type ReadInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is the owner of the bell. Only the operator must set it.
+	// Principal is the owner of the bell. Only the operator sets it.
 	Principal string `json:"principalId,omitempty"`
 	// Entry is the id of one entry. Empty means all entries.
 	Entry string `json:"id,omitempty"`

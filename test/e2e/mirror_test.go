@@ -144,7 +144,7 @@ func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 	})
 }
 
-// equals compares the events that were read with the source, one by one.
+// equals compares the events in f with the events of the source, one by one.
 func (f *feed) equals(s storedData) {
 	f.Helper()
 	f.Logf("feed by %d: %d events", f.limit, len(f.events))

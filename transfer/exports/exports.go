@@ -49,7 +49,7 @@ type BeginOutput struct {
 
 // Input is the input of the operations that begin an export.
 type Input struct {
-	// Organization is the id of the contact's organization. Only the operator must set it.
+	// Organization is the id of the contact's organization. Only the operator sets it.
 	Organization string `json:"organizationId,omitempty"`
 	// ID is the id of a contact, a person or service account, or an organization.
 	ID string `json:"id"`

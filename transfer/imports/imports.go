@@ -350,7 +350,8 @@ func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 
 // Reference is the part of an input that identifies an import.
 type Reference struct {
-	// Organization is the id of the import's organization. Only the operator must set it.
+	// Organization is the id of the import's organization. Only the operator sets it: for other
+	// callers, empty means their own organization.
 	Organization string `json:"organizationId,omitempty"`
 	// Principal is the person with whose rights the step runs, if the operator calls. If it is
 	// empty, that is the person who began the import.

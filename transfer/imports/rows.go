@@ -312,7 +312,8 @@ func get(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 
 // ListInput is the input of List.
 type ListInput struct {
-	// Organization is the organization of the imports. Only the operator must set it.
+	// Organization is the id of the imports' organization. Only the operator sets it: for other
+	// callers, empty means their own organization.
 	Organization string `json:"organizationId,omitempty"`
 	// After is the id of the last import of the previous page.
 	After string `json:"after,omitempty"`

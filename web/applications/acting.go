@@ -47,8 +47,9 @@ func actsTitle(a agent.Agent) string {
 	return cmp.Or(a.Name, a.ID)
 }
 
-// actsPlace returns the organization, the environment and the URL of a key, an application or a
-// webhook. The organization is left out if the person has only one.
+// actsPlace returns where a key, an application or a webhook belongs: its organization, the sandbox
+// if it is there, and the URL of a webhook. The organization is left out if the account has only
+// one.
 func actsPlace(v *shell.Request, a agent.Agent) string {
 	sandbox, organization := "", ""
 	if a.Environment == "test" {

@@ -24,7 +24,7 @@ const (
 	Info  Kind = "info"
 )
 
-// icon returns the name of the icon of a tone.
+// icon returns the name of the icon for the tone k.
 func (k Kind) icon() string {
 	switch k {
 	case OK:

@@ -40,8 +40,8 @@ func ok(answer *http.Response, body []byte, err error) {
 	check(answer.StatusCode < 300, "%s: %s", answer.Status, body)
 }
 
-// refused returns the problem of a call that must fail with this status. The client has the same
-// type of problem for each status.
+// refused returns the problem of a call that must fail with this status. The generated type for
+// problems is the same for every status.
 func refused(status int, answer *http.Response, problem *kartei.Problem) *kartei.Problem {
 	check(answer.StatusCode == status && problem != nil, "%d expected, got %s", status, answer.Status)
 	return problem

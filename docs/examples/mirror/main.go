@@ -262,8 +262,8 @@ func (m *mirror) readFeed(ctx context.Context) error {
 			}
 		}
 		if m.feed.Set("cursor", p.NextCursor); !p.HasMore {
-			// The sender tries a delivery for about three days. If an event came later, its list
-			// would be read once more.
+			// The sender retries a delivery for about three days, so older ids are not needed. If
+			// such an event came again, its list of records would be read once more.
 			_, err := m.db.ExecContext(ctx, `delete from heard where at < ?`, time.Now().Add(-4*24*time.Hour).Unix())
 			return err
 		}

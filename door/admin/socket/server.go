@@ -25,7 +25,7 @@ const (
 	// maxPath is the maximum length of the path of a socket in bytes: 107 on Linux, because the
 	// kernel's field ends with NUL.
 	maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
-	// grace is the maximum time that running acts have to finish when the server stops.
+	// grace is the maximum time for which Serve waits for running acts when the server stops.
 	grace = 10 * time.Second
 )
 

@@ -55,8 +55,8 @@ type copyProgress struct {
 // must have the schema of this release, and no other program may write to them. If a copy was
 // interrupted, the next call continues it.
 //
-// Copy has some thousand rows in memory. If tell is not nil, it is called with the progress in
-// rows. The comparison counts as a small number of rows.
+// Copy has a few thousand rows in memory. If tell is not nil, it is called with the progress in
+// rows. The comparison of a row counts as a quarter of a row.
 func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]TableCopy, error) {
 	if tell == nil {
 		tell = func(int64, int64) {}

@@ -61,7 +61,7 @@ type DB struct {
 	spread bool
 	queues queues
 	bus    engine.Bus
-	// writes records the result of each write.
+	// writes is the state that the method Writes returns.
 	writes *engine.Writes
 }
 

@@ -49,7 +49,7 @@ type DB struct {
 	write *writer
 	watch *fileWatch
 	bus   engine.Bus
-	// writes records the result of each write.
+	// writes is the state that the method Writes returns.
 	writes *engine.Writes
 
 	slots chan struct{} // one element for each reader in use
