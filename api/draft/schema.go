@@ -469,7 +469,11 @@ func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, nul
 
 // textRule returns the pattern that a text must match.
 func textRule(parent reflect.Type, f member, mode schemaMode) string {
-	if p := f.Tag.Get("pattern"); p != "" {
+	switch p := f.Tag.Get("pattern"); p {
+	case "":
+	case "website":
+		return pattern.Website
+	default:
 		return p
 	}
 	if p := f.Tag.Get("prefix"); p != "" {

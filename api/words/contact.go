@@ -4,8 +4,8 @@ package words
 var contactWords = map[string]text{
 	"contacts.list.summary": {"Kontakte auflisten", "List contacts"},
 	"contacts.list.description": {
-		"Liefert sichtbare Kontakte seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Namen, E-Mail-Adresse, Telefonnummern, Titel, Funktion, Postleitzahl, Ort, Schlagwörtern, externalId und Notiz.",
-		"Returns the visible contacts page by page, the latest change first. With updatedSince a client follows all changes, with q it searches names, email address, telephone numbers, title, job title, postal code, place, tags, externalId and note."},
+		"Liefert sichtbare Kontakte seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Namen, E-Mail-Adresse, Telefonnummern, Titel, Namenszusatz, Funktion, Abteilung, Website, Postleitzahl, Ort, Schlagwörtern, externalId und Notiz.",
+		"Returns the visible contacts page by page, the latest change first. With updatedSince a client follows all changes, with q it searches names, email address, telephone numbers, title, suffix, job title, department, website, postal code, place, tags, externalId and note."},
 
 	"contacts.create.summary": {"Kontakt anlegen", "Create a contact"},
 	"contacts.create.description": {
@@ -40,10 +40,15 @@ var contactWords = map[string]text{
 	"contact.Fields.title":      {"Titel, der dem Namen vorangeht", "Title before the name"},
 	"contact.Fields.firstName":  {"Vorname", "First name"},
 	"contact.Fields.lastName":   {"Nachname", "Last name"},
+	"contact.Fields.nameSuffix": {"Zusatz, der dem Namen folgt: ein Grad wie LL.M., oder jun.", "Suffix after the name: a degree such as LL.M., or Jr."},
 	"contact.Fields.email":      {"E-Mail-Adresse", "Email address"},
 	"contact.Fields.phone":      {"Telefon", "Telephone"},
 	"contact.Fields.mobile":     {"Mobiltelefon", "Mobile telephone"},
+	"contact.Fields.website": {
+		"Adresse im Web, mit http:// oder https://, ohne Anmeldedaten",
+		"Web address, with http:// or https://, without credentials"},
 	"contact.Fields.jobTitle":   {"Funktion im Unternehmen", "Job title"},
+	"contact.Fields.department": {"Abteilung im Unternehmen", "Department within the company"},
 	"contact.Fields.companyId": {
 		"Firma, zu der der Kontakt gehört; sie muss sichtbar sein. null auch, solange sie für Sie nicht sichtbar ist",
 		"The company that the contact belongs to; it must be visible. null also while you do not see it"},

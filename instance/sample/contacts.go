@@ -251,7 +251,13 @@ func (d *draw) email(f *contact.Fields, p *part) string {
 	return first + "." + last + "@" + domain
 }
 
-// describe sets the occupation, tags, a note and a client number.
+// departments are the departments of some occupations, which are in the masculine form.
+var departments = map[string]string{
+	"Personalleiter": "Personal", "Kaufmännischer Leiter": "Verwaltung", "Kundenberater": "Kundenservice",
+}
+
+// describe sets the occupation with its department, website and suffix, tags, a note and a client
+// number.
 func (d *draw) describe(f *contact.Fields, p *part, woman bool) {
 	job := pick(d, p.jobs)
 	if f.Birthday != nil {
@@ -264,9 +270,16 @@ func (d *draw) describe(f *contact.Fields, p *part, woman bool) {
 	} else if job[1] == "Student" || job[1] == "Rentner" {
 		job = [2]string{}
 	}
-	f.JobTitle = text(job[1])
+	f.JobTitle, f.Department = text(job[1]), text(departments[job[1]])
 	if woman {
 		f.JobTitle = text(job[0])
+	}
+	if job[1] == "Rechtsanwalt" && f.Email != nil {
+		_, domain, _ := strings.Cut(*f.Email, "@")
+		f.Website = text("https://www." + domain + "/")
+		if len(*f.LastName)%3 == 0 {
+			f.NameSuffix = text("LL.M.")
+		}
 	}
 	f.Tags = append([]string{}, p.tags...)
 	if len(p.areas) > 0 {
@@ -319,7 +332,7 @@ func (d *draw) foreigner(i int) contact.Fields {
 	}
 	f.Email = text(plain(a.first) + "." + plain(a.last) + "@example.com")
 	d.describe(&f, p, a.salutation == "ms")
-	f.JobTitle = nil
+	f.JobTitle, f.Department, f.Website, f.NameSuffix = nil, nil, nil, nil
 	d.used[a.first+" "+a.last] = true
 	return f
 }

@@ -3,7 +3,6 @@ package company
 
 import (
 	"context"
-	"net/url"
 
 	"kartei/api/op"
 	"kartei/kit/fault"
@@ -18,7 +17,7 @@ type Fields struct {
 	LegalForm      *string         `json:"legalForm" max:"200" example:"GmbH"`
 	Email          *string         `json:"email" format:"email" max:"254" bare:"true" example:"kontakt@brauhaus.example"`
 	Phone          *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543" patch:"set"`
-	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\\[\\]_a-z~])*)?$" max:"2048" bare:"true" example:"https://brauhaus.example/"`
+	Website        *string         `json:"website" pattern:"website" max:"2048" bare:"true" example:"https://brauhaus.example/"`
 	VatID          *string         `json:"vatId" max:"200" bare:"true" example:"DE123456789"`
 	RegisterNumber *string         `json:"registerNumber" max:"200" bare:"true" example:"Amtsgericht Köln HRB 12345"`
 	Address        *record.Address `json:"address"`
@@ -107,11 +106,7 @@ func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Name)
 	d.AddAll(search.Detail, f.LegalForm, f.Email, f.VatID, f.RegisterNumber, f.ExternalID)
-	if f.Website != nil {
-		if u, err := url.Parse(*f.Website); err == nil {
-			d.Add(search.Detail, u.Hostname())
-		}
-	}
+	d.AddHost(search.Detail, f.Website)
 	if f.Phone != nil {
 		d.AddPhone(search.Detail, *f.Phone)
 	}

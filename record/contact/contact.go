@@ -21,10 +21,13 @@ type Fields struct {
 	Title       *string         `json:"title" max:"200" example:"Dr."`
 	FirstName   *string         `json:"firstName" max:"200" example:"Anna"`
 	LastName    *string         `json:"lastName" max:"200" example:"Berg"`
+	NameSuffix  *string         `json:"nameSuffix" max:"200" example:"LL.M."`
 	Email       *string         `json:"email" format:"email" max:"254" bare:"true" example:"anna.berg@example.com"`
 	Phone       *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543"`
 	Mobile      *string         `json:"mobile" max:"50" bare:"true" example:"+49 171 1234567"`
+	Website     *string         `json:"website" pattern:"website" max:"2048" bare:"true" example:"https://berg.example/"`
 	JobTitle    *string         `json:"jobTitle" max:"200" example:"Steuerberaterin" patch:"set"`
+	Department  *string         `json:"department" max:"200" example:"Einkauf"`
 	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies"`
 	Address     *record.Address `json:"address"`
 	Language    *string         `json:"language" format:"language" max:"35" bare:"true" example:"de-DE"`
@@ -149,14 +152,16 @@ func displayName(f *Fields) *string {
 	return &name
 }
 
-// Words returns the search words of a contact. Names have the lowest rank. Title, email,
-// telephone, address and tags have the next rank, and the note has the last. Street and region
+// Words returns the search words of a contact. Names have the lowest rank. Title, name
+// suffix, job title, department, website, email, telephone, address and tags have the next rank,
+// and the note has the last. Street and region
 // are left out, because hardly anyone searches for a client by them. A word that few records
 // share costs one page of the write-ahead log for each contact.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.AddAll(search.Name, f.FirstName, f.LastName)
-	d.AddAll(search.Detail, f.Title, f.JobTitle, f.ExternalID, f.Email)
+	d.AddAll(search.Detail, f.Title, f.NameSuffix, f.JobTitle, f.Department, f.ExternalID, f.Email)
+	d.AddHost(search.Detail, f.Website)
 	for _, number := range []*string{f.Phone, f.Mobile} {
 		if number != nil {
 			d.AddPhone(search.Detail, *number)

@@ -22,8 +22,9 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 // full returns a request body with every member.
 func full(owner string) map[string]any {
 	return map[string]any{
-		"salutation": "ms", "title": "Dr.", "firstName": "Anna", "lastName": "Müller", "email": "anna.mueller@example.com",
+		"salutation": "ms", "title": "Dr.", "firstName": "Anna", "lastName": "Müller", "nameSuffix": "LL.M.", "email": "anna.mueller@example.com",
 		"phone": "+49 221 4710 123", "mobile": "0171 3920011", "jobTitle": "Notarin", "companyId": nil,
+		"website": "https://mueller.example/", "department": "Notariat",
 		"address": map[string]any{
 			"street": "Lindenstraße 7", "postalCode": "50667", "city": "Köln", "region": "NRW", "country": "DE",
 		},
@@ -40,7 +41,7 @@ func TestLife(t *testing.T) {
 		record := made.JSON()
 		id := record["id"].(string)
 		for name, want := range map[string]any{
-			"object": "contact", "revision": 1.0, "displayName": "Anna Müller", "language": "de-DE",
+			"object": "contact", "revision": 1.0, "displayName": "Anna Müller", "nameSuffix": "LL.M.", "website": "https://mueller.example/", "department": "Notariat", "language": "de-DE",
 			"note": "Erste Zeile\nZweite Zeile", "externalId": "crm-1", "companyId": nil, "ownerId": c.Principal,
 		} {
 			if record[name] != want {

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -76,6 +77,16 @@ func (d *Document) AddAll(rank Rank, texts ...*string) {
 
 // AddEmail adds an email address, which is found as a whole and by its parts.
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
+
+// AddHost adds the host of a web address. It adds nothing if the address is nil.
+func (d *Document) AddHost(rank Rank, address *string) {
+	if address == nil {
+		return
+	}
+	if u, err := url.Parse(*address); err == nil {
+		d.Add(rank, u.Hostname())
+	}
+}
 
 // AddPhone adds a telephone number. A search finds it by its beginning in any notation, with or
 // without the country code and the leading zero. A search also finds it by its last digits,

@@ -58,6 +58,11 @@ func TestContradictions(t *testing.T) {
 			mapping.Replace, "created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
 			"created con_ salutation=ms lastName=Weiß phone=0221 444 note=Externe Kennung: 7 [note externalId Mandantennummer 7]",
 		)
+		d.wantReport("d.csv", "Nachname;Vorname;Namenszusatz;Telefon\nRoth;Hans;;0221 555\nRoth;Hans;jun.;0221 555\nRoth;Hans;LL.M.;0221 555\n", mapping.Fill,
+			"created con_ firstName=Hans lastName=Roth nameSuffix=LL.M. phone=0221 555",
+			"created con_ firstName=Hans lastName=Roth nameSuffix=jun. phone=0221 555",
+			"updated con_ firstName=Hans lastName=Roth nameSuffix=LL.M. phone=0221 555 [   ]",
+		)
 	})
 }
 

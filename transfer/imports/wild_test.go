@@ -16,8 +16,8 @@ import (
 
 // members are the members that tell writes, in this order.
 var members = []string{
-	"salutation", "title", "firstName", "lastName", "name", "legalForm", "email", "phone", "mobile",
-	"website", "jobTitle", "companyId", "address", "birthday", "language", "note", "tags", "externalId",
+	"salutation", "title", "firstName", "lastName", "nameSuffix", "name", "legalForm", "email", "phone", "mobile",
+	"website", "jobTitle", "department", "companyId", "address", "birthday", "language", "note", "tags", "externalId",
 	"visibility",
 }
 

@@ -63,11 +63,15 @@ func addressBlock(p records.Page, v *shell.Request) string {
 }
 
 // letterTo returns the lines of a letter's address field for r. names maps the id of the company to
-// its name.
+// its name. The department is a line only below the name of the company.
 func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
 	salutations := map[string]string{"ms": v.Words.Say("Ms"), "mr": v.Words.Say("Mr [in an address]")}
-	person := shell.Joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"])
-	head := shell.Present(names[r["companyId"]], cmp.Or(person, r["name"]))
+	person := shell.Joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"], r["nameSuffix"])
+	head := shell.Present(names[r["companyId"]])
+	if len(head) > 0 {
+		head = append(head, shell.Present(r["department"])...)
+	}
+	head = append(head, shell.Present(cmp.Or(person, r["name"]))...)
 	return append(head, v.Words.Lines(addressOf(r))...)
 }
 

@@ -49,11 +49,15 @@ func cardKind(f *records.Family) string {
 
 func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, company string, whole bool) string {
 	c.Add("FN", cmp.Or(f.Heading(v), v["email"], v["phone"], v["id"]))
-	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], "")
+	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], v["nameSuffix"])
 	if f.Organizations {
 		company = v["name"]
 	}
-	c.Parts("ORG", company)
+	unit := []string{company}
+	if v["department"] != "" {
+		unit = append(unit, v["department"])
+	}
+	c.Parts("ORG", unit...)
 	c.Add("TITLE", v["jobTitle"])
 	addNumbers(c, w, "TEL;TYPE=cell", v["mobile"], v, whole)
 	addNumbers(c, w, "TEL;TYPE=work", v["phone"], v, whole)

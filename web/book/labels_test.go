@@ -24,10 +24,10 @@ func TestAddressLabels(t *testing.T) {
 			b.Get("/contacts/new").Send("/contacts/new", append([]string{"lastName", name}, more...)...).Want(303)
 		}
 		for range 25 {
-			add("Berg", "salutation", "mr", "title", "Dr.", "companyId", firm[len("/companies/"):], "address.street", "Ring 1", "address.postalCode", "50667", "address.city", "Köln", "tags", "Brief")
+			add("Berg", "salutation", "mr", "title", "Dr.", "nameSuffix", "LL.M.", "department", "Einkauf", "companyId", firm[len("/companies/"):], "address.street", "Ring 1", "address.postalCode", "50667", "address.city", "Köln", "tags", "Brief")
 		}
 		add("Ohne", "tags", "Brief")
-		add("Wien", "address.street", "Graben 3", "address.postalCode", "1010", "address.city", "Wien", "address.country", "AT")
+		add("Wien", "department", "ohne Firma", "address.street", "Graben 3", "address.postalCode", "1010", "address.city", "Wien", "address.country", "AT")
 
 		labels := func(path string, choose ...string) *pagetest.Page {
 			t.Helper()
@@ -39,8 +39,8 @@ func TestAddressLabels(t *testing.T) {
 			}
 			return b.Do("POST", "/contacts/labels"+path[len("/contacts"):], fields).Want(200)
 		}
-		letter := "<li><bdi>Haas &amp; Söhne AG</bdi><bdi>Herrn Dr. Berg</bdi><bdi>Ring 1</bdi><bdi>50667 Köln</bdi></li>"
-		all := labels("/contacts").Want(200, letter, "<bdi>ÖSTERREICH</bdi>", "Ein Eintrag hat keine Anschrift", "<bdi>Ohne</bdi>")
+		letter := "<li><bdi>Haas &amp; Söhne AG</bdi><bdi>Einkauf</bdi><bdi>Herrn Dr. Berg LL.M.</bdi><bdi>Ring 1</bdi><bdi>50667 Köln</bdi></li>"
+		all := labels("/contacts").Want(200, letter, "<bdi>ÖSTERREICH</bdi>", "Ein Eintrag hat keine Anschrift", "<bdi>Ohne</bdi>").Without("ohne Firma")
 		if sheets, n := strings.Count(all.Main(), `class="label-sheet"`), strings.Count(all.Main(), letter); sheets != 2 || n != 25 {
 			t.Errorf("%d labels on %d sheets", n, sheets)
 		}

@@ -51,9 +51,8 @@ func draw(r *rapid.T, company bool, n int) map[string]any {
 		some("legalForm", hostile)
 		some("vatId", hostile)
 		some("registerNumber", hostile)
-		some("website", rapid.SampledFrom([]string{"https://haas.example/a,b;c?d=%C3%BC", "http://haas.example"}))
 	} else {
-		for _, name := range []string{"firstName", "lastName", "title", "jobTitle"} {
+		for _, name := range []string{"firstName", "lastName", "nameSuffix", "title", "jobTitle", "department"} {
 			some(name, hostile)
 		}
 		some("salutation", rapid.SampledFrom([]string{"mr", "ms", "mx"}))
@@ -61,6 +60,7 @@ func draw(r *rapid.T, company bool, n int) map[string]any {
 		some("language", rapid.SampledFrom([]string{"de", "en-GB", "sr-Latn-RS", "is", "gsw"}))
 		some("mobile", rapid.SampledFrom([]string{"+491711234567", "+436641234567"}))
 	}
+	some("website", rapid.SampledFrom([]string{"https://haas.example/a,b;c?d=%C3%BC", "http://haas.example"}))
 	some("phone", rapid.SampledFrom([]string{"+49221987654", "+41441234567"}))
 	some("note", rapid.OneOf(hostile, rapid.StringMatching(`([A-Za-zä=+;,:"\\ ]{1,60}\n){1,4}[a-z"=]{1,9}`)))
 	address := map[string]any{}

@@ -153,14 +153,17 @@ var Contacts = Family{
 		{Name: "lastName", part: "Person", Hidden: true, Kind: textField, Label: "Last name"},
 		{Name: "firstName", Hidden: true, Kind: textField, Label: "First name"},
 		{Name: "title", Hidden: true, Kind: textField, Label: "Title"},
+		{Name: "nameSuffix", Hidden: true, Kind: textField, Label: "Suffix"},
 		{Name: "salutation", Hidden: true, Kind: Choice, Label: "Salutation", options: []shell.Option{
 			shell.NewOption("ms", "Ms"), shell.NewOption("mr", "Mr"), shell.NewOption("mx", "Mx [no salutation]"),
 		}},
 		{Name: "mobile", part: "Contact details", Kind: PhoneField, Label: "Mobile"},
 		{Name: "phone", Kind: PhoneField, Label: "Phone"},
 		{Name: "email", Kind: EmailField, Label: "Email"},
+		{Name: "website", Kind: linkField, Label: "Website"},
 		{Name: "companyId", part: "Work", Kind: Reference, To: "companies", creates: true, Label: "Company"},
 		{Name: "jobTitle", Kind: textField, Label: "Job title"},
+		{Name: "department", Kind: textField, Label: "Department"},
 	}, address, []Field{
 		{Name: "birthday", part: "More [to read]", Kind: dayField, Label: "Birthday"},
 		{Name: "language", Kind: languageField, Label: "Language", hint: "For example German or en-GB"},
@@ -170,14 +173,14 @@ var Contacts = Family{
 		if v["lastName"] == "" || v["firstName"] == "" {
 			return contactHeading(v)
 		}
-		return v["lastName"] + ", " + shell.Joined(" ", v["title"], v["firstName"])
+		return v["lastName"] + ", " + shell.Joined(" ", v["title"], v["firstName"], v["nameSuffix"])
 	},
 	Heading: contactHeading,
-	beneath: func(v shell.Values) []string { return shell.Present(v["jobTitle"]) },
+	beneath: func(v shell.Values) []string { return shell.Present(v["jobTitle"], v["department"]) },
 }
 
 func contactHeading(v shell.Values) string {
-	return shell.Joined(" ", v["title"], cmp.Or(v["displayName"], v["email"]))
+	return shell.Joined(" ", v["title"], cmp.Or(v["displayName"], v["email"]), v["nameSuffix"])
 }
 
 var Companies = Family{
@@ -252,7 +255,7 @@ type Group struct {
 
 // groups are the groups of members in contacts and companies.
 var groups = []Group{
-	{"naming", "Name", []string{"salutation", "title", "firstName", "lastName", "name"}},
+	{"naming", "Name", []string{"salutation", "title", "firstName", "lastName", "nameSuffix", "name"}},
 	{"address", "Address", []string{"address.street", "address.postalCode", "address.city", "address.region", "address.country"}},
 }
 

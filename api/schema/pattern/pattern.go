@@ -28,6 +28,9 @@ const (
 	// Web is the beginning of the patterns for addresses that a browser opens.
 	Web = "^https?://"
 
+	// Website is for web addresses without credentials, with the characters of RFC 3986.
+	Website = Web + `[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\[\]_a-z~])*)?$`
+
 	// Language is for BCP 47 tags. Version is for versions of the API.
 	Language = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
 	Version  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`

@@ -190,9 +190,6 @@ func (e *Entry) compose(p *mapping.Plan, today string) {
 	e.born(p, today)
 	e.joinVatID()
 	e.plain("language", "visibility", "legalForm", "vatId", "registerNumber")
-	for _, i := range e.meaning("department") {
-		e.move("department", e.say("department"), i, noPlace, noField)
-	}
 	for _, i := range e.meaning(source.Other) {
 		if noDate.MatchString(i.text) { // Outlook writes 0.0.00 for a missing date
 			continue

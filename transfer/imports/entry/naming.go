@@ -18,8 +18,8 @@ import (
 // This file sets the names of an entry: the parts of a name, prefixes and suffixes, salutations and
 // titles. It also decides whether the entry is a person or a company.
 
-// namePerson sets the members of a person's name, with title and salutation. It also sets the
-// company and the job title.
+// namePerson sets the members of a person's name, with title, suffix and salutation. It also sets
+// the company, the job title and the department.
 func (e *Entry) namePerson() {
 	parts, prefix := map[string]string{}, ""
 	for _, member := range []string{"lastName", "firstName", "middleName"} {
@@ -70,6 +70,14 @@ func (e *Entry) namePerson() {
 		}
 	}
 	e.jobs()
+	for n, i := range e.meaning("department") {
+		switch {
+		case n == 0:
+			e.set("department", i, i.text)
+		case !strings.EqualFold(i.text, e.Text("department")):
+			e.move("department", e.labelled("department", i.kind), i, noPlace, onlyOne)
+		}
+	}
 }
 
 // titles sets the title. It returns the values that are salutations, because English Outlook has Mr
@@ -130,7 +138,7 @@ func (e *Entry) wholeName() {
 		}
 		all := []string{
 			e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Company), e.first("suffix"),
-			e.first("title"), e.first("email"),
+			e.Text("nameSuffix"), e.first("title"), e.first("email"),
 		}
 		if !names.Covers(strings.Join(all, " "), text) {
 			e.move(mapping.Name, e.say("name"), i, noPlace, noField)
@@ -149,6 +157,10 @@ func (e *Entry) takeName(i item, text string) {
 		title := i
 		title.text = p.Title
 		e.move("title", e.say("title"), title, noPlace, onlyOne)
+	}
+	if suffix := i; p.Suffix != "" {
+		suffix.text = p.Suffix
+		e.suffix(suffix)
 	}
 	if p.Salutation != "" && e.Body["salutation"] == nil {
 		e.Body["salutation"] = p.Salutation
@@ -257,23 +269,35 @@ func (e *Entry) saysAddress(text string) bool {
 	return false
 }
 
-// suffixes sets suffixes of a name. A generation becomes part of the last name, and a degree part
-// of the title. Other suffixes go into the note.
+// suffixes sets the suffix of a name. A title such as Dr. becomes the title, and a prefix such as
+// von becomes part of the last name. A text in a column such as Name 2 that is no suffix of a name
+// goes into the note.
 func (e *Entry) suffixes() {
 	for _, i := range e.meaning("suffix") {
 		text := record.Clean(source.JoinLines(i.text))
 		switch {
-		case e.Exact, names.IsDegree(text):
-			if !strings.Contains(e.Text("title"), text) {
-				e.set("title", i, strings.TrimPrefix(e.Text("title")+", "+text, ", "))
-			}
-		case names.IsGeneration(text) && e.Text("lastName") != "":
-			e.name("lastName", e.Text("lastName")+" "+text)
+		case e.Exact:
+			e.suffix(i)
+		case names.IsTitle(text):
+			e.titleOf(i, text)
 		case names.IsPrefix(text) && e.Text("lastName") != "":
 			e.name("lastName", names.WithPrefix(text, e.Text("lastName")))
-		case !names.Covers(e.Text("title")+" "+e.Text("firstName")+" "+e.Text("lastName"), text):
+		case names.Covers(e.Text("title")+" "+e.Text("firstName")+" "+e.Text("lastName"), text):
+		case i.slot == source.Name2 && !names.IsDegree(text) && !names.IsGeneration(text):
 			e.move("suffix", e.say("suffix"), i, noPlace, noField)
+		default:
+			e.suffix(i)
 		}
+	}
+}
+
+// suffix adds a text to the suffix of the name, unless the suffix contains it.
+func (e *Entry) suffix(i item) {
+	switch before := e.Text("nameSuffix"); {
+	case before == "":
+		e.set("nameSuffix", i, i.text)
+	case !names.Covers(before, i.text):
+		e.set("nameSuffix", i, before+", "+i.text)
 	}
 }
 
@@ -384,6 +408,9 @@ func (e *Entry) nameFirm() {
 		}
 	}
 	e.jobs()
+	for _, i := range e.meaning("department") {
+		e.move("department", e.say("department"), i, noPlace, noField)
+	}
 }
 
 // nameless handles an entry without a name. It uses another value as the name: the entry becomes a
@@ -443,7 +470,7 @@ func (e *Entry) becomePerson() {
 		e.Body["lastName"] = name
 		e.tell(Altered, mapping.Name, e.itemOf(mapping.Name, name), noPlace, noFirms)
 	}
-	for _, member := range []string{"website", "legalForm", "vatId", "registerNumber"} {
+	for _, member := range []string{"legalForm", "vatId", "registerNumber"} {
 		if value := e.Text(member); value != "" {
 			delete(e.Body, member)
 			e.move(member, e.say(member), item{text: value}, noPlace, noField)

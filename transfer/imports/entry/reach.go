@@ -97,8 +97,16 @@ func (e *Entry) reach() {
 	}
 	e.numbers()
 	for _, i := range e.meaning("website") {
-		if !e.Firm || e.Text("website") != "" || !e.link(i) {
+		switch link, is := linkOf(i.text); {
+		case !is:
 			e.move("website", e.labelled("website", i.kind), i, noPlace, noField)
+		case e.Text("website") == "":
+			if link != strings.TrimSpace(i.text) && !e.Exact {
+				e.tell(Altered, "website", i, fault.InvalidFormat, takenAs(link))
+			}
+			e.set("website", i, link)
+		case e.Text("website") != link:
+			e.move("website", e.labelled("website", i.kind), i, noPlace, onlyOne)
 		}
 	}
 	for _, i := range e.has("email.display") { // Outlook writes Anna Berg (anna@example.com)
@@ -111,21 +119,13 @@ func (e *Entry) reach() {
 	}
 }
 
-// link sets the website of a company. It reports whether the value is a website.
-func (e *Entry) link(i item) bool {
-	text := strings.TrimSpace(i.text)
-	schemed := strings.Contains(text, "://")
-	if !schemed {
-		text = "https://" + text
+// linkOf returns the web address in a text. It reports whether the text is one.
+func linkOf(text string) (link string, is bool) {
+	link = strings.TrimSpace(text)
+	if !strings.Contains(link, "://") {
+		link = "https://" + link
 	}
-	if strings.ContainsAny(text, " \n") || !strings.Contains(text, ".") {
-		return false
-	}
-	if !schemed && !e.Exact {
-		e.tell(Altered, "website", i, fault.InvalidFormat, takenAs(text))
-	}
-	e.set("website", i, text)
-	return true
+	return link, !strings.ContainsAny(link, " \n") && strings.Contains(link, ".")
 }
 
 // numbers sets the telephone numbers.

@@ -46,7 +46,7 @@ func IdentityOf(e *entry.Entry) Identity {
 		}
 	}
 	i := Identity{
-		own: e.Itself, first: nameKey(e.Text("firstName")), last: nameKey(e.Text("lastName")),
+		own: e.Itself, first: nameKey(e.Text("firstName")), last: lastKey(e.Text("lastName"), e.Text("nameSuffix")),
 		External: e.Text("externalId"), email: foldEmail(e.Text("email")),
 	}
 	i.salutation, i.birthday, i.exact = e.Text("salutation"), e.Text("birthday"), e.Exact
@@ -59,6 +59,11 @@ func IdentityOf(e *entry.Entry) Identity {
 }
 
 func nameKey(name string) string { return record.NameKey(&name) }
+
+// lastKey returns the key of a last name. Father and son have different keys.
+func lastKey(name, suffix string) string {
+	return nameKey(strings.TrimSpace(name + " " + names.Generation(suffix)))
+}
 
 // foldEmail returns an email address in the form of the index on the column email.
 func foldEmail(text string) string {

@@ -274,7 +274,7 @@ func (x *Candidate) choose(
 // identityIn returns the identity of an existing contact, with its names and its external id.
 func identityIn(f *contact.Fields) *Identity {
 	return &Identity{
-		first: nameKey(text(f.FirstName)), last: nameKey(text(f.LastName)), External: text(f.ExternalID),
+		first: nameKey(text(f.FirstName)), last: lastKey(text(f.LastName), text(f.NameSuffix)), External: text(f.ExternalID),
 		salutation: text(f.Salutation), birthday: text(f.Birthday),
 	}
 }

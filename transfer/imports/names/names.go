@@ -134,6 +134,17 @@ var roman = regexp.MustCompile(`^[IVX]{1,4}\.?$`)
 // III.
 func IsGeneration(text string) bool { return generation.MatchString(text) || roman.MatchString(text) }
 
+// Generation returns the part of a name suffix that distinguishes parents and children. It is empty
+// if there is none.
+func Generation(suffix string) string {
+	for part := range strings.SplitSeq(suffix, ",") {
+		if part = strings.TrimSpace(part); IsGeneration(part) {
+			return part
+		}
+	}
+	return ""
+}
+
 var (
 	// degrees matches a degree after a name and a comma, but no first name.
 	degrees = regexp.MustCompile(`^(Esq|LL\.? ?[MBD](\.? ?(oec|corp|eur|Eur|com|int|tax))?|E?MBA|M\.B\.A|MBL|MPA|MPH|Ph\.? ?D|D\.? ?Phil|M\.? ?Sc|B\.? ?Sc|M\.? ?A|B\.? ?A|M\.? ?Eng|B\.? ?Eng|M\.? ?Jur|J\.? ?D|S\.J\.D|M\.? ?D|CPA|CFA|MRICS|FRICS|[MB]\.? ?Ed|FH|Dipl\.?-?\p{L}*)\.?( \([^()]*\))?$`)
@@ -189,8 +200,8 @@ func IsPrefix(text string) bool {
 
 // Parts are the parts of a whole name. Missing parts are empty.
 type Parts struct {
-	// Salutation is mr, ms or mx.
-	Salutation, Title, First, Last string
+	// Salutation is mr, ms or mx. Suffix has the degrees after the name.
+	Salutation, Title, First, Last, Suffix string
 	// Maiden is the former name. Remark is the text in brackets.
 	Maiden, Remark string
 	// Firm says that the name is a company's. Whole says that it is not the name of one person.
@@ -226,7 +237,7 @@ func Divide(name string, lastFirst bool) (p Parts) {
 	if bodies.MatchString(name) || formal.MatchString(name) || strings.Contains(name, " / ") {
 		return Parts{Last: whole, Whole: true}
 	}
-	parts, degree := p.cutDegrees(name)
+	parts, title := p.cutDegrees(name)
 	switch len(parts) {
 	case 0:
 		return Parts{Last: whole, Whole: true}
@@ -240,7 +251,7 @@ func Divide(name string, lastFirst bool) (p Parts) {
 	if p.Whole {
 		return Parts{Last: whole, Whole: true}
 	}
-	p.Title = strings.TrimPrefix(p.Title+degree, ", ")
+	p.Title = strings.TrimPrefix(p.Title+title, ", ")
 	return p
 }
 
@@ -259,16 +270,20 @@ func (p *Parts) cutRemark(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// cutDegrees returns the parts of a name between commas, and the degrees after them.
-func (p *Parts) cutDegrees(name string) (parts []string, degree string) {
+// cutDegrees sets the suffix to the degrees after a name. It returns the parts of the name between
+// commas, and the titles after them.
+func (p *Parts) cutDegrees(name string) (parts []string, title string) {
 	for part := range strings.SplitSeq(name, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			parts = append(parts, part)
 		}
 	}
-	prefix := ""
+	prefix, degree := "", ""
 	for n := len(parts) - 1; n > 0; n-- {
 		switch {
+		case IsTitle(parts[n]):
+			title = ", " + parts[n] + title
+			parts = slices.Delete(parts, n, n+1)
 		case IsDegree(parts[n]):
 			degree = ", " + parts[n] + degree
 			parts = slices.Delete(parts, n, n+1)
@@ -293,7 +308,8 @@ func (p *Parts) cutDegrees(name string) (parts []string, degree string) {
 			parts[n] = strings.TrimSuffix(parts[n], m[0])
 		}
 	}
-	return parts, degree
+	p.Suffix = strings.TrimPrefix(degree, ", ")
+	return parts, title
 }
 
 // cutFront removes the salutation and the title from the beginning of a name, and returns the other

@@ -9,10 +9,10 @@ import (
 func TestDivide(t *testing.T) {
 	for name, want := range map[string]string{
 		"Anna von der Leyen":                     "||Anna|von der Leyen",
-		"Dr. Hans Müller LL.M.":                  "|Dr., LL.M.|Hans|Müller",
-		"Prof. Dr. Karl Weber, LL.M.":            "|Prof. Dr., LL.M.|Karl|Weber",
-		"Eva Braun, M.A.":                        "|M.A.|Eva|Braun",
-		"Eva Braun LL.M. (London)":               "|LL.M. (London)|Eva|Braun",
+		"Dr. Hans Müller LL.M.":                  "|Dr.|Hans|Müller suffix=LL.M.",
+		"Prof. Dr. Karl Weber, LL.M.":            "|Prof. Dr.|Karl|Weber suffix=LL.M.",
+		"Eva Braun, M.A.":                        "||Eva|Braun suffix=M.A.",
+		"Eva Braun LL.M. (London)":               "||Eva|Braun suffix=LL.M. (London)",
 		"Müller, Hans, Dr.":                      "|Dr.|Hans|Müller",
 		"Müller, Dr. Hans-Peter":                 "|Dr.|Hans-Peter|Müller",
 		"Berg, Dr.":                              "|Dr.||Berg",
@@ -69,6 +69,9 @@ func TestDivide(t *testing.T) {
 			got = "firm " + p.Last
 		case p.Doubtful:
 			got = "doubtful" + got[strings.Index(got, "|"):]
+		}
+		if p.Suffix != "" {
+			got += " suffix=" + p.Suffix
 		}
 		if p.Maiden != "" {
 			got += " maiden=" + p.Maiden
