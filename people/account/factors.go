@@ -250,7 +250,8 @@ func (RecoveryCodes) Secret() {}
 
 // limitCodes counts an attempt to confirm a generator. It fails after too many attempts.
 func limitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct{}, err error) {
-	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
+	from := signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}
+	return nothing, signin.CountAttempt(ctx, c, from.CodeBounds("").All()...)
 }
 
 // ConfirmTOTP makes a generator the second factor of the account, if the code is correct. If the

@@ -72,14 +72,14 @@ func checkCode(
 	}
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		from, err = originOf(ctx, c, tx, account, session)
+		from, err = signin.FindOrigin(ctx, c, tx, account, session)
 		return err
 	})
 	if err != nil {
 		return proof, err
 	}
 	proof.bounds = from.CodeBounds(account)
-	if err := attempt(ctx, c, proof.bounds.All()...); err != nil {
+	if err := signin.CountAttempt(ctx, c, proof.bounds.All()...); err != nil {
 		return proof, err
 	}
 	right := false

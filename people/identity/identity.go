@@ -194,7 +194,7 @@ func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proo
 func countReturn(ctx context.Context, c *op.Call) error {
 	var from signin.Origin
 	err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
+		from, err = signin.FindBrowser(ctx, c, tx)
 		return err
 	})
 	if err != nil {
@@ -203,7 +203,7 @@ func countReturn(ctx context.Context, c *op.Call) error {
 	if by := c.Actor.Credential(); by.Kind == access.Session {
 		from.Proof = by.ID
 	}
-	return signin.Throttled(signin.Service.In(c).Attempt(ctx, c.Now, from.NetworkLimits()...))
+	return signin.CountAttempt(ctx, c, from.NetworkLimits()...)
 }
 
 // maxLogged is the maximum length of an error in the log, in bytes. An error may quote a response.
