@@ -126,10 +126,12 @@ func beginInvited(ctx context.Context, c *op.Call, in Invitation, q Question) (R
 	if _, err := invitation.Open(ctx, c, in.Token); err != nil {
 		return Redirect{}, err
 	}
+	var f input.Faults
 	if in.Name = input.TidyName(in.Name); in.Name != "" {
-		if code, limit := input.CheckName(in.Name); code != "" {
-			return Redirect{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
-		}
+		in.Name = f.Name("name", in.Name)
+	}
+	if err := f.Err(); err != nil {
+		return Redirect{}, err
 	}
 	return q.Leave(c, signin.SSOInvited, signin.Way{Invitation: in.Token, Name: in.Name})
 }
