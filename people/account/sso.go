@@ -317,11 +317,8 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity
 	if err != nil {
 		return r, err
 	}
-	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // no longer recent
-		return r, orRefuse(nil, identity.NotRecent)
-	}
 	r.Next = a.Way.Next
-	r.Renewal, err = s.refresh(ctx, c, a.AuthTime)
+	r.Renewal, err = s.refresh(ctx, c, min(a.AuthTime, c.Now))
 	return r, err
 }
 
