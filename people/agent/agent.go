@@ -1,4 +1,4 @@
-// Package agent owns what acts for an account: how its owner sees it, and ends it.
+// Package agent owns the list of everything with access to an account, and the end of that access.
 package agent
 
 import (
