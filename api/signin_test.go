@@ -1240,6 +1240,14 @@ func TestProfile(t *testing.T) {
 			t.Errorf("%s", got.Body)
 		}
 	}
+	for name, code := range map[string]string{
+		" \u200b ": "REQUIRED", "Ida\u0007Berg": "INVALID_FORMAT", "Ida\u2028Berg": "INVALID_FORMAT",
+		strings.Repeat("ä", 201): "TOO_LONG",
+	} {
+		if got := v.ask("profile.set", in{"name": name}, nil, 422); !strings.Contains(string(got.Body), code) {
+			t.Errorf("%q: %s", name, got.Body)
+		}
+	}
 }
 
 // TestNoSecretIsStored searches all tables and the operator's log for the secrets of a sign-in.

@@ -489,6 +489,14 @@ func TestSSOConfirm(t *testing.T) {
 		}
 		f.Claims = ok
 		in := begin()
+		late := o.Clock.Now().Add(-30 * time.Second).Unix()
+		o.Clock.Advance(access.SignInFresh - 30*time.Second)
+		f.Claims = func(c map[string]any) { ok(c); c["auth_time"] = late }
+		if got := v.ask("session.ssoRefresh", in, nil, 403); !strings.Contains(string(got.Body), "nicht noch einmal") {
+			t.Errorf("a late return: %s", got.Body)
+		}
+		f.Claims = ok
+		in = begin()
 		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
 		jan.ask("session.ssoRefresh", in, nil, 404) // in the browser of another person
 		f.Answer["token"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }

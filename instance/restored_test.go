@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -132,7 +133,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 		}
 	}
 	if err := again.DB.Read(ctx, func(tx db.Tx) error {
-		o, err := signin.FindBrowser(ctx, tx, clock.Now(again.clock), device.Tokens, netip.Addr{})
+		o, err := signin.FindBrowser(ctx, &op.Call{Now: clock.Now(again.clock), Device: device.Tokens}, tx)
 		if o.Device != "" {
 			t.Error("a browser is known still")
 		}

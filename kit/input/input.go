@@ -92,21 +92,6 @@ func TidyName(name string) string {
 	return norm.NFC.String(strings.TrimSpace(invisible.Tidy(name)))
 }
 
-// CheckName returns the code of the error in a name, and the limit that the name breaks. A valid
-// name has 1 to 200 characters, and no control characters or deceptive characters. Its code is
-// empty.
-func CheckName(name string) (code fault.FieldCode, limit any) {
-	switch {
-	case name == "":
-		return fault.Required, nil
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || fault.Deceptive(name) != "":
-		return fault.InvalidFormat, nil
-	case utf8.RuneCountInString(name) > maxName:
-		return fault.TooLong, maxName
-	}
-	return "", nil
-}
-
 // OneOf adds an error unless value is one of allowed.
 func OneOf[T ~string](f *Faults, field string, value T, allowed ...T) {
 	if slices.Contains(allowed, value) {

@@ -262,9 +262,3 @@ var (
 
 // desk returns the service of package signin.
 func desk(c *op.Call) *signin.Desk { return signin.Service.In(c) }
-
-// attempt counts an attempt against limits, in a transaction of its own. It fails if a limit is
-// exceeded.
-func attempt(ctx context.Context, c *op.Call, limits ...signin.Limit) error {
-	return signin.Throttled(desk(c).Attempt(ctx, c.Now, limits...))
-}

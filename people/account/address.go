@@ -34,7 +34,7 @@ var ChangeEmail = op.New("account.changeEmail", op.Administer, changeEmail, op.B
 	op.Audited("account.changeEmail"))
 
 func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}
@@ -66,7 +66,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	return op.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
 }
 
-func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m addressTicket, text i18n.Text) error {
+func sendAddress(ctx context.Context, c *op.Call, s *Own, to string, m addressTicket, text i18n.Text) error {
 	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.EmailLifetime, signin.Address, s.account.id, m)
 	if err != nil {
 		return err

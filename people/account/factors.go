@@ -41,12 +41,11 @@ const (
 	insertRecoveryCode  = `insert into recovery_codes (account_id, code_hash) values ($1, $2)`
 )
 
-// GetFactors is the operation that calls ReadFactors.
-var GetFactors = op.New("factors.get", op.Read, ReadFactors, op.By(op.Member), op.Always, op.Setup)
+// GetFactors returns the factors of the caller's account.
+var GetFactors = op.New("factors.get", op.Read, getFactors, op.By(op.Member), op.Always, op.Setup)
 
-// ReadFactors returns the factors of the caller's account.
-func ReadFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
-	s, err := ownSession(ctx, c)
+func getFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return Factors{}, err
 	}
@@ -90,11 +89,11 @@ type passwordChange struct {
 // transaction. The present password is required, because somebody else may use a browser in which
 // the owner is signed in.
 func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p passwordChange, err error) {
-	var s own
+	var s Own
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
-		s, err = ownSession(ctx, &call)
+		s, err = FindOwn(ctx, &call)
 		return err
 	})
 	if err != nil {
@@ -115,7 +114,7 @@ func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p passwordCh
 
 // checkCurrent checks the present password of the session's account. A wrong password is an error
 // of the field current.
-func checkCurrent(ctx context.Context, c *op.Call, s *own, password string) (*passwordProof, error) {
+func checkCurrent(ctx context.Context, c *op.Call, s *Own, password string) (*passwordProof, error) {
 	if password == "" || len(password) > maxPassword {
 		return nil, fault.Invalid(fault.Field{Name: "current", Code: fault.Required})
 	}
@@ -149,7 +148,7 @@ var SetPassword = op.NewPrefetched("factors.password", op.Administer, hashPasswo
 	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.password"))
 
 func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChange) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}
@@ -201,7 +200,7 @@ var BeginTOTP = op.New("factors.totpBegin", op.Administer, beginTOTP, op.By(op.M
 	op.Fresh, op.Audited("account.totp"))
 
 func beginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, err error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return g, err
 	}
@@ -223,7 +222,7 @@ func beginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, e
 }
 
 // generating returns the plain and the encrypted secret of an unconfirmed generator.
-func (s *own) generating(ctx context.Context, c *op.Call, ticket string) (secret []byte, sealed string, err error) {
+func (s *Own) generating(ctx context.Context, c *op.Call, ticket string) (secret []byte, sealed string, err error) {
 	var g generatorTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
 	if err != nil || account != s.account.id {
@@ -250,7 +249,8 @@ func (RecoveryCodes) Secret() {}
 
 // limitCodes counts an attempt to confirm a generator. It fails after too many attempts.
 func limitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct{}, err error) {
-	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
+	from := signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}
+	return nothing, signin.CountAttempt(ctx, c, from.CodeBounds("").All()...)
 }
 
 // ConfirmTOTP makes a generator the second factor of the account, if the code is correct. If the
@@ -259,7 +259,7 @@ var ConfirmTOTP = op.NewPrefetched("factors.totpConfirm", op.Administer, limitCo
 	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.totp"))
 
 func confirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return r, err
 	}
@@ -286,7 +286,7 @@ func confirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (
 
 // changed ends the other sessions after a change of a factor, and notifies the owner of the
 // account. member is the name of the factor in the audit log.
-func (s *own) changed(ctx context.Context, c *op.Call, member string, what change) error {
+func (s *Own) changed(ctx context.Context, c *op.Call, member string, what change) error {
 	c.Audit.About(s.home, c.Actor.PrincipalID())
 	c.Audit.Hidden(member, true)
 	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
@@ -323,7 +323,7 @@ var RenewRecoveryCodes = op.New("factors.recoveryCodes", op.Administer, renewRec
 	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.recoveryCodes"))
 
 func renewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryCodes, err error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return r, err
 	}
@@ -348,7 +348,7 @@ var RemoveTOTP = op.New("factors.totpRemove", op.Administer, removeTOTP, op.By(o
 	op.Gives, op.Audited("account.totp"))
 
 func removeTOTP(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}
@@ -385,7 +385,7 @@ var BeginPasskey = op.New("factors.passkeyOptions", op.Administer, beginPasskey,
 	op.Setup, op.Fresh, op.Audited("account.passkey"))
 
 func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q passkey.Question, err error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return q, err
 	}
@@ -412,7 +412,7 @@ var AddPasskey = op.New("factors.passkeyAdd", op.Administer, addPasskey, op.By(o
 	op.Fresh, op.Gives, op.Audited("account.passkey"))
 
 func addPasskey(ctx context.Context, c *op.Call, in passkey.New) (p AddedPasskey, err error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return p, err
 	}
@@ -444,7 +444,7 @@ var RemovePasskey = op.New("factors.passkeyRemove", op.Administer, removePasskey
 	op.Fresh, op.Gives, op.Audited("account.passkey"))
 
 func removePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}

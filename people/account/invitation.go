@@ -62,7 +62,7 @@ func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptan
 		}
 		p.handedOver = i.HandedOver
 		if c.Actor.Credential().Kind == access.Session {
-			mine, err := ownSession(ctx, &call)
+			mine, err := FindOwn(ctx, &call)
 			p.signedIn = mine.account.id
 			return err
 		}

@@ -48,7 +48,7 @@ func limitForgot(ctx context.Context, c *op.Call, in ForgotInput) (send bool, er
 		if err != nil {
 			return err
 		}
-		from, err = originOf(ctx, c, tx, a.id, "")
+		from, err = signin.FindOrigin(ctx, c, tx, a.id, "")
 		return err
 	})
 	if err != nil {

@@ -72,14 +72,14 @@ func checkCode(
 	}
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		from, err = originOf(ctx, c, tx, account, session)
+		from, err = signin.FindOrigin(ctx, c, tx, account, session)
 		return err
 	})
 	if err != nil {
 		return proof, err
 	}
 	proof.bounds = from.CodeBounds(account)
-	if err := attempt(ctx, c, proof.bounds.All()...); err != nil {
+	if err := signin.CountAttempt(ctx, c, proof.bounds.All()...); err != nil {
 		return proof, err
 	}
 	right := false
@@ -251,12 +251,12 @@ type freshProof struct {
 
 // checkFresh checks the factors with which the caller confirms the sign-in.
 func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err error) {
-	var s own
+	var s Own
 	var f factors
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
-		if s, err = ownSession(ctx, &call); err != nil {
+		if s, err = FindOwn(ctx, &call); err != nil {
 			return err
 		}
 		f, err = factorsOf(ctx, tx, &s.account)
@@ -305,7 +305,7 @@ var Refresh = op.NewPrefetched("session.refresh", op.Administer, checkFresh, ref
 	op.Unstored, op.Audited("session.refresh"))
 
 func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Renewal, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return Renewal{}, err
 	}
@@ -331,7 +331,7 @@ func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Renewal, 
 
 // refresh makes the sign-in of a session recent, from the time at on. At that time the person gave
 // the factor.
-func (s *own) refresh(ctx context.Context, c *op.Call, at clock.Micros) (r Renewal, err error) {
+func (s *Own) refresh(ctx context.Context, c *op.Call, at clock.Micros) (r Renewal, err error) {
 	c.Audit.About(s.home, s.id)
 	r = Renewal{FreshUntil: at.Add(access.SignInFresh), EndsAt: s.endsAt}
 	r.Token, err = access.RenewSession(ctx, c.Tx, s.id, r.FreshUntil)

@@ -69,8 +69,8 @@ const (
 	selectSessions = sessionColumns + ` where s.account_id = $1 and s.ended_at = 0 and s.expires_at > $2 and s.last_seen_at + s.idle > $2 order by s.id desc limit 100`
 )
 
-// own is the session of the caller, with its account and its person.
-type own struct {
+// Own is the session of the caller, with its account and its person.
+type Own struct {
 	id          string
 	account     accountRow
 	home        int64
@@ -83,9 +83,9 @@ type own struct {
 	hasKey      bool
 }
 
-// ownSession returns the session of the caller. It fails with fault.NotFound if the credential of
-// the call is not a session.
-func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
+// FindOwn returns the session of the caller. It fails with fault.NotFound if the credential of the
+// call is not a session.
+func FindOwn(ctx context.Context, c *op.Call) (s Own, err error) {
 	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
 		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.device, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email,
@@ -96,20 +96,19 @@ func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	return s, err
 }
 
-// FindOwn returns the account id of the caller's session, and the number of the person's
-// organization. It fails with fault.NotFound if the credential of the call is not a session.
-func FindOwn(ctx context.Context, c *op.Call) (account string, home int64, err error) {
-	s, err := ownSession(ctx, c)
-	return s.account.id, s.home, err
-}
+// Account returns the id of the session's account.
+func (s *Own) Account() string { return s.account.id }
 
-func (s *own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
+// Home returns the number of the person's organization.
+func (s *Own) Home() int64 { return s.home }
+
+func (s *Own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
 
 // GetSession returns the session of the caller.
 var GetSession = op.New("session.get", op.Read, getSession, op.By(op.Member), op.Always)
 
 func getSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err error) {
-	mine, err := ownSession(ctx, c)
+	mine, err := FindOwn(ctx, c)
 	if err != nil {
 		return s, err
 	}
@@ -149,7 +148,7 @@ var Switch = op.New("session.switch", op.Administer, switchOrganization, op.By(o
 	op.Audited("session.switch"))
 
 func switchOrganization(ctx context.Context, c *op.Call, in SwitchInput) (SignedIn, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -176,7 +175,7 @@ func switchOrganization(ctx context.Context, c *op.Call, in SwitchInput) (Signed
 var SignOut = op.New("signin.out", op.Administer, signOut, op.By(op.Member), op.Always, op.Audited("session.end"))
 
 func signOut(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}
@@ -200,25 +199,29 @@ type Browser struct {
 	Agent            string       `json:"agent"`
 }
 
-// ListSessions is the operation that calls ReadSessions.
-var ListSessions = op.New("sessions.list", op.Read, ReadSessions, op.By(op.Member), op.Always)
+// ListSessions is the operation that calls Own.Sessions.
+var ListSessions = op.New("sessions.list", op.Read, listSessions, op.By(op.Member), op.Always)
 
-// ReadSessions returns the sessions of the caller's account, the newest first.
-func ReadSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
-	s, err := ownSession(ctx, c)
-	if err != nil {
-		return access.List[Browser]{}, err
+func listSessions(ctx context.Context, c *op.Call, _ op.None) (l access.List[Browser], err error) {
+	s, err := FindOwn(ctx, c)
+	if err == nil {
+		l.Data, err = s.Sessions(ctx, c)
 	}
+	return l, err
+}
+
+// Sessions returns the sessions of the account, the newest first.
+func (s *Own) Sessions(ctx context.Context, c *op.Call) ([]Browser, error) {
 	all, err := db.List(ctx, c.Tx, func(row db.Row) (b Browser, err error) {
 		var home int64
 		var idle clock.Micros
 		err = row.Scan(&b.ID, &home, &b.OrganizationName, &b.CreatedAt, &b.LastSeenAt, &b.ExpiresAt, &idle, &b.Address,
 			&b.Agent)
 		b.Current, b.ExpiresAt = b.ID == s.id, min(b.ExpiresAt, b.LastSeenAt+idle)
-		b.Trusted = (&own{idle: idle}).trusted()
+		b.Trusted = (&Own{idle: idle}).trusted()
 		return b, err
 	}, selectSessions, s.account.id, c.Now)
-	return access.PageOf(all, access.MaxPage), err
+	return append([]Browser{}, all...), err
 }
 
 // EndInput is the input of EndOwn. ID is the id of one session. Others selects all sessions but the
@@ -234,7 +237,7 @@ var EndSessions = op.New("sessions.end", op.Administer, EndOwn, op.By(op.Member)
 // EndOwn ends sessions of the caller's account. It fails with fault.NotFound if the session with
 // the id has ended.
 func EndOwn(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}
@@ -261,7 +264,7 @@ func EndOwn(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
 
 // forgetDeviceOf makes the browser of a session unknown, because its owner may have lost the
 // device. The caller's own browser stays known.
-func (s *own) forgetDeviceOf(ctx context.Context, c *op.Call, session string) error {
+func (s *Own) forgetDeviceOf(ctx context.Context, c *op.Call, session string) error {
 	device, err := deviceOf(ctx, c.Tx, s.account.id, session)
 	if err != nil || device == "" || device == s.device {
 		return err
@@ -300,14 +303,10 @@ func endOthers(ctx context.Context, c *op.Call, account, but string) error {
 	return signin.EndTickets(ctx, c.Tx, account, "")
 }
 
-// EndSignIns ends all other sessions of the caller's account, and removes its passkeys and links
-// with single sign-on. kept is true if passkeys and links stay: the sign-in is not recent, or
-// nobody could sign in without them.
-func EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
-	s, err := ownSession(ctx, c)
-	if err != nil {
-		return false, err
-	}
+// EndSignIns ends all other sessions of the account, and removes its passkeys and links with single
+// sign-on. kept is true if passkeys and links stay: the sign-in is not recent, or nobody could sign
+// in without them.
+func (s *Own) EndSignIns(ctx context.Context, c *op.Call) (kept bool, err error) {
 	c.Audit.Hidden("sessions", true)
 	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
 		return false, err

@@ -121,7 +121,7 @@ func checkPassword(
 		if p.account, err = byEmail(ctx, tx, email); err != nil {
 			return err
 		}
-		from, err = originOf(ctx, c, tx, p.account.id, proof)
+		from, err = signin.FindOrigin(ctx, c, tx, p.account.id, proof)
 		return err
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func checkPassword(
 	}
 	defer turn.End()
 	p.bounds = from.PasswordBounds(email)
-	if err := attempt(ctx, c, p.bounds.All()...); err != nil {
+	if err := signin.CountAttempt(ctx, c, p.bounds.All()...); err != nil {
 		return p, err
 	}
 	same, outdated, err := turn.Verify(ctx, p.account.password, password)
@@ -150,13 +150,6 @@ func checkPassword(
 		p.rehashed, err = turn.Hash(ctx, password)
 	}
 	return p, err
-}
-
-// originOf returns the origin of the call for the limits of attempts at an account.
-func originOf(ctx context.Context, c *op.Call, tx db.Tx, account, proof string) (signin.Origin, error) {
-	o, err := signin.FindOrigin(ctx, tx, c.Now, account, c.Device, c.Address)
-	o.Proof = proof
-	return o, err
 }
 
 // wrongPassword returns the error for both an unknown address and a wrong password.

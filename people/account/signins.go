@@ -41,7 +41,7 @@ const (
 var ListSignIns = op.New("signins.list", op.Read, listSignIns, op.By(op.Member), op.Always)
 
 func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry], error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return access.List[Entry]{}, err
 	}

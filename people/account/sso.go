@@ -22,7 +22,7 @@ var BeginSSOLink = op.NewPrefetched("factors.ssoBegin", op.Administer, identity.
 	op.By(op.Member), op.Setup, op.Fresh, op.Audited("account.sso"))
 
 func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q identity.Question) (identity.Redirect, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return identity.Redirect{}, err
 	}
@@ -39,7 +39,7 @@ var BeginSSOFresh = op.NewPrefetched("session.ssoBegin", op.Read, identity.AskFr
 	op.By(op.Member), op.Always)
 
 func beginSSOFresh(ctx context.Context, c *op.Call, in identity.To, q identity.Question) (identity.Redirect, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return identity.Redirect{}, err
 	}
@@ -193,7 +193,7 @@ var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, link
 	op.Fresh, op.Gives, op.Audited("account.sso"))
 
 func linkSSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proof) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}
@@ -220,7 +220,7 @@ var UnlinkSSO = op.New("factors.ssoUnlink", op.Administer, unlinkSSO, op.By(op.M
 	op.Gives, op.Audited("account.sso"))
 
 func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
 	}
@@ -244,7 +244,7 @@ func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 }
 
 // keepsAWay returns an error with the text why if nobody can sign in to the account any more.
-func (s *own) keepsAWay(ctx context.Context, c *op.Call, why i18n.Text) error {
+func (s *Own) keepsAWay(ctx context.Context, c *op.Call, why i18n.Text) error {
 	f, err := factorsOf(ctx, c.Tx, &s.account)
 	if err != nil || f.passkeys > 0 {
 		return err
@@ -261,7 +261,7 @@ func (s *own) keepsAWay(ctx context.Context, c *op.Call, why i18n.Text) error {
 // withoutLink handles a session that began with a removed link. If the organization allows
 // passwords, the session counts from now on as begun with a password. Otherwise withoutLink ends
 // the session.
-func (s *own) withoutLink(ctx context.Context, c *op.Call) error {
+func (s *Own) withoutLink(ctx context.Context, c *op.Call) error {
 	if linked, err := identity.Linked(ctx, c, s.account.id); err != nil || linked || s.method != access.BySSO {
 		return err
 	}
@@ -280,7 +280,7 @@ func (s *own) withoutLink(ctx context.Context, c *op.Call) error {
 
 // passwordServes reports whether the account has a password and belongs to an organization that
 // allows passwords.
-func (s *own) passwordServes(ctx context.Context, c *op.Call) (bool, error) {
+func (s *Own) passwordServes(ctx context.Context, c *op.Call) (bool, error) {
 	if s.account.password == "" {
 		return false, nil
 	}
@@ -300,7 +300,7 @@ var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFr
 	op.Always, op.Unstored, op.Audited("session.refresh"))
 
 func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity.Proof) (r RefreshedSSO, err error) {
-	s, err := ownSession(ctx, c)
+	s, err := FindOwn(ctx, c)
 	if err != nil {
 		return r, err
 	}
@@ -317,11 +317,8 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity
 	if err != nil {
 		return r, err
 	}
-	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // no longer recent
-		return r, orRefuse(nil, identity.NotRecent)
-	}
 	r.Next = a.Way.Next
-	r.Renewal, err = s.refresh(ctx, c, a.AuthTime)
+	r.Renewal, err = s.refresh(ctx, c, min(a.AuthTime, c.Now))
 	return r, err
 }
 

@@ -1,4 +1,4 @@
-// Package agent owns what acts for an account: how its owner sees it, and ends it.
+// Package agent owns the list of everything with access to an account, and the end of that access.
 package agent
 
 import (
@@ -86,23 +86,23 @@ func scanAgent(row db.Row) (a Agent, err error) {
 var List = op.New("access.list", op.Read, list, op.By(op.Member), op.Always, op.Setup)
 
 func list(ctx context.Context, c *op.Call, _ op.None) (a Overview, err error) {
-	mine, _, err := account.FindOwn(ctx, c)
+	s, err := account.FindOwn(ctx, c)
 	if err != nil {
 		return a, err
 	}
-	sessions, err := account.ReadSessions(ctx, c, op.None{})
-	if err != nil {
+	if a.Sessions, err = s.Sessions(ctx, c); err != nil {
 		return a, err
 	}
-	f, err := account.ReadFactors(ctx, c, op.None{})
-	if err != nil {
+	if a.Passkeys, err = passkey.List(ctx, c.Tx, s.Account()); err != nil {
 		return a, err
 	}
-	a.Sessions, a.Passkeys, a.Identities = append([]account.Browser{}, sessions.Data...), f.Passkeys, f.Identities
-	if err := a.read(ctx, c, mine, grant.CodeLifetime); err != nil {
+	if a.Identities, err = identity.List(ctx, c, s.Account()); err != nil {
 		return a, err
 	}
-	a.Made, err = madeBy(ctx, c, mine)
+	if err := a.read(ctx, c, s.Account(), grant.CodeLifetime); err != nil {
+		return a, err
+	}
+	a.Made, err = madeBy(ctx, c, s.Account())
 	return a, err
 }
 
@@ -160,10 +160,6 @@ var End = op.New("access.end", op.Administer, end, op.By(op.Member), op.Always, 
 	op.Audited("access.end"))
 
 func end(ctx context.Context, c *op.Call, in EndInput) (out EndResult, err error) {
-	mine, home, err := account.FindOwn(ctx, c)
-	if err != nil {
-		return out, err
-	}
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}
@@ -171,8 +167,12 @@ func end(ctx context.Context, c *op.Call, in EndInput) (out EndResult, err error
 		_, err := account.EndOwn(ctx, c, account.EndInput{ID: in.ID})
 		return out, err
 	}
+	s, err := account.FindOwn(ctx, c)
+	if err != nil {
+		return out, err
+	}
 	var all Overview
-	if err := all.read(ctx, c, mine, 0); err != nil {
+	if err := all.read(ctx, c, s.Account(), 0); err != nil {
 		return out, err
 	}
 	if !in.All {
@@ -188,10 +188,10 @@ func end(ctx context.Context, c *op.Call, in EndInput) (out EndResult, err error
 		all.noteOne(c)
 		return out, nil
 	}
-	if err := all.noteAll(c, home); err != nil {
+	if err := all.noteAll(c, s.Home()); err != nil {
 		return out, err
 	}
-	out.Kept, err = account.EndSignIns(ctx, c)
+	out.Kept, err = s.EndSignIns(ctx, c)
 	return out, err
 }
 

@@ -126,10 +126,12 @@ func beginInvited(ctx context.Context, c *op.Call, in Invitation, q Question) (R
 	if _, err := invitation.Open(ctx, c, in.Token); err != nil {
 		return Redirect{}, err
 	}
+	var f input.Faults
 	if in.Name = input.TidyName(in.Name); in.Name != "" {
-		if code, limit := input.CheckName(in.Name); code != "" {
-			return Redirect{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
-		}
+		in.Name = f.Name("name", in.Name)
+	}
+	if err := f.Err(); err != nil {
+		return Redirect{}, err
 	}
 	return q.Leave(c, signin.SSOInvited, signin.Way{Invitation: in.Token, Name: in.Name})
 }
@@ -183,6 +185,9 @@ func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proo
 		return a, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: sentAway}
 	}
 	a.Identity, err = p.Prove(ctx, a.Way.Asked, in.Answer, kind == signin.SSOInvited || kind == signin.SSOLink)
+	if err == nil && kind == signin.SSOFresh && a.AuthTime.Add(access.SignInFresh) <= c.Now {
+		err = sso.ErrNotRecent // the person returned too late
+	}
 	if err != nil {
 		err = providerFault(c, err)
 	}
@@ -194,7 +199,7 @@ func Prove(ctx context.Context, c *op.Call, kind signin.Kind, in Return) (a Proo
 func countReturn(ctx context.Context, c *op.Call) error {
 	var from signin.Origin
 	err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
+		from, err = signin.FindBrowser(ctx, c, tx)
 		return err
 	})
 	if err != nil {
@@ -203,7 +208,7 @@ func countReturn(ctx context.Context, c *op.Call) error {
 	if by := c.Actor.Credential(); by.Kind == access.Session {
 		from.Proof = by.ID
 	}
-	return signin.Throttled(signin.Service.In(c).Attempt(ctx, c.Now, from.NetworkLimits()...))
+	return signin.CountAttempt(ctx, c, from.NetworkLimits()...)
 }
 
 // maxLogged is the maximum length of an error in the log, in bytes. An error may quote a response.
@@ -224,7 +229,7 @@ func providerFault(c *op.Call, err error) error {
 	case errors.Is(err, sso.ErrUnknownTime):
 		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: unknownTime}
 	case errors.Is(err, sso.ErrNotRecent):
-		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: NotRecent}
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: notRecent}
 	}
 	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: provesNothing}
 }
@@ -275,13 +280,11 @@ func RemoveAll(ctx context.Context, tx db.Tx, account string) (bool, error) {
 	return n > 0, err
 }
 
-// NotRecent is the error text for a provider that did not authenticate the person again.
-var NotRecent = i18n.Text("The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.")
-
 var (
 	noProvider    = i18n.Text("This instance has no single sign-on.")
 	providerAway  = i18n.Text("Single sign-on is not possible at present: the provider does not answer. Try again in some minutes, or sign in with a password or a passkey.")
 	sentAway      = i18n.Text("The sign-in was cancelled at the provider, or refused by it.")
 	provesNothing = i18n.Text("The answer of the provider was not valid, so nobody is signed in. Try again. If that does not help, ask who operates this instance.")
+	notRecent     = i18n.Text("The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.")
 	unknownTime   = i18n.Text("The provider does not tell when you signed in there. Confirm with a password or a passkey. If you have neither, set a password by 'Forgot password'.")
 )

@@ -2,6 +2,7 @@
 package passkey
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -149,12 +150,11 @@ func Register(
 	if err := CheckInstance(c); err != nil {
 		return p, err
 	}
-	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: input.TidyName(in.Name), CreatedAt: c.Now}
-	if p.Name == "" {
-		p.Name = "Passkey"
-	}
-	if code, limit := input.CheckName(p.Name); code != "" {
-		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
+	var f input.Faults
+	p.Passkey = Passkey{ID: id.New(id.Passkey), CreatedAt: c.Now}
+	p.Name = f.Name("name", cmp.Or(input.TidyName(in.Name), "Passkey"))
+	if err := f.Err(); err != nil {
+		return p, err
 	}
 	kept, err := signin.Service.In(c).OpenCeremony(c.Now, kind, in.Ticket)
 	if err != nil {

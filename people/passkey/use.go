@@ -30,14 +30,13 @@ func Check(ctx context.Context, c *op.Call, session, ticket string, response jso
 	used.Account = signin.Holder(response)
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		from, err = signin.FindOrigin(ctx, tx, c.Now, used.Account, c.Device, c.Address)
+		from, err = signin.FindOrigin(ctx, c, tx, used.Account, session)
 		return err
 	})
 	if err != nil {
 		return used, err
 	}
-	from.Proof = session
-	if err = signin.Throttled(signin.Service.In(c).Attempt(ctx, c.Now, from.NetworkLimits()...)); err != nil {
+	if err = signin.CountAttempt(ctx, c, from.NetworkLimits()...); err != nil {
 		return used, err
 	}
 	if used.kept, err = signin.Service.In(c).OpenCeremony(c.Now, signin.Ceremony, ticket); err != nil {

@@ -143,17 +143,14 @@ func set(ctx context.Context, c *op.Call, in Change) (Profile, error) {
 
 // apply checks a change and applies it to p. It returns an error with all invalid fields.
 func (in *Change) apply(p *Profile) error {
-	var wrong []fault.Field
+	var f input.Faults
 	if in.Name != nil {
-		p.Name = input.TidyName(*in.Name)
-		if code, limit := input.CheckName(p.Name); code != "" {
-			wrong = append(wrong, fault.Field{Name: "name", Code: code, Limit: limit, Text: fault.Deceptive(p.Name)})
-		}
+		p.Name = f.Name("name", input.TidyName(*in.Name))
 	}
 	if in.Zone != nil {
 		p.Zone = *in.Zone
 		if _, err := time.LoadLocation(p.Zone); err != nil || p.Zone == "" || p.Zone == "Local" {
-			wrong = append(wrong, fault.Field{Name: "zone", Code: fault.InvalidFormat, Limit: "Europe/Berlin"})
+			f.Add("zone", fault.InvalidFormat, "Europe/Berlin")
 		}
 	}
 	choose := func(field string, to *string, value *string, allowed ...string) {
@@ -161,7 +158,7 @@ func (in *Change) apply(p *Profile) error {
 			return
 		}
 		if *to = *value; !slices.Contains(allowed, *value) {
-			wrong = append(wrong, fault.Field{Name: field, Code: fault.NotInEnum, Limit: allowed})
+			f.Add(field, fault.NotInEnum, allowed)
 		}
 	}
 	choose("language", &p.Language, in.Language, i18n.Tags()...)
@@ -174,8 +171,5 @@ func (in *Change) apply(p *Profile) error {
 			*to = value
 		}
 	}
-	if len(wrong) > 0 {
-		return fault.Invalid(wrong...)
-	}
-	return nil
+	return f.Err()
 }

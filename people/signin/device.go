@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
@@ -98,19 +99,18 @@ func (o Origin) mark() string { return cmp.Or(o.Proof, o.Device) }
 func (o Origin) network() string { return access.Network(o.Address).String() }
 
 // FindOrigin returns the Origin of an attempt at an account. account is empty if no account has the
-// address.
+// address. proof is the Proof of the Origin.
 //
 // Only Device and Own depend on the account. Device needs the secret of the browser, and Own only
 // matters after the right password. So a limit does not reveal which addresses have an account.
-func FindOrigin(
-	ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr,
-) (o Origin, err error) {
-	o.Address = from
-	if o.Device, err = FindDevice(ctx, tx, now, account, tokens); err != nil {
+func FindOrigin(ctx context.Context, c *op.Call, tx db.Tx, account, proof string) (o Origin, err error) {
+	o.Address, o.Proof = c.Address, proof
+	if o.Device, err = FindDevice(ctx, tx, c.Now, account, c.Device); err != nil {
 		return o, err
 	}
-	err = tx.QueryRow(ctx, selectNetwork, networkHash(from), now.Add(-DeviceLifetime), account).Scan(&o.Known, &o.Own)
-	if !from.IsValid() {
+	err = tx.QueryRow(ctx, selectNetwork, networkHash(c.Address), c.Now.Add(-DeviceLifetime), account).Scan(
+		&o.Known, &o.Own)
+	if !c.Address.IsValid() {
 		o.Known, o.Own = false, false
 	}
 	return o, err
@@ -118,18 +118,18 @@ func FindOrigin(
 
 // FindBrowser returns the Origin of an attempt at a time when the account is not known. Device is
 // set if any account knows the browser.
-func FindBrowser(ctx context.Context, tx db.Tx, now clock.Micros, tokens string, from netip.Addr) (Origin, error) {
-	for _, token := range split(tokens) {
+func FindBrowser(ctx context.Context, c *op.Call, tx db.Tx) (Origin, error) {
+	for _, token := range split(c.Device) {
 		var account string
-		err := tx.QueryRow(ctx, selectHolder, access.HashToken(token), now.Add(-DeviceLifetime)).Scan(&account)
+		err := tx.QueryRow(ctx, selectHolder, access.HashToken(token), c.Now.Add(-DeviceLifetime)).Scan(&account)
 		if err == nil {
-			return FindOrigin(ctx, tx, now, account, token, from)
+			return FindOrigin(ctx, c, tx, account, "")
 		}
 		if !errors.Is(err, db.ErrNoRows) {
 			return Origin{}, err
 		}
 	}
-	return FindOrigin(ctx, tx, now, "", "", from)
+	return FindOrigin(ctx, c, tx, "", "")
 }
 
 // split returns the tokens in a cookie. It drops texts that cannot be tokens.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
@@ -207,6 +208,11 @@ func (d *Desk) Attempt(ctx context.Context, now clock.Micros, limits ...Limit) e
 		return err
 	}
 	return d.DB.Write(ctx, func(tx db.Tx) error { return Attempt(ctx, tx, now, limits...) })
+}
+
+// CountAttempt counts an attempt of a call as Desk.Attempt does. It returns the error of Throttled.
+func CountAttempt(ctx context.Context, c *op.Call, limits ...Limit) error {
+	return Throttled(Service.In(c).Attempt(ctx, c.Now, limits...))
 }
 
 // Attempt counts an attempt before it is made, so that each of many concurrent attempts counts. It
