@@ -1,10 +1,12 @@
-// Package filetest owns the small files that tests make: archives, office documents, PDFs and compound files.
+// Package filetest owns the small files that tests make: archives, office documents, PDFs, TIFFs and compound files.
 package filetest
 
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"image"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,6 +183,34 @@ func Compound(names ...string) []byte {
 			sibling = 0xffffffff
 		}
 		enter(i+1, name, 2, sibling, 0xffffffff)
+	}
+	return b
+}
+
+// TIFF returns a TIFF file with the pages in this order. after is the offset of the directory that
+// follows the last page: 0 means none, and 8 the directory of the first page.
+func TIFF(after uint32, pages ...*image.Gray) []byte {
+	const tags, long = 8, 4 // the number of tags of each page, and the type of their values
+	b := []byte("II*\x00\x08\x00\x00\x00")
+	for i, page := range pages {
+		pixels := len(b) + 2 + tags*12 + 4
+		next := uint32(pixels + len(page.Pix) + len(page.Pix)%2)
+		if i == len(pages)-1 {
+			next = after
+		}
+		b = binary.LittleEndian.AppendUint16(b, tags)
+		for _, entry := range [tags][2]int{
+			{256, page.Rect.Dx()}, {257, page.Rect.Dy()}, // width and height
+			{258, 8}, {259, 1}, {262, 1}, // 8 bits for each pixel, no compression, 0 is black
+			{273, pixels}, {278, page.Rect.Dy()}, {279, len(page.Pix)}, // one strip with all rows
+		} {
+			b = binary.LittleEndian.AppendUint16(b, uint16(entry[0]))
+			b = binary.LittleEndian.AppendUint16(b, long)
+			b = binary.LittleEndian.AppendUint32(b, 1)
+			b = binary.LittleEndian.AppendUint32(b, uint32(entry[1]))
+		}
+		b = binary.LittleEndian.AppendUint32(b, next)
+		b = append(append(b, page.Pix...), make([]byte, len(page.Pix)%2)...)
 	}
 	return b
 }
