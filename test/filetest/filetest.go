@@ -100,7 +100,7 @@ func OpenDocument(t testing.TB, kind, content string, more ...Entry) []byte {
 // Scan is a text for PDF that makes a page with an image and no text.
 const Scan = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q BT ("
 
-// PDF returns a PDF with one line of text on each page.
+// PDF returns a PDF with a text in WinAnsi on each page. A line feed begins a new line.
 func PDF(pages ...string) []byte {
 	var kids strings.Builder
 	objects := []string{
@@ -110,7 +110,7 @@ func PDF(pages ...string) []byte {
 	for _, text := range pages {
 		n := len(objects) + 1
 		fmt.Fprintf(&kids, "%d 0 R ", n)
-		stream := "BT /F1 12 Tf 72 720 Td (" + text + ") Tj ET"
+		stream := "BT /F1 12 Tf 24 TL 72 720 Td (" + strings.ReplaceAll(text, "\n", ") Tj T* (") + ") Tj ET"
 		objects = append(objects,
 			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>",
 				n+1),
