@@ -7,22 +7,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	programs "kartei/test/child"
 )
 
 // TestUnconfined checks that Confined returns an error if the kernel lacks Landlock or seccomp.
 // Texts are then read only if Options.Require is false.
 func TestUnconfined(t *testing.T) {
-	if what, is := os.LookupEnv("KARTEI_TEST_WITHOUT"); is {
-		runWithout(t, what)
+	if features, is := os.LookupEnv("KARTEI_TEST_WITHOUT"); is { // the script of without started this process
+		t.Fatal(programs.ExecWithout(strings.Fields(features), append(os.Args[:1:1], os.Args[4:]...), nil))
 	}
 	for _, c := range []struct{ without, want string }{
-		{"", ""}, {"landlock", "Landlock"}, {"seccomp", "seccomp"}, {"landlock,seccomp", "Landlock"},
+		{"", ""}, {"landlock", "Landlock"}, {"seccomp", "seccomp"}, {"landlock seccomp", "Landlock"},
 	} {
 		t.Run("without "+c.without, func(t *testing.T) {
 			for _, require := range []bool{false, true} {
@@ -48,39 +46,15 @@ func TestUnconfined(t *testing.T) {
 	}
 }
 
-// without returns the path of a script. It runs this test program as on a kernel without some
+// without returns the path of a script. It runs this test program as on a kernel without the
 // features.
-func without(t *testing.T, what string) string {
+func without(t *testing.T, features string) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "kartei")
-	text := fmt.Sprintf("#!/bin/sh\nexport KARTEI_TEST_WITHOUT='%s'\nexec '%s' -test.run '^TestUnconfined$' -- \"$@\"\n", what,
+	text := fmt.Sprintf("#!/bin/sh\nexport KARTEI_TEST_WITHOUT='%s'\nexec '%s' -test.run '^TestUnconfined$' -- \"$@\"\n", features,
 		os.Args[0])
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return script
-}
-
-// runWithout replaces the process by the child that the rest of the command line describes. A
-// seccomp filter makes some system calls fail as on a kernel that does not have them.
-func runWithout(t *testing.T, what string) {
-	t.Helper()
-	runtime.LockOSThread()                                                       // the filter applies to this thread
-	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // loads the number of the system call
-	for name, call := range map[string]uint32{"landlock": unix.SYS_LANDLOCK_CREATE_RULESET, "seccomp": unix.SYS_SECCOMP} {
-		if strings.Contains(what, name) {
-			filter = append(filter, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: call},
-				unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
-		}
-	}
-	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-	if err == nil {
-		err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
-	}
-	if err == nil {
-		err = unix.Exec(os.Args[0], append(os.Args[:1:1], os.Args[4:]...), nil)
-	}
-	t.Fatal(err)
 }

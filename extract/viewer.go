@@ -37,7 +37,9 @@ type File struct {
 	Organization int64
 	// Name identifies the content. It is unique among all files, and the content of a name never
 	// changes.
-	Name        string
+	Name string
+	// ContentType is the Type of a filetype.Verdict. It alone selects the functions that draw and
+	// read the file. If there is no such function, the result has the Reason Unsupported.
 	ContentType string
 	Size        int64
 	// Open opens the file. Its context is not the context of the caller of Page or Text, since
@@ -94,7 +96,8 @@ type Page struct {
 	Reason Reason
 }
 
-// Draws reports whether files of a type can be drawn.
+// Draws reports whether Page can draw files of a type: PDFs, and pictures of all types that filetype
+// knows, except HEIC. contentType is the Type of a filetype.Verdict.
 func Draws(contentType string) bool { return drawings[contentType] != nil }
 
 // Page returns the page s of a file. If the content of the file makes the drawing fail, the result

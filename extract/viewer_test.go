@@ -5,6 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,7 +21,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/image/bmp"
+
 	"kartei/extract/drawing"
+	"kartei/extract/filetype"
 	"kartei/test/filetest"
 )
 
@@ -225,6 +234,65 @@ func TestDrawingFails(t *testing.T) {
 	if opens != strikes {
 		t.Errorf("drawn %d times", opens)
 	}
+}
+
+// redWebP is a red picture of 30 x 20 pixels in WebP. There is no encoder for WebP in Go.
+const redWebP = "RIFF\x18\x00\x00\x00WEBPVP8L\x0c\x00\x00\x00/\x1d\xc0\x04\x00(@\xff\x0b\xd0\xff\x00"
+
+// TestPicturesAreDrawnInAChild checks that a child draws pictures of each type, and both pages of a
+// TIFF file. Each drawing has the size and the colour of its picture.
+func TestPicturesAreDrawnInAChild(t *testing.T) {
+	red := image.NewRGBA(image.Rect(0, 0, 30, 20))
+	draw.Draw(red, red.Rect, image.NewUniform(color.RGBA{R: 255, A: 255}), image.Point{}, draw.Src)
+	black, grey := image.NewGray(image.Rect(0, 0, 30, 20)), image.NewGray(image.Rect(0, 0, 25, 35))
+	draw.Draw(grey, grey.Rect, image.NewUniform(color.Gray{Y: 128}), image.Point{}, draw.Src)
+	coded := func(encode func(io.Writer) error) string {
+		var b bytes.Buffer
+		if err := encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	scan := string(filetest.TIFF(0, black, grey))
+	v, seen := viewer(t), map[string]bool{}
+	for _, c := range []struct {
+		contentType, content string
+		page, pages          int
+		want                 image.Image
+	}{
+		{"image/png", coded(func(w io.Writer) error { return png.Encode(w, red) }), 1, 1, red},
+		{"image/jpeg", coded(func(w io.Writer) error { return jpeg.Encode(w, red, nil) }), 1, 1, red},
+		{"image/gif", coded(func(w io.Writer) error { return gif.Encode(w, red, nil) }), 1, 1, red},
+		{"image/bmp", coded(func(w io.Writer) error { return bmp.Encode(w, red) }), 1, 1, red},
+		{"image/webp", redWebP, 1, 1, red},
+		{"image/tiff", scan, 1, 2, black},
+		{"image/tiff", scan, 2, 2, grey},
+	} {
+		seen[c.contentType] = true
+		p, picture := pictureOf(t, v, fileOf(c.contentType, c.contentType, []byte(c.content)),
+			drawing.Sheet{Number: c.page, DPI: 96})
+		size := c.want.Bounds().Size()
+		if picture.Bounds().Size() != size || p.Width != size.X || p.Height != size.Y || p.Number != c.page ||
+			p.Pages != c.pages {
+			t.Errorf("page %d of %s: %s; want %v", c.page, c.contentType, said(p), size)
+		}
+		if got, want := picture.At(size.X/2, size.Y/2), c.want.At(size.X/2, size.Y/2); !alike(got, want) {
+			t.Errorf("page %d of %s is %v, want %v", c.page, c.contentType, got, want)
+		}
+	}
+	for _, name := range filetype.Known() {
+		if strings.HasPrefix(name, "image/") && Draws(name) != seen[name] {
+			t.Errorf("%s is drawn: %t, and is in the table: %t", name, Draws(name), seen[name])
+		}
+	}
+}
+
+// alike reports whether two colours differ by less than the loss of a JPEG.
+func alike(a, b color.Color) bool {
+	r, g, b1, _ := a.RGBA()
+	r2, g2, b2, _ := b.RGBA()
+	const loss = 0x0800
+	return abs(int(r)-int(r2)) < loss && abs(int(g)-int(g2)) < loss && abs(int(b1)-int(b2)) < loss
 }
 
 // TestThousandPages checks that the last of a thousand pages can be drawn like the first.

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	"kartei/cmd/kartei/command"
 )
 
 // TestLog checks that the request log can be read while no server runs. Settings of the server in
@@ -15,12 +12,7 @@ func TestLog(t *testing.T) {
 	if status, _, errs := kartei(nil, "migrate", "--data-dir", data); status != 0 {
 		t.Fatal(errs)
 	}
-	environ := func(name string) (string, bool) {
-		if name == "KARTEI_LIMITS" {
-			return "key=3000/6000", true
-		}
-		return "", false
-	}
+	environ := map[string]string{"KARTEI_LIMITS": "key=3000/6000"}
 	for _, test := range []struct {
 		args   string
 		status int
@@ -38,11 +30,10 @@ func TestLog(t *testing.T) {
 		{"--since soon", 2, ""},
 		{"--org org_x", 1, ""},
 	} {
-		var out, errs strings.Builder
 		args := append([]string{"log", "--data-dir", data}, strings.Fields(test.args)...)
-		if status := command.Run(context.Background(), new(commands), args, environ, &out, &errs); status != test.status ||
-			out.String() != test.out || (errs.Len() > 0) != (status != 0) {
-			t.Errorf("log %s: %d, %q, %q", test.args, status, out.String(), errs.String())
+		if status, out, errs := kartei(environ, args...); status != test.status || out != test.out ||
+			(errs != "") != (status != 0) {
+			t.Errorf("log %s: %d, %q, %q", test.args, status, out, errs)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,20 +15,17 @@ import (
 
 	"kartei/api"
 	"kartei/api/openapi"
-	"kartei/cmd/kartei/command"
 	"kartei/docs"
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
+	"kartei/test/linetest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
 // kartei runs a command line in this process.
 func kartei(environ map[string]string, args ...string) (status int, out, errs string) {
-	var o, e bytes.Buffer
-	look := func(name string) (string, bool) { v, ok := environ[name]; return v, ok }
-	status = command.Run(context.Background(), new(commands), args, look, &o, &e)
-	return status, o.String(), e.String()
+	return linetest.Run(context.Background(), newCommands(), environ, args...)
 }
 
 func TestWrongCommandLines(t *testing.T) {
@@ -143,7 +139,7 @@ func TestBeginning(t *testing.T) {
 		for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(ids.Replace(strings.TrimPrefix(line, "kartei ")), -1) {
 			words = append(words, strings.Trim(word, `"`))
 		}
-		status, out, errs := s.try(append(words, "--json")...)
+		status, out, errs := s.Try(append(words, "--json")...)
 		var answer map[string]any
 		if err := json.Unmarshal([]byte(out), &answer); err != nil || status != 0 {
 			t.Fatalf("%s: status %d, %q", line, status, errs)
@@ -170,13 +166,13 @@ func TestWhatIsLacking(t *testing.T) {
 		"": "--module on --secrecy declared --level on\n", "--module on": "--secrecy declared --level on\n",
 		"--module on --secrecy declared --level read": "",
 	} {
-		status, out, errs := s.try(append([]string{"org", "create", "Kanzlei"}, strings.Fields(flags)...)...)
+		status, out, errs := s.Try(append([]string{"org", "create", "Kanzlei"}, strings.Fields(flags)...)...)
 		if status != 0 || !strings.HasSuffix(errs, want) || want == "" && errs != "" {
 			t.Errorf("org create %s: status %d, %q, %q", flags, status, out, errs)
 		}
 	}
-	org := s.answer("org", "create", "Kanzlei")["id"].(string)
-	if _, _, errs := s.try("user", "create", "--org", org, "--name", "Ida", "--email",
+	org := s.Answer("org", "create", "Kanzlei")["id"].(string)
+	if _, _, errs := s.Try("user", "create", "--org", org, "--name", "Ida", "--email",
 		"ida@example.org"); !strings.Contains(errs, "kartei user invite --org "+org+" --email ida@example.org\n") {
 		t.Errorf("user create says %q", errs)
 	}

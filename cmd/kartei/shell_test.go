@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -14,52 +12,19 @@ import (
 	"kartei/store/db"
 	"kartei/store/db/open"
 	"kartei/store/db/sqlite"
+	"kartei/test/linetest"
 )
 
-// shell runs command lines on one data folder.
-type shell struct {
-	*testing.T
-	dir string
-}
+// newCommands returns the commands without values.
+func newCommands() command.Line { return new(commands) }
 
-func newShell(t *testing.T) shell {
-	dir, err := os.MkdirTemp("", "kartei")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := shell{t, dir}
-	if status, _, errs := s.try("migrate"); status != 0 {
-		t.Fatal(errs)
-	}
-	return s
-}
-
-func (s shell) try(line ...string) (status int, out, errs string) {
-	var o, e bytes.Buffer
-	status = command.Run(context.Background(), new(commands), append([]string{"--data-dir", s.dir}, line...),
-		func(string) (string, bool) { return "", false }, &o, &e)
-	return status, o.String(), e.String()
-}
-
-// answer runs a command line with --json, which must succeed, and returns the printed members.
-func (s shell) answer(line ...string) map[string]any {
-	s.Helper()
-	status, out, errs := s.try(append(line, "--json")...)
-	if status != 0 || errs != "" || strings.Count(out, "\n") != 1 {
-		s.Fatalf("%v: status %d, out %q, err %q", line, status, out, errs)
-	}
-	var members map[string]any
-	if err := json.Unmarshal([]byte(out), &members); err != nil {
-		s.Fatal(err)
-	}
-	return members
-}
+// newShell returns a new data folder with an empty database.
+func newShell(t *testing.T) linetest.Folder { return linetest.NewFolder(t, newCommands) }
 
 // TestScripts checks that commands work as scripts use them.
 func TestScripts(t *testing.T) {
 	s := newShell(t)
-	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	org := s.Answer("org", "create", "Kanzlei")["id"].(string)
 	for _, setting := range [][]string{
 		{"--module", "on"}, {"--module", "off"}, {"--level", "off"}, {"--level", "read"}, {"--level", "on"},
 		{"--secrecy", "undeclared"}, {"--secrecy", "declared"}, {"--state", "closed"}, {"--state", "deleting"},
@@ -67,19 +32,19 @@ func TestScripts(t *testing.T) {
 		{"--name", "Büro"},
 	} {
 		name := strings.TrimPrefix(setting[0], "--")
-		if got := s.answer(append([]string{"org", "set", org}, setting...)...)[name]; got != setting[1] {
+		if got := s.Answer(append([]string{"org", "set", org}, setting...)...)[name]; got != setting[1] {
 			t.Errorf("%v: %v", setting, got)
 		}
 	}
-	user := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org", "--rights",
+	user := s.Answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org", "--rights",
 		"tasks=none,documents=read")
 	if rights := user["rights"].(map[string]any); rights["tasks"] != "none" || rights["documents"] != "read" ||
 		user["role"] != "member" {
 		t.Errorf("user: %v", user)
 	}
 	id := user["id"].(string)
-	robot := s.answer("service-account", "create", "--org", org, "--name", "Abgleich", "--role", "viewer")["id"].(string)
-	key := s.answer("key", "create", "--org", org, "--principal", id, "--env", "test", "--scopes",
+	robot := s.Answer("service-account", "create", "--org", org, "--name", "Abgleich", "--role", "viewer")["id"].(string)
+	key := s.Answer("key", "create", "--org", org, "--principal", id, "--env", "test", "--scopes",
 		"contacts:read,contacts:write", "--ip", "127.0.0.1/32", "--expires-in", "30d", "--pin", "2026-11-01")
 	if len(key) != 4 || key["id"] == nil || key["key"] == nil || key["expiresAt"] == nil ||
 		!strings.HasPrefix(key["key"].(string), "kart_test_"+key["kidShort"].(string)) {
@@ -105,7 +70,7 @@ func TestScripts(t *testing.T) {
 		{[]string{"key", "rotate", keyID, "--expires-in", "1h"}, "id", keyID},
 		{[]string{"key", "revoke", keyID}, "status", "revoked"},
 	} {
-		if got := s.answer(c.line...)[c.member]; got != c.want {
+		if got := s.Answer(c.line...)[c.member]; got != c.want {
 			t.Errorf("%v: %s is %v, want %s", c.line, c.member, got, c.want)
 		}
 	}
@@ -117,7 +82,7 @@ func TestScripts(t *testing.T) {
 		{[]string{"user", "list", "--org", org}, 1}, {[]string{"service-account", "list", "--org", org}, 1},
 		{[]string{"key", "list", "--org", org}, 1}, {[]string{"key", "list", "--after", keyID}, 0},
 	} {
-		if got := len(s.answer(c.line...)["data"].([]any)); got != c.want {
+		if got := len(s.Answer(c.line...)["data"].([]any)); got != c.want {
 			t.Errorf("%v: %d entries, want %d", c.line, got, c.want)
 		}
 	}
@@ -127,7 +92,7 @@ func TestScripts(t *testing.T) {
 // distinguishes a wrong command line from a failed command.
 func TestRefusedCommands(t *testing.T) {
 	s := newShell(t)
-	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	org := s.Answer("org", "create", "Kanzlei")["id"].(string)
 	for _, c := range []struct {
 		line   []string
 		status int
@@ -156,7 +121,7 @@ func TestRefusedCommands(t *testing.T) {
 			"--principal: There is no such user or service account in this organization; --env: The API of this organization is off"},
 		{[]string{"user", "create", "--org", org, "--name", "Ida", "--email", "ida"}, 1, "user create: --email: "},
 	} {
-		status, out, errs := s.try(c.line...)
+		status, out, errs := s.Try(c.line...)
 		if status != c.status || out != "" || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "kartei: ") ||
 			strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: status %d, out %q, err %q, want %d and %q", c.line, status, out, errs, c.status, c.want)
@@ -168,19 +133,19 @@ func TestRefusedCommands(t *testing.T) {
 // to store it.
 func TestTables(t *testing.T) {
 	s := newShell(t)
-	org := s.answer("org", "create", "Kanzlei")["id"].(string)
-	robot := s.answer("service-account", "create", "--org", org, "--name", "Abgleich")["id"].(string)
-	_, out, _ := s.try("key", "create", "--org", org, "--principal", robot, "--env", "test", "--scopes", "contacts:read")
+	org := s.Answer("org", "create", "Kanzlei")["id"].(string)
+	robot := s.Answer("service-account", "create", "--org", org, "--name", "Abgleich")["id"].(string)
+	_, out, _ := s.Try("key", "create", "--org", org, "--principal", robot, "--env", "test", "--scopes", "contacts:read")
 	if !strings.HasPrefix(out, "kart_test_") || !strings.Contains(out, "not shown again") {
 		t.Errorf("key create: %q", out)
 	}
-	_, out, _ = s.try("key", "list")
+	_, out, _ = s.Try("key", "list")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "ID ") || !strings.HasPrefix(lines[1], "key_") ||
 		!strings.Contains(lines[1], "contacts:read") {
 		t.Errorf("key list: %q", out)
 	}
-	_, out, errs := s.try("org", "list", "--limit", "1")
+	_, out, errs := s.Try("org", "list", "--limit", "1")
 	if strings.Count(out, "\n") != 2 || !strings.HasPrefix(errs, "There are more entries: --after org_") {
 		t.Errorf("org list: %q %q", out, errs)
 	}
@@ -188,7 +153,7 @@ func TestTables(t *testing.T) {
 
 // TestNoData checks that commands fail for a mistyped folder, and create no database in it.
 func TestNoData(t *testing.T) {
-	s := shell{t, filepath.Join(t.TempDir(), "wrong")}
+	s := linetest.Folder{T: t, Dir: filepath.Join(t.TempDir(), "wrong"), Commands: newCommands}
 	for _, line := range [][]string{
 		{"org", "create", "Kanzlei"},
 		{"org", "list"},
@@ -197,26 +162,26 @@ func TestNoData(t *testing.T) {
 		{"backup", filepath.Join(t.TempDir(), "copy")},
 		{"migrate", "--status"},
 	} {
-		status, out, errs := s.try(line...)
-		if status != 1 || out != "" || !strings.Contains(errs, "there is no Kartei data in "+s.dir+".") ||
+		status, out, errs := s.Try(line...)
+		if status != 1 || out != "" || !strings.Contains(errs, "there is no Kartei data in "+s.Dir+".") ||
 			!strings.Contains(errs, "migrate") {
 			t.Errorf("%v: status %d, out %q, err %q", line, status, out, errs)
 		}
-		if _, err := os.Stat(s.dir); err == nil {
+		if _, err := os.Stat(s.Dir); err == nil {
 			t.Fatalf("%v made the folder", line)
 		}
 	}
-	if err := os.Mkdir(s.dir, 0o700); err != nil {
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, "kartei.db"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.Dir, "kartei.db"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errs := s.try("org", "list"); status != 1 || !strings.Contains(errs, "there is no Kartei data") {
+	if status, _, errs := s.Try("org", "list"); status != 1 || !strings.Contains(errs, "there is no Kartei data") {
 		t.Errorf("an empty file: status %d, %s", status, errs)
 	}
-	s.try("migrate")
-	if status, _, errs := s.try("org", "list"); status != 0 {
+	s.Try("migrate")
+	if status, _, errs := s.Try("org", "list"); status != 0 {
 		t.Error(errs)
 	}
 }
@@ -225,12 +190,12 @@ func TestNoData(t *testing.T) {
 // without an account.
 func TestUserReset(t *testing.T) {
 	s := newShell(t)
-	org := s.answer("org", "create", "Kanzlei")["id"].(string)
-	user := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org")["id"].(string)
-	if status, out, errs := s.try("user", "reset", user); status != 1 || out != "" || errs == "" {
+	org := s.Answer("org", "create", "Kanzlei")["id"].(string)
+	user := s.Answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org")["id"].(string)
+	if status, out, errs := s.Try("user", "reset", user); status != 1 || out != "" || errs == "" {
 		t.Errorf("without an account: status %d, out %q, err %q", status, out, errs)
 	}
-	d, err := open.Database(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
+	d, err := open.Database(t.Context(), "sqlite:"+filepath.Join(s.Dir, "kartei.db"), db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,12 +209,12 @@ func TestUserReset(t *testing.T) {
 	if closed := d.Close(); err != nil || closed != nil {
 		t.Fatal(err, closed)
 	}
-	status, out, errs := s.try("user", "reset", user)
+	status, out, errs := s.Try("user", "reset", user)
 	if status != 0 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "/reset#") ||
 		!strings.Contains(errs, "works once") || !strings.Contains(errs, "not sent") {
 		t.Errorf("status %d, out %q, err %q", status, out, errs)
 	}
-	status, answer, errs := s.try("user", "reset", user, "--json") // with a hint on standard error
+	status, answer, errs := s.Try("user", "reset", user, "--json") // with a hint on standard error
 	var lifted map[string]any
 	if err := json.Unmarshal([]byte(answer), &lifted); err != nil || status != 0 {
 		t.Fatalf("status %d, out %q, err %q", status, answer, errs)
@@ -258,7 +223,7 @@ func TestUserReset(t *testing.T) {
 		strings.Contains(out, lifted["token"].(string)) || lifted["mailed"] != nil && lifted["mailed"] != false {
 		t.Errorf("%v", lifted)
 	}
-	if status, lines, errs := s.try("audit", "--org", org); status != 0 ||
+	if status, lines, errs := s.Try("audit", "--org", org); status != 0 ||
 		strings.Count(lines, "person.resetPassword") != 2 || strings.Contains(lines, lifted["token"].(string)) {
 		t.Errorf("status %d, out %q, err %q", status, lines, errs)
 	}
@@ -268,7 +233,7 @@ func TestUserReset(t *testing.T) {
 // the data folder. The error says in which folder the server was searched.
 func TestDataInUse(t *testing.T) {
 	s := newShell(t)
-	_, unlock, err := sqlite.LockFile(filepath.Join(s.dir, "kartei.db"))
+	_, unlock, err := sqlite.LockFile(filepath.Join(s.Dir, "kartei.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,9 +243,9 @@ func TestDataInUse(t *testing.T) {
 		{"pause"},
 		{"backup", "--without-files", filepath.Join(t.TempDir(), "copy")},
 	} {
-		status, out, errs := s.try(line...)
+		status, out, errs := s.Try(line...)
 		if status != 1 || out != "" || !strings.Contains(errs, "in use by process") ||
-			!strings.Contains(errs, "none answers on the socket in "+s.dir) {
+			!strings.Contains(errs, "none answers on the socket in "+s.Dir) {
 			t.Errorf("%v: status %d, out %q, err %q", line, status, out, errs)
 		}
 	}
@@ -290,29 +255,29 @@ func TestDataInUse(t *testing.T) {
 // typed id, the organization is not erased.
 func TestOrgErase(t *testing.T) {
 	s := newShell(t)
-	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {
+	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.Dir, "master.key")); err != nil {
 		t.Fatal(err)
 	}
-	org, stays := s.answer("org", "create", "Kanzlei")["id"].(string), s.answer("org", "create", "Andere")["id"].(string)
-	s.answer("service-account", "create", "--org", org, "--name", "Abgleich")
-	if status, _, errs := s.try("org", "erase", org, "--yes"); status != 1 || !strings.Contains(errs, "state deleting") {
+	org, stays := s.Answer("org", "create", "Kanzlei")["id"].(string), s.Answer("org", "create", "Andere")["id"].(string)
+	s.Answer("service-account", "create", "--org", org, "--name", "Abgleich")
+	if status, _, errs := s.Try("org", "erase", org, "--yes"); status != 1 || !strings.Contains(errs, "state deleting") {
 		t.Errorf("an open organization: %d %s", status, errs)
 	}
-	if date := s.answer("org", "set", org, "--state", "deleting")["eraseAt"]; date == nil {
+	if date := s.Answer("org", "set", org, "--state", "deleting")["eraseAt"]; date == nil {
 		t.Error("there is no date")
 	}
-	if status, _, errs := s.try("org", "erase", org); status != 2 || !strings.Contains(errs, "nothing was erased") {
+	if status, _, errs := s.Try("org", "erase", org); status != 2 || !strings.Contains(errs, "nothing was erased") {
 		t.Errorf("without a word: %d %s", status, errs)
 	}
-	s.answer("org", "show", org)
-	if done := s.answer("org", "erase", org, "--yes"); done["done"] != true || done["rows"].(float64) < 3 {
+	s.Answer("org", "show", org)
+	if done := s.Answer("org", "erase", org, "--yes"); done["done"] != true || done["rows"].(float64) < 3 {
 		t.Errorf("erased: %v", done)
 	}
-	if status, _, errs := s.try("org", "show", org); status != 1 ||
+	if status, _, errs := s.Try("org", "show", org); status != 1 ||
 		!strings.Contains(errs, "no organization with this id") {
 		t.Errorf("afterwards: %d %s", status, errs)
 	}
-	if status, _, errs := s.try("org", "show", stays); status != 0 {
+	if status, _, errs := s.Try("org", "show", stays); status != 0 {
 		t.Errorf("another one: %d %s", status, errs)
 	}
 }

@@ -1,8 +1,6 @@
 package clamd_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +14,7 @@ import (
 
 	"kartei/extract/clamd"
 	"kartei/test/clamdtest"
+	"kartei/test/filetest"
 )
 
 func scanner(t *testing.T, u clamd.URL) *clamd.Scanner {
@@ -32,17 +31,13 @@ func TestScan(t *testing.T) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var packed bytes.Buffer
-	z := zip.NewWriter(&packed)
-	w, _ := z.Create("rechnung.exe")
-	io.WriteString(w, clamdtest.EICAR)
-	z.Close()
+	packed := filetest.Zip(t, filetest.Entry{"rechnung.exe", clamdtest.EICAR})
 	for _, c := range []struct{ name, content, found string }{
 		{"nothing", "", ""},
 		{"a letter", "Guten Tag", ""},
 		{"more than one chunk", strings.Repeat("Guten Tag. ", 20_000), ""},
 		{"a virus", clamdtest.EICAR, clamdtest.Found},
-		{"a virus in an archive", packed.String(), clamdtest.Found},
+		{"a virus in an archive", string(packed), clamdtest.Found},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if found, err := s.Scan(t.Context(), iotest.HalfReader(strings.NewReader(c.content))); found != c.found ||

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"bytes"
-	"encoding/binary"
 	"image"
 	"image/color"
 	"image/draw"
@@ -18,6 +17,7 @@ import (
 
 	"kartei/extract/drawing"
 	"kartei/extract/textio"
+	"kartei/test/filetest"
 )
 
 // drawn draws a page of a file, encodes it and parses it like the server.
@@ -124,30 +124,11 @@ func far(a uint32, b uint8) bool { return max(a>>8, uint32(b))-min(a>>8, uint32(
 
 // TestPagesOfTIFF checks that each page of a TIFF file can be drawn. Scanners write such files.
 func TestPagesOfTIFF(t *testing.T) {
-	// Each of the two directories describes a grey picture of one pixel. In the second file, the
-	// directory after the second is the first again.
-	page := func(at, next, shade uint32) []byte {
-		b := binary.LittleEndian.AppendUint16(nil, 8)
-		entry := func(tag, kind uint16, value uint32) {
-			b = binary.LittleEndian.AppendUint16(b, tag)
-			b = binary.LittleEndian.AppendUint16(b, kind)
-			b = binary.LittleEndian.AppendUint32(b, 1)
-			b = binary.LittleEndian.AppendUint32(b, value)
-		}
-		entry(256, 3, 1)
-		entry(257, 3, 1)
-		entry(258, 3, 8)
-		entry(259, 3, 1)
-		entry(262, 3, 1)
-		entry(273, 4, at+2+8*12+4)
-		entry(278, 3, 1)
-		entry(279, 4, 1)
-		b = binary.LittleEndian.AppendUint32(b, next)
-		return append(b, byte(shade), 0)
+	page := func(shade uint8) *image.Gray {
+		return &image.Gray{Pix: []uint8{shade}, Stride: 1, Rect: image.Rect(0, 0, 1, 1)}
 	}
-	const size = 2 + 8*12 + 4 + 2
-	for name, last := range map[string]uint32{"two pages": 0, "two pages in a circle": 8} {
-		file := slices.Concat([]byte("II*\x00\x08\x00\x00\x00"), page(8, 8+size, 0), page(8+size, last, 255))
+	for name, after := range map[string]uint32{"two pages": 0, "two pages in a circle": 8} {
+		file := filetest.TIFF(after, page(0), page(255))
 		for n, want := range []uint32{0, 0xffff} {
 			p, picture := pictureOf(t, DrawTIFF, file, drawing.Sheet{Number: n + 1, DPI: 96})
 			if got, _, _, _ := picture.At(0, 0).RGBA(); p.Pages != 2 || got != want {

@@ -23,6 +23,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/filetest"
 	"kartei/test/waittest"
 )
 
@@ -87,44 +88,14 @@ func (p *page) marked() (list []string) {
 	return list
 }
 
-// pdf returns a PDF with one content stream of WinAnsi text for each page.
-func pdf(pages ...string) []byte {
-	var b bytes.Buffer
-	var offsets []int
-	object := func(format string, a ...any) {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n"+format+"\nendobj\n", append([]any{len(offsets)}, a...)...)
-	}
-	b.WriteString("%PDF-1.7\n")
-	object("<</Type/Catalog/Pages 2 0 R>>")
-	var kids strings.Builder
-	for i := range pages {
-		fmt.Fprintf(&kids, "%d 0 R ", 4+2*i)
-	}
-	object("<</Type/Pages/Count %d/Kids[%s]>>", len(pages), kids.String())
-	object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>")
-	for i, text := range pages {
-		object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", 5+2*i)
-		stream := "BT /F1 12 Tf 72 720 Td 24 TL " + text + " ET"
-		object("<</Length %d>>\nstream\n%s\nendstream", len(stream), stream)
-	}
-	table := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, o := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, table)
-	return b.Bytes()
-}
-
 // TestPage checks that a page has an image, and that its hits are at the places of the search
 // words. The words match with the folding of the index.
 func TestPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := looking(t, d)
 		c := o.As(access.Member)
-		id := c.Document("Vertrag.pdf", "application/pdf", pdf(
-			`(Frau M\374ller, Kaltmiete 950) ' (Mueller und Muellerei, Tel. +49 221 98765) '`, `(Zweite Seite) '`))
+		id := c.Document("Vertrag.pdf", "application/pdf", filetest.PDF(
+			"Frau M\374ller, Kaltmiete 950\nMueller und Muellerei, Tel. +49 221 98765", "Zweite Seite"))
 		got, _ := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": id, "q": "mueller"})
 		if got.Page != 1 || got.Pages != 2 || got.Width != 794 || got.Height != 1123 || got.ContentType != "image/png" ||
 			!strings.HasPrefix(got.Text, "Frau Müller, Kaltmiete") {
@@ -137,10 +108,10 @@ func TestPage(t *testing.T) {
 		if words := got.marked(); len(words) != 3 || words[0] != "Müller" || words[1] != "Mueller" {
 			t.Errorf("marked are %q", words)
 		}
-		// Müller stands behind 'Frau ', which begins 72 points from the left. The line is at 696
+		// Müller stands behind 'Frau ', which begins 72 points from the left. The line is at 720
 		// points, and the font has 12 points.
 		if b := got.Hits[0].Boxes; len(b) != 1 || b[0].X < 130 || b[0].X > 142 || b[0].Width < 45 || b[0].Width > 55 ||
-			b[0].Y < 175 || b[0].Y+b[0].Height > 202 || b[0].Height < 12 {
+			b[0].Y < 143 || b[0].Y+b[0].Height > 170 || b[0].Height < 12 {
 			t.Errorf("Müller is at %+v", b)
 		}
 		if b := got.Hits[1].Boxes; len(b) != 1 || b[0].X > 98 || b[0].Y < got.Hits[0].Boxes[0].Y+28 {
@@ -226,8 +197,8 @@ func TestText(t *testing.T) {
 	c := o.As(access.Member)
 	long := strings.Repeat("Ein Absatz ohne Belang, der eine Zeile lang ist.\n\n", 1000) +
 		"Frau Müller zahlt die Kaltmiete.\n"
-	letter, paper := c.Document("a.txt", "text/plain",
-		[]byte(long)), c.Document("b.pdf", "application/pdf", pdf("(Eins) '", "", `(Frau M\374ller) ' (Mueller) '`))
+	letter := c.Document("a.txt", "text/plain", []byte(long))
+	paper := c.Document("b.pdf", "application/pdf", filetest.PDF("Eins", "", "Frau M\374ller\nMueller"))
 	got, _ := look[text](t, o, c.Principal, "documents.text", map[string]any{"id": letter, "q": "mueller kaltm"})
 	if got.Part != got.Parts || got.Parts < 4 || got.Paged || len(got.Found) != 1 || got.Found[0].Part != got.Part ||
 		got.Found[0].Hits != 2 {
@@ -278,7 +249,7 @@ func TestFiftyPeople(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Texts(extract.Options{Cache: cache}), apitest.Replicas(1),
 		apitest.Stored(func(s blob.Store) blob.Store { return countingStore{s, &opens, &fails} }))
 	c := o.As(access.Member)
-	id := c.Document("Vertrag.pdf", "application/pdf", pdf(`(Kaltmiete 950) '`))
+	id := c.Document("Vertrag.pdf", "application/pdf", filetest.PDF("Kaltmiete 950"))
 	foreign, _ := o.Organization("Andere")
 	before := opens.Load()
 	var people, strangers []string
@@ -327,7 +298,7 @@ func TestMarksOnPages(t *testing.T) {
 	o := looking(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
 	id := c.Document("a.pdf", "application/pdf",
-		pdf(`(Tel. +49 \(221\) 98765-0) ' (Anruf unter 0221) ' (98765-0 erbeten, a.berg@example.com) '`))
+		filetest.PDF("Tel. +49 \\(221\\) 98765-0\nAnruf unter 0221\n98765-0 erbeten, a.berg@example.com"))
 	for q, want := range map[string]string{
 		"0221 98": "[+49 (221) 98 0221\n98]", "022198765": "[+49 (221) 98765 0221\n98765]", "berg": "[berg]",
 		"a.berg@example.com": "[a.berg@example.com]",

@@ -22,7 +22,6 @@ import (
 // the queue. It begins one PDF for each worker of the organization while the cache is empty.
 // Compiling the reader takes many seconds on a busy machine. Other operations must end meanwhile.
 func TestFillingCacheBlocksNoQueue(t *testing.T) {
-	pdf := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dir := t.TempDir()
 		begun, free, cache := filepath.Join(dir, "begun"), filepath.Join(dir, "free"), filepath.Join(dir, "cache")
@@ -48,7 +47,7 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 		var pdfs []*apitest.Answer
 		for i := range 3 {
 			pdfs = append(pdfs, c.Do("POST", "/documents", map[string]any{
-				"uploadId": c.Upload(strconv.Itoa(i)+".pdf", "application/pdf", pdf),
+				"uploadId": c.Upload(strconv.Itoa(i)+".pdf", "application/pdf", []byte(smallPDF)),
 			}).Want(202))
 		}
 		if _, err := os.ReadFile(begun); err != nil { // one of the jobs now fills the cache

@@ -1,4 +1,4 @@
-// Package child owns the programs that a test starts as child processes: they end with the process of the test.
+// Package child owns the programs that a test starts: they end with its process and may lack features of the kernel.
 package child
 
 import (

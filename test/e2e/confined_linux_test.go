@@ -5,37 +5,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"kartei/test/child"
 )
 
-// runWithout replaces this process by another program that cannot use one system call. A seccomp
-// filter hides the call. Old kernels lack it too, and strict containers forbid it.
+// runWithout replaces this process by the program args[3], as on a system without the feature
+// args[2]. Old kernels lack it, and strict containers forbid it. It returns if args[1] is not
+// without.
 func runWithout(args []string) {
 	if len(args) < 4 || args[1] != "without" {
 		return
 	}
-	call := map[string]uint32{"landlock": unix.SYS_LANDLOCK_CREATE_RULESET, "seccomp": unix.SYS_SECCOMP}[args[2]]
-	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // loads the number of the system call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	runtime.LockOSThread()
-	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-	if err == nil {
-		_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
-		if err = unix.Exec(args[3], args[3:], os.Environ()); errno != 0 {
-			err = errno
-		}
-	}
-	fmt.Fprintln(os.Stderr, err)
+	fmt.Fprintln(os.Stderr, child.ExecWithout(args[2:3], args[3:], os.Environ()))
 	os.Exit(1)
 }
 

@@ -1,10 +1,12 @@
-// Package filetest owns the small files that tests make: archives, office documents, PDFs and compound files.
+// Package filetest owns the small files that tests make: archives, office documents, PDFs, TIFFs and compound files.
 package filetest
 
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"image"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +100,7 @@ func OpenDocument(t testing.TB, kind, content string, more ...Entry) []byte {
 // Scan is a text for PDF that makes a page with an image and no text.
 const Scan = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q BT ("
 
-// PDF returns a PDF with one line of text on each page.
+// PDF returns a PDF with a text in WinAnsi on each page. A line feed begins a new line.
 func PDF(pages ...string) []byte {
 	var kids strings.Builder
 	objects := []string{
@@ -108,7 +110,7 @@ func PDF(pages ...string) []byte {
 	for _, text := range pages {
 		n := len(objects) + 1
 		fmt.Fprintf(&kids, "%d 0 R ", n)
-		stream := "BT /F1 12 Tf 72 720 Td (" + text + ") Tj ET"
+		stream := "BT /F1 12 Tf 24 TL 72 720 Td (" + strings.ReplaceAll(text, "\n", ") Tj T* (") + ") Tj ET"
 		objects = append(objects,
 			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>",
 				n+1),
@@ -181,6 +183,34 @@ func Compound(names ...string) []byte {
 			sibling = 0xffffffff
 		}
 		enter(i+1, name, 2, sibling, 0xffffffff)
+	}
+	return b
+}
+
+// TIFF returns a TIFF file with the pages in this order. after is the offset of the directory that
+// follows the last page: 0 means none, and 8 the directory of the first page.
+func TIFF(after uint32, pages ...*image.Gray) []byte {
+	const tags, long = 8, 4 // the number of tags of each page, and the type of their values
+	b := []byte("II*\x00\x08\x00\x00\x00")
+	for i, page := range pages {
+		pixels := len(b) + 2 + tags*12 + 4
+		next := uint32(pixels + len(page.Pix) + len(page.Pix)%2)
+		if i == len(pages)-1 {
+			next = after
+		}
+		b = binary.LittleEndian.AppendUint16(b, tags)
+		for _, entry := range [tags][2]int{
+			{256, page.Rect.Dx()}, {257, page.Rect.Dy()}, // width and height
+			{258, 8}, {259, 1}, {262, 1}, // 8 bits for each pixel, no compression, 0 is black
+			{273, pixels}, {278, page.Rect.Dy()}, {279, len(page.Pix)}, // one strip with all rows
+		} {
+			b = binary.LittleEndian.AppendUint16(b, uint16(entry[0]))
+			b = binary.LittleEndian.AppendUint16(b, long)
+			b = binary.LittleEndian.AppendUint32(b, 1)
+			b = binary.LittleEndian.AppendUint32(b, uint32(entry[1]))
+		}
+		b = binary.LittleEndian.AppendUint32(b, next)
+		b = append(append(b, page.Pix...), make([]byte, len(page.Pix)%2)...)
 	}
 	return b
 }

@@ -1,8 +1,6 @@
 package imports_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/test/apitest"
+	"kartei/test/filetest"
 	"kartei/transfer/imports"
 	"kartei/transfer/imports/entry"
 	"kartei/transfer/imports/mapping"
@@ -18,21 +17,11 @@ import (
 // packed returns a ZIP archive. files alternates between names and contents.
 func packed(t *testing.T, files ...string) string {
 	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for i := 0; i < len(files); i += 2 {
-		w, err := z.Create(files[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(files[i+1])); err != nil {
-			t.Fatal(err)
-		}
+	var entries []filetest.Entry
+	for file := range slices.Chunk(files, 2) {
+		entries = append(entries, filetest.Entry(file))
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return string(filetest.Zip(t, entries...))
 }
 
 // cardOf returns a vCard with a name and more properties.

@@ -1,7 +1,6 @@
 package data_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -22,6 +21,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/filetest"
 	"kartei/test/pagetest"
 	"kartei/test/seed"
 	"kartei/transfer/imports"
@@ -140,40 +140,21 @@ func workbook(t *testing.T, table string) string {
 	t.Helper()
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
 	r.Comma = ';'
-	rows, err := r.ReadAll()
+	lines, err := r.ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sheet bytes.Buffer
-	sheet.WriteString(`<worksheet><sheetData>`)
-	for _, cells := range rows {
-		sheet.WriteString("<row>")
+	var rows bytes.Buffer
+	for _, cells := range lines {
+		rows.WriteString("<row>")
 		for _, cell := range cells {
-			sheet.WriteString(`<c t="inlineStr"><is><t xml:space="preserve">`)
-			xml.EscapeText(&sheet, []byte(cell))
-			sheet.WriteString(`</t></is></c>`)
+			rows.WriteString(`<c t="inlineStr"><is><t xml:space="preserve">`)
+			xml.EscapeText(&rows, []byte(cell))
+			rows.WriteString(`</t></is></c>`)
 		}
-		sheet.WriteString("</row>")
+		rows.WriteString("</row>")
 	}
-	sheet.WriteString(`</sheetData></worksheet>`)
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	const kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"
-	for name, content := range map[string]string{
-		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="Tabelle1" sheetId="1" r:id="a"/></sheets></workbook>`,
-		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="a" Type="` + kind + `" Target="worksheets/sheet1.xml"/></Relationships>`,
-		"xl/worksheets/sheet1.xml":   sheet.String(),
-	} {
-		w, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Write([]byte(content))
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return string(filetest.Workbook(t, rows.String()))
 }
 
 // TestRoundTrip exports random contacts and companies as a table, as a workbook and as vCards of

@@ -20,6 +20,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/linetest"
 )
 
 // caller runs kartei api against one instance.
@@ -35,9 +36,7 @@ func newCaller(t testing.TB, url, key string) caller {
 // do runs a call and returns its output. It fails the test unless the exit status is the given one.
 func (c caller) do(status int, args ...string) (out, errs string) {
 	c.Helper()
-	var o bytes.Buffer
-	got, errs := runLine(context.Background(), c.environ, &o, append([]string{"api"}, args...)...)
-	out = o.String()
+	got, out, errs := linetest.Run(context.Background(), new(line), c.environ, append([]string{"api"}, args...)...)
 	if got != status {
 		c.Fatalf("%v: status %d, want %d; out %q, err %q", args, got, status, out, errs)
 	}
@@ -367,7 +366,7 @@ func TestAPIStopsAtAFullDisk(t *testing.T) {
 	}))
 	defer server.Close()
 	environ := map[string]string{"KARTEI_URL": server.URL, "KARTEI_KEY": "k"}
-	status, errs := runLine(context.Background(), environ, &full{}, "api", "/contacts", "--paginate")
+	status, errs := linetest.RunTo(context.Background(), &full{}, new(line), environ, "api", "/contacts", "--paginate")
 	if status != 1 || !strings.Contains(errs, errFull.Error()) || pages != 2 {
 		t.Errorf("status %d after %d pages, %q", status, pages, errs)
 	}
@@ -384,7 +383,7 @@ func TestAPIInterrupted(t *testing.T) {
 	}))
 	defer server.Close()
 	environ := map[string]string{"KARTEI_URL": server.URL, "KARTEI_KEY": "k"}
-	status, errs := runLine(ctx, environ, io.Discard, "api", "contacts.create", "-f", "lastName=Berg",
+	status, errs := linetest.RunTo(ctx, io.Discard, new(line), environ, "api", "contacts.create", "-f", "lastName=Berg",
 		"--idempotency-key", "k1")
 	if status != command.ExitInterrupted || !strings.Contains(errs, "--idempotency-key k1") ||
 		!strings.Contains(errs, "interrupted") {
@@ -431,7 +430,8 @@ func TestAPIWrongCommandLines(t *testing.T) {
 		t.Errorf("--list prints %q", out)
 	}
 	c.environ["KARTEI_KEY"] = ""
-	if status, errs := runLine(context.Background(), nil, io.Discard, "api", "me.get"); status != command.ExitUsage || !strings.Contains(errs, "KARTEI_KEY") {
+	if status, _, errs := linetest.Run(context.Background(), new(line), nil, "api",
+		"me.get"); status != command.ExitUsage || !strings.Contains(errs, "KARTEI_KEY") {
 		t.Errorf("without a key: %d, %q", status, errs)
 	}
 }

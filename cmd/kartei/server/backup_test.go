@@ -18,7 +18,7 @@ import (
 // because the disk for backups may not be mounted.
 func TestBackupIntoNoFolder(t *testing.T) {
 	s := newFolder(t)
-	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {
+	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.Dir, "master.key")); err != nil {
 		t.Fatal(err)
 	}
 	there := t.TempDir()
@@ -28,7 +28,7 @@ func TestBackupIntoNoFolder(t *testing.T) {
 		{"--without-files", filepath.Join(missing, "k.db")},
 		{"--files", filepath.Join(missing, "files"), filepath.Join(there, "k.db")},
 	} {
-		status, out, errs := s.try(append([]string{"backup"}, line...)...)
+		status, out, errs := s.Try(append([]string{"backup"}, line...)...)
 		if status != 1 || out != "" || !strings.Contains(errs, "there is no folder "+missing) ||
 			!strings.Contains(errs, "mkdir -p "+missing) {
 			t.Errorf("backup %v: status %d, %q, %q", line, status, out, errs)
@@ -37,7 +37,7 @@ func TestBackupIntoNoFolder(t *testing.T) {
 			t.Errorf("backup %v leaves %v, %v", line, left, err)
 		}
 	}
-	if status, _, errs := s.try("backup", "--files", filepath.Join(there, "files"),
+	if status, _, errs := s.Try("backup", "--files", filepath.Join(there, "files"),
 		filepath.Join(there, "k.db")); status != 0 {
 		t.Errorf("into a folder: %s", errs)
 	}
@@ -47,12 +47,12 @@ func TestBackupIntoNoFolder(t *testing.T) {
 // because the master key is missing or different. Errors contain their cause once.
 func TestRestoreSaysWhatIsMissing(t *testing.T) {
 	s := newFolder(t)
-	path := filepath.Join(s.dir, "master.key")
+	path := filepath.Join(s.Dir, "master.key")
 	key, _, err := masterkey.LoadOrCreate(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := open.Database(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
+	d, err := open.Database(t.Context(), "sqlite:"+filepath.Join(s.Dir, "kartei.db"), db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestRestoreSaysWhatIsMissing(t *testing.T) {
 	if _, _, err := masterkey.LoadOrCreate(other); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errs := s.try("backup", file); status != 0 {
+	if status, _, errs := s.Try("backup", file); status != 0 {
 		t.Fatal(errs)
 	}
 	for name, c := range map[string]struct {
@@ -80,15 +80,16 @@ func TestRestoreSaysWhatIsMissing(t *testing.T) {
 		"an earlier key": {[]string{"--master-key-file", other, "--previous-master-key-files", path}, ""},
 		"for a script":   {[]string{"--json"}, "there is no master key in "},
 	} {
-		elsewhere := folder{t, filepath.Join(t.TempDir(), "new")}
-		status, out, errs := elsewhere.try(append([]string{"restore", file}, c.flags...)...)
+		elsewhere := s
+		elsewhere.Dir = filepath.Join(t.TempDir(), "new")
+		status, out, errs := elsewhere.Try(append([]string{"restore", file}, c.flags...)...)
 		if status != 0 || out == "" || !strings.Contains(errs, c.want) || c.want == "" && errs != "" {
 			t.Errorf("%s: status %d, %q, %q", name, status, out, errs)
 		}
 	}
 
-	database := filepath.Join(s.dir, "kartei.db")
-	if status, _, errs := s.try("restore", file); status != 1 ||
+	database := filepath.Join(s.Dir, "kartei.db")
+	if status, _, errs := s.Try("restore", file); status != 1 ||
 		errs != "kartei: restore: there is a database already: "+database+"; use --force to replace it\n" {
 		t.Errorf("over a database: status %d, %q", status, errs)
 	}
@@ -97,7 +98,7 @@ func TestRestoreSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if status, _, errs := s.try("restore", "--force", file); status != 1 ||
+	if status, _, errs := s.Try("restore", "--force", file); status != 1 ||
 		!strings.HasPrefix(errs, "kartei: restore: "+database+" is in use by process") {
 		t.Errorf("over a database in use: status %d, %q", status, errs)
 	}

@@ -11,7 +11,7 @@ import (
 func TestDistributeCommand(t *testing.T) {
 	s := newFolder(t)
 	url := dbtest.EmptyPostgresURL(t)
-	if status, _, errs := s.try("migrate", "--database-url", url); status != 0 {
+	if status, _, errs := s.Try("migrate", "--database-url", url); status != 0 {
 		t.Fatal(errs)
 	}
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestDistributeCommand(t *testing.T) {
 		{"--distribute cockroach", "", "citus", 2},
 		{"--distribute citus --status", "", "cannot be used together", 2},
 	} {
-		status, out, errs := s.try(append([]string{"migrate"}, strings.Fields(c.line)...)...)
+		status, out, errs := s.Try(append([]string{"migrate"}, strings.Fields(c.line)...)...)
 		if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) ||
 			(errs == "") != (c.errs == "") || (out == "") != (c.out == "") {
 			t.Errorf("migrate %s: exit %d\n%s%s", c.line, status, out, errs)

@@ -10,6 +10,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/linetest"
 )
 
 // TestContactCards checks that cards have the requested version, and the names of companies that
@@ -24,7 +25,7 @@ func TestContactCards(t *testing.T) {
 		environ := map[string]string{"KARTEI_URL": o.Listen().URL, "KARTEI_KEY": as.Key}
 		run := func(status int, args ...string) string {
 			t.Helper()
-			got, out, errs := runLine(t, environ, append([]string{"contact", "cards"}, args...)...)
+			got, out, errs := linetest.Run(t.Context(), new(line), environ, append([]string{"contact", "cards"}, args...)...)
 			if got != status {
 				t.Fatalf("%v: status %d: %s %s", args, got, out, errs)
 			}
@@ -47,7 +48,7 @@ func TestContactCards(t *testing.T) {
 		run(1, "-o", file) // the file exists already
 		environ["KARTEI_KEY"] = strings.Replace(as.Key, "_", "_x", 2)
 		file = filepath.Join(t.TempDir(), "nichts.vcf")
-		if status, _, _ := runLine(t, environ, "contact", "cards", "-o", file); status == 0 {
+		if status, _, _ := linetest.Run(t.Context(), new(line), environ, "contact", "cards", "-o", file); status == 0 {
 			t.Error("a wrong key has a file")
 		}
 		if _, err := os.Stat(file); err == nil {

@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"bytes"
 	"testing"
 
 	"kartei/cmd/kartei/command"
@@ -15,11 +14,3 @@ type line struct {
 }
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
-
-// runLine runs a command line in this process.
-func runLine(t *testing.T, environ map[string]string, args ...string) (status int, out, errs string) {
-	var o, e bytes.Buffer
-	look := func(name string) (string, bool) { v, ok := environ[name]; return v, ok }
-	status = command.Run(t.Context(), new(line), args, look, &o, &e)
-	return status, o.String(), e.String()
-}
