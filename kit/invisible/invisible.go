@@ -48,7 +48,8 @@ func Tidy(s string) string {
 	var b strings.Builder
 	var before rune
 	for i, r := range s {
-		next, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+		_, width := utf8.DecodeRuneInString(s[i:]) // 1 for an invalid byte
+		next, _ := utf8.DecodeRuneInString(s[i+width:])
 		if Is(r) && !means(before, r, next) {
 			continue
 		}

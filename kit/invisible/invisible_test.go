@@ -55,7 +55,7 @@ func TestTidy(t *testing.T) {
 		"🏴\U000e0067\U000e0062\U000e007f": "🏴\U000e0067\U000e0062\U000e007f",
 		// Tidy removes the same characters where they have no meaning.
 		"An\U000e0101na": "Anna", "Kim\u1160": "Kim", "Lee\u3164": "Lee", "می\u200c": "می", "\u200c\u200dBerg": "Berg",
-		"Berg\U000e0067": "Berg",
+		"Berg\U000e0067": "Berg", "\u00adBerg\xff": "Berg\ufffd", "Berg\u200b\xc3": "Berg\ufffd",
 	} {
 		if got := Tidy(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
