@@ -96,6 +96,8 @@ func (f *filterOffice) values(parameter string) []string {
 		list = []string{"a@kanzlei.example", "Anna.Berg@Kanzlei.example", "b+c@kanzlei.example"}
 	case parameter == "externalId":
 		list = []string{"crm-1", "crm-2", "crm 3&x=ü"}
+	case parameter == "reference":
+		list = []string{"12 O 345/26", "B 7/26", "§ 3&x=ü"}
 	case parameter == "tag":
 		list = []string{"Mandant", "Übernahme", "übernahmen"}
 	case parameter == "ownerId":

@@ -26,7 +26,8 @@ var searched = map[string][2]string{
 	}, "phone": {"Telefon", "telephone number"}, "jobTitle": {"Funktion", "job title"},
 	"title": {"Titel", "title"}, "address.postalCode": {"Postleitzahl", "postal code"}, "address.city": {"Ort", "place"},
 	"tags": {"Schlagwörtern", "tags"}, "externalId": {"externalId", "externalId"},
-	"website": {"Website", "website"}, "nameSuffix": {"Namenszusatz", "suffix"}, "department": {"Abteilung", "department"}, "vatId": {"Umsatzsteuer-", "tax"},
+	"website": {"Website", "website"}, "nameSuffix": {"Namenszusatz", "suffix"}, "department": {"Abteilung", "department"},
+	"reference": {"Aktenzeichen", "file number"}, "vatId": {"Umsatzsteuer-", "tax"},
 	"registerNumber": {"Registernummer", "register numbers"},
 }
 

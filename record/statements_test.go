@@ -223,6 +223,7 @@ func (s *story) others() map[string]string {
 	return map[string]string{
 		"companyId": s.company, "contactId": made("contacts", "lastName"), "taskId": made("tasks", "title"),
 		"assigneeId": s.member.Principal, "status": "open", "externalId": "crm-1", "email": "anna@berg.example",
+		"reference": "12 O 345/26",
 	}
 }
 
@@ -259,10 +260,10 @@ func theTasks(s *story) {
 	v := s.others()
 	id := s.create("tasks", map[string]any{
 		"title": "Akte", "companyId": v["companyId"], "contactId": v["contactId"],
-		"assigneeId": v["assigneeId"],
+		"assigneeId": v["assigneeId"], "reference": v["reference"],
 	})
 	s.tell("POST /tasks/{id}/complete", func() { s.member.Do("POST", "/tasks/"+id+"/complete", nil).Want(200) })
-	s.rest(id, `{"title":"Brief"}`, v, "contactId", "companyId", "assigneeId", "status", "companyId status",
+	s.rest(id, `{"title":"Brief"}`, v, "contactId", "reference", "companyId", "assigneeId", "status", "companyId status",
 		"assigneeId status")
 	s.pages("?sort=dueAt&status=open", "?sort=dueAt&status=open&assigneeId={me}")
 	s.walks(task.Tasks.Walk, v["contactId"])
@@ -275,9 +276,10 @@ func theDocuments(s *story) {
 	s.tell("POST /documents, and the job that makes one", func() {
 		id = s.member.Document("brief.txt", "text/plain", []byte("anna"), map[string]any{
 			"companyId": v["companyId"], "contactId": v["contactId"], "taskId": v["taskId"],
+			"reference": v["reference"],
 		})
 	})
-	s.rest(id, `{"name":"akte.txt"}`, v, "contactId", "taskId", "companyId")
+	s.rest(id, `{"name":"akte.txt"}`, v, "contactId", "taskId", "reference", "companyId")
 	s.walks(document.Documents.Walk, v["contactId"])
 }
 

@@ -62,8 +62,8 @@ var Versions = []Version{
 		Parameters: map[string][]string{
 			"contacts":  {"companyId", "email", "externalId"},
 			"companies": {"externalId"},
-			"tasks":     {"status", "assigneeId", "contactId", "companyId"},
-			"documents": {"contactId", "companyId", "taskId"},
+			"tasks":     {"status", "assigneeId", "contactId", "companyId", "reference"},
+			"documents": {"contactId", "companyId", "taskId", "reference"},
 		},
 	},
 }

@@ -4,8 +4,8 @@ package words
 var documentWords = map[string]text{
 	"documents.list.summary": {"Dokumente auflisten", "List documents"},
 	"documents.list.description": {
-		"Liefert sichtbare Dokumente seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Name, Schlagwörtern, externalId und Text der Datei.",
-		"Returns visible documents page by page, the latest change first. With updatedSince a client follows all changes, with q it searches name, tags, externalId and text of the file."},
+		"Liefert sichtbare Dokumente seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Name, Aktenzeichen, Schlagwörtern, externalId und Text der Datei.",
+		"Returns visible documents page by page, the latest change first. With updatedSince a client follows all changes, with q it searches name, file number, tags, externalId and text of the file."},
 
 	"documents.create.summary": {"Dokument aus einem Upload anlegen", "Create a document from an upload"},
 	"documents.create.description": {
@@ -44,6 +44,7 @@ var documentWords = map[string]text{
 
 	"document.Fields":             {"Die Felder, die sich setzen lassen", "The members that can be set"},
 	"document.Fields.name":        {"Dateiname, ohne Pfad", "File name, without a path"},
+	"document.Fields.reference":   {"Aktenzeichen des Büros, nach dem sich suchen lässt", "File number of the office, which the search finds"},
 	"document.Fields.contentType": {"Medientyp der Datei", "Media type of the file"},
 	"document.Fields.size":        {"Größe der Datei in Bytes", "Size of the file in bytes"},
 	"document.Fields.sha256":      {"SHA-256 der Datei, hexadezimal", "SHA-256 of the file, hexadecimal"},
@@ -71,6 +72,7 @@ var documentWords = map[string]text{
 	"document.New.name": {
 		"Dateiname, ohne Pfad; ohne Angabe der des Uploads",
 		"File name, without a path; that of the upload where none is given"},
+	"document.New.reference": {"Aktenzeichen des Büros, nach dem sich suchen lässt", "File number of the office, which the search finds"},
 	"document.New.contactId": {
 		"Kontakt, zu dem das Dokument gehört; er muss sichtbar sein",
 		"Contact that the document belongs to; it must be visible"},
@@ -120,6 +122,9 @@ var documentWords = map[string]text{
 	"document.Filters.taskId": {
 		"Nur Dokumente zu dieser Aufgabe; nicht zusammen mit q oder includeDeleted",
 		"Only documents of this task; not together with q or includeDeleted"},
+	"document.Filters.reference": {
+		"Nur Dokumente mit genau diesem Aktenzeichen, ohne Rücksicht auf Groß- und Kleinschreibung; nicht zusammen mit q oder includeDeleted",
+		"Only documents with exactly this file number, regardless of case; not together with q or includeDeleted"},
 	"document.Filters.companyId": {
 		"Nur Dokumente zu dieser Firma; nicht zusammen mit q oder includeDeleted",
 		"Only documents of this company; not together with q or includeDeleted"},

@@ -4,8 +4,8 @@ package words
 var taskWords = map[string]text{
 	"tasks.list.summary": {"Aufgaben auflisten", "List tasks"},
 	"tasks.list.description": {
-		"Liefert sichtbare Aufgaben seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Titel, Beschreibung, Schlagwörtern und externalId.",
-		"Returns the visible tasks page by page, the latest change first. With updatedSince a client follows all changes, with q it searches title, description, tags and externalId."},
+		"Liefert sichtbare Aufgaben seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Titel, Aktenzeichen, Beschreibung, Schlagwörtern und externalId.",
+		"Returns the visible tasks page by page, the latest change first. With updatedSince a client follows all changes, with q it searches title, file number, description, tags and externalId."},
 
 	"tasks.create.summary":     {"Aufgabe anlegen", "Create a task"},
 	"tasks.create.description": {"Legt eine Aufgabe an. title ist nötig.", "Creates a task. title is required."},
@@ -37,6 +37,7 @@ var taskWords = map[string]text{
 
 	"task.Fields":             {"Die Felder, die sich setzen lassen", "The members that can be set"},
 	"task.Fields.title":       {"Was zu tun ist", "What is to be done"},
+	"task.Fields.reference":   {"Aktenzeichen des Büros, nach dem sich suchen lässt", "File number of the office, which the search finds"},
 	"task.Fields.description": {"Beschreibung; darf Zeilenumbrüche enthalten", "Description; may hold line breaks"},
 	"task.Fields.status": {
 		"open oder completed; abgeschlossen wird mit POST /tasks/{id}/complete, open öffnet wieder",
@@ -67,6 +68,9 @@ var taskWords = map[string]text{
 	"task.Filters.contactId": {
 		"Nur Aufgaben zu diesem Kontakt; nicht zusammen mit q oder includeDeleted",
 		"Only tasks about this contact; not together with q or includeDeleted"},
+	"task.Filters.reference": {
+		"Nur Aufgaben mit genau diesem Aktenzeichen, ohne Rücksicht auf Groß- und Kleinschreibung; nicht zusammen mit q oder includeDeleted",
+		"Only tasks with exactly this file number, regardless of case; not together with q or includeDeleted"},
 	"task.Filters.companyId": {
 		"Nur Aufgaben zu dieser Firma; nicht zusammen mit q oder includeDeleted",
 		"Only tasks about this company; not together with q or includeDeleted"},

@@ -157,6 +157,6 @@ func (p *paper) fill(ctx context.Context, call *op.Call, id string, t *task.Fiel
 		},
 	}
 	w.ContactID, w.CompanyID, w.TaskID = t.ContactID, t.CompanyID, &id
-	w.OwnerID, w.Tags = t.OwnerID, t.Tags
+	w.OwnerID, w.Tags, w.Reference = t.OwnerID, t.Tags, t.Reference
 	return w, nil
 }

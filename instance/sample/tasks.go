@@ -2,6 +2,7 @@ package sample
 
 import (
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"kartei/kit/clock"
@@ -76,6 +77,7 @@ func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand 
 		}
 		e := errand{contact: i, done: d.percent(35)}
 		e.Title = pick(d, what) + ": " + *p.LastName
+		e.Reference = text(strings.TrimPrefix(*p.ExternalID, "M-") + now.Time().Format("/06"))
 		e.Priority = pick(d, []task.Priority{task.Normal, task.Normal, task.Normal, "high", "low"})
 		if d.percent(80) {
 			days := d.IntN(40) - 5

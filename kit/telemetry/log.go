@@ -39,7 +39,7 @@ const removed = "[removed]"
 var forbidden = map[string]bool{
 	"name": true, "firstname": true, "lastname": true, "displayname": true, "principalname": true,
 	"email": true, "phone": true, "mobile": true, "birthday": true, "note": true, "salutation": true, "title": true,
-	"jobtitle": true, "namesuffix": true, "department": true,
+	"jobtitle": true, "namesuffix": true, "department": true, "reference": true,
 	"street":   true, "postalcode": true, "city": true, "description": true, "website": true, "legalform": true,
 	"vatid": true, "registernumber": true, "tags": true, "sha256": true,
 	"ip": true, "remoteaddr": true, "remoteaddress": true, "clientaddress": true, "clientip": true,

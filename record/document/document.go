@@ -22,10 +22,11 @@ import (
 
 // Fields are the members of a document besides the envelope.
 type Fields struct {
-	Name        string `json:"name" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
-	ContentType string `json:"contentType" read:"true" example:"application/pdf"`
-	Size        int64  `json:"size" read:"true" min:"1" example:"48213"`
-	SHA256      string `json:"sha256" read:"true" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	Name        string  `json:"name" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
+	Reference   *string `json:"reference" max:"100" bare:"true" example:"12 O 345/26"`
+	ContentType string  `json:"contentType" read:"true" example:"application/pdf"`
+	Size        int64   `json:"size" read:"true" min:"1" example:"48213"`
+	SHA256      string  `json:"sha256" read:"true" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
 	// TextStatus says how much of the file's text was read when the document was created. A
 	// search finds only the text that was read. TextReason says why the rest was not read.
 	TextStatus TextStatus  `json:"textStatus" read:"true" enum:"complete,partial,none,unread" example:"complete"`
@@ -47,6 +48,7 @@ type Document struct {
 type New struct {
 	UploadID  string  `json:"uploadId" required:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Name      *string `json:"name" min:"1" max:"200" example:"Klageschrift.pdf"`
+	Reference *string `json:"reference" max:"100" bare:"true" example:"12 O 345/26"`
 	ContactID *string `json:"contactId" prefix:"con_" ref:"contacts"`
 	CompanyID *string `json:"companyId" prefix:"cmp_" ref:"companies"`
 	TaskID    *string `json:"taskId" prefix:"tsk_" ref:"tasks"`
@@ -72,6 +74,7 @@ type CreateInput struct {
 type Filters struct {
 	ContactID string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Reference string `query:"reference" min:"1" max:"100" few:"true" fold:"true" example:"12 O 345/26"`
 	CompanyID string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Tag       string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
 	OwnerID   string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -179,7 +182,7 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 	}
 	f := &Fields{
 		Name: s.FileName, ContentType: s.ContentType, Size: s.Size, SHA256: s.SHA256, UploadID: n.UploadID,
-		ContactID: n.ContactID, CompanyID: n.CompanyID, TaskID: n.TaskID, CommonFields: n.CommonFields,
+		Reference: n.Reference, ContactID: n.ContactID, CompanyID: n.CompanyID, TaskID: n.TaskID, CommonFields: n.CommonFields,
 	}
 	switch {
 	case n.Name != nil:
@@ -263,7 +266,7 @@ func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Name)
 	d.Add(search.Name, strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(f.Name))
-	d.AddAll(search.Detail, f.ExternalID)
+	d.AddAll(search.Detail, f.Reference, f.ExternalID)
 	for _, tag := range f.Tags {
 		d.Add(search.Detail, tag)
 	}

@@ -41,7 +41,7 @@ func TestMembersAtCreation(t *testing.T) {
 		given := map[string]any{
 			"name": "Klage.txt", "contactId": made("/contacts", `{"lastName":"Berg"}`),
 			"companyId": made("/companies", `{"name":"Berg"}`),
-			"taskId":    made("/tasks", `{"title":"Klage"}`), "tags": []any{"eilt"}, "externalId": "A-1",
+			"taskId":    made("/tasks", `{"title":"Klage"}`), "tags": []any{"eilt"}, "externalId": "A-1", "reference": "12 O 345/26",
 			"ownerId": c.Principal, "visibility": "private",
 		}
 		if names := slices.Sorted(maps.Keys(given)); !slices.Equal(names, want) {

@@ -61,6 +61,7 @@ func describeTask(d *draft, f *task.Fields) {
 		due := strings.Trim(string(f.DueAt.AppendJSON(nil)), `"`)
 		d.add(state, "dueAt", &due)
 	}
+	d.add(always, "reference", f.Reference)
 	d.add(names, "contactId", f.ContactID)
 	d.add(names, "companyId", f.CompanyID)
 	d.add(names, "documentId", f.DocumentID)
@@ -73,6 +74,7 @@ func describeDocument(d *draft, f *document.Fields) {
 	size := strconv.FormatInt(f.Size, 10)
 	d.add(state, "contentType", &f.ContentType)
 	d.add(state, "size", &size)
+	d.add(always, "reference", f.Reference)
 	d.add(names, "contactId", f.ContactID)
 	d.add(names, "companyId", f.CompanyID)
 	d.add(names, "taskId", f.TaskID)

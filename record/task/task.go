@@ -31,6 +31,7 @@ const Normal Priority = "normal"
 // Fields are the members of a task besides the envelope.
 type Fields struct {
 	Title       string        `json:"title" required:"true" min:"1" max:"200" example:"Klageerwiderung entwerfen"`
+	Reference   *string       `json:"reference" max:"100" bare:"true" example:"12 O 345/26"`
 	Description *string       `json:"description" max:"10000" multiline:"true" example:"Unterlagen liegen in der Akte." patch:"clear"`
 	Status      Status        `json:"status" enum:"open,completed" named:"TaskStatus" default:"open" example:"open"`
 	Priority    Priority      `json:"priority" enum:"low,normal,high" named:"TaskPriority" default:"normal" example:"high"`
@@ -59,6 +60,7 @@ type CreateInput struct {
 // the filter whose values the fewest records share comes first.
 type Filters struct {
 	ContactID  string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Reference  string `query:"reference" min:"1" max:"100" few:"true" fold:"true" example:"12 O 345/26"`
 	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	AssigneeID string `query:"assigneeId" prefix:"usr_,svc_" with:"status" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
@@ -168,12 +170,12 @@ var completed = fault.Field{Name: "status", Code: fault.ReadOnly, Text: useCompl
 
 var useComplete = i18n.Text("A task is completed with POST /tasks/{id}/complete.")
 
-// Words returns the search words of a task. The title has the lowest rank. The external id and
-// the tags have the next rank, and the description has the last.
+// Words returns the search words of a task. The title has the lowest rank. The reference, the
+// external id and the tags have the next rank, and the description has the last.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Title)
-	d.AddAll(search.Detail, f.ExternalID)
+	d.AddAll(search.Detail, f.Reference, f.ExternalID)
 	for _, tag := range f.Tags {
 		d.Add(search.Detail, tag)
 	}

@@ -48,14 +48,15 @@ func TestLife(t *testing.T) {
 			"title": " Klage  entwerfen ", "description": "Erste\r\nZweite", "priority": "high",
 			"dueAt":      "2026-12-01T09:00:00+01:00",
 			"assigneeId": c.Principal, "contactId": contact, "companyId": company, "documentId": nil,
-			"tags": []string{"Frist"}, "externalId": "t-1",
+			"tags": []string{"Frist"}, "externalId": "t-1", "reference": " 12 O\u200b 345/26",
 		}).Want(201)
 		id := made.Text("id")
 		want(t, made, map[string]any{
 			"object": "task", "title": "Klage  entwerfen", "description": "Erste\nZweite", "status": "open", "priority": "high",
 			"dueAt": "2026-12-01T08:00:00.000000Z", "assigneeId": c.Principal, "contactId": contact, "companyId": company,
-			"documentId": nil, "completedAt": nil, "completedBy": nil, "externalId": "t-1", "revision": 1.0,
+			"documentId": nil, "completedAt": nil, "completedBy": nil, "externalId": "t-1", "reference": "12 O 345/26", "revision": 1.0,
 		})
+		c.Do("GET", "/tasks?reference=A", nil).Want(400, "UNKNOWN_PARAMETER")
 		if got := made.Header.Get("Location"); got != "/v1/tasks/"+id {
 			t.Errorf("Location %q", got)
 		}

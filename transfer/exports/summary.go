@@ -187,7 +187,7 @@ func (s *summary) taskList() {
 		if t.DueAt != nil {
 			state = s.say("%s, due %s", state, s.time(*t.DueAt))
 		}
-		s.write("<li>%s (%s)", t.Title, state)
+		s.write("<li>%s (%s)", withReference(t.Reference, t.Title), state)
 		if t.Description != nil {
 			s.write("<br>%s", *t.Description)
 		}
@@ -197,6 +197,14 @@ func (s *summary) taskList() {
 	s.more(len(s.tasks), "tasks.jsonl")
 }
 
+// withReference returns a name with the file number before it, if there is one.
+func withReference(reference *string, name string) string {
+	if reference == nil {
+		return name
+	}
+	return *reference + " · " + name
+}
+
 func (s *summary) documentList() {
 	if len(s.documents) == 0 {
 		return
@@ -204,7 +212,7 @@ func (s *summary) documentList() {
 	s.write("<h2>%s</h2>\n<ul>\n", s.say("Documents"))
 	for i := range s.documents {
 		d := &s.documents[i]
-		s.write("<li>%s (%s, %s)</li>\n", d.Name, d.ContentType, i18n.Bytes(d.Size).In(s.Language))
+		s.write("<li>%s (%s, %s)</li>\n", withReference(d.Reference, d.Name), d.ContentType, i18n.Bytes(d.Size).In(s.Language))
 	}
 	s.write("</ul>\n")
 	s.more(len(s.documents), "documents.jsonl")

@@ -216,6 +216,7 @@ var Tasks = Family{
 		{Name: "status", Hidden: true, Unasked: true, Kind: Choice, Label: "Status", required: true, options: []shell.Option{
 			shell.NewOption("open", "open"), shell.NewOption("completed", "done"),
 		}},
+		{Name: "reference", Kind: textField, Label: "File number"},
 		{Name: "dueAt", Kind: momentField, Label: "Due"},
 		{Name: "assigneeId", Kind: Reference, To: "people", Label: "Assignee"},
 		{Name: "priority", Kind: Choice, Label: "Priority", required: true, options: []shell.Option{
@@ -238,6 +239,7 @@ var Documents = Family{
 	quantity: [2]i18n.Text{"one document", "%d documents"},
 	Fields: slices.Concat([]Field{
 		{Name: "name", Kind: textField, Label: "Name", required: true},
+		{Name: "reference", Kind: textField, Label: "File number"},
 		{Name: "contactId", Kind: Reference, To: "contacts", Label: "Contact"},
 		{Name: "companyId", Kind: Reference, To: "companies", Label: "Company"},
 		{Name: "taskId", Kind: Reference, To: "tasks", Label: "Task"},

@@ -274,9 +274,9 @@ func cells(v *shell.Request, l List, r shell.Values) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 string
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", l.Names[r["contactId"]], l.Names[r["companyId"]], l.Names[r["documentId"]], l.Names[r["taskId"]]))
+		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", r["reference"], l.Names[r["contactId"]], l.Names[r["companyId"]], l.Names[r["documentId"]], l.Names[r["taskId"]]))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 48, Col: 143}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/record.templ`, Line: 48, Col: 159}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {

@@ -195,9 +195,9 @@ func (p taskList) assignee(v *shell.Request, t shell.Values) string {
 	return p.Names[t["assigneeId"]]
 }
 
-// about returns the names of the records to which a task refers.
+// about returns the file number of a task, and the names of the records to which it refers.
 func (p taskList) about(t shell.Values) string {
-	return shell.Joined(" · ", p.Names[t["contactId"]], p.Names[t["companyId"]], p.Names[t["documentId"]])
+	return shell.Joined(" · ", t["reference"], p.Names[t["contactId"]], p.Names[t["companyId"]], p.Names[t["documentId"]])
 }
 
 // completeTask completes a task. The note offers to undo this.

@@ -31,8 +31,8 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, task_id, company_id, kind, sort_name)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, task_id, reference, company_id, kind, sort_name)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
 
 insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
@@ -813,6 +813,104 @@ from ((
 order by updated_at desc
 limit $5;
 
+-------- GET /documents?reference, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 2 end + case when r.task_id is null or exists (
+	select 1
+	from tasks as x
+	where x.organization = $1
+		and x.id = r.task_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 4 end
+from ((
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	order by updated_at desc
+	limit $5
+)) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /documents?reference, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+) then 0 else 1 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 2 end + case when r.task_id is null or exists (
+	select 1
+	from tasks as x
+	where x.organization = $1
+		and x.id = r.task_id
+		and x.deleted = false
+) then 0 else 4 end
+from ((
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	order by updated_at desc
+	limit $5
+)) as r
+order by updated_at desc
+limit $5;
+
 -------- GET /documents?companyId, by a member
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
@@ -1071,6 +1169,55 @@ from (
 	limit $5
 ) as counted;
 
+-------- GET /documents/count?reference, by a member
+
+select count(*)
+from (
+	select 1
+	from documents
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	union all
+	select 1
+	from documents
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	limit $5
+) as counted;
+
+-------- GET /documents/count?reference, by an admin
+
+select count(*)
+from (
+	select 1
+	from documents
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	union all
+	select 1
+	from documents
+	where organization = $1
+		and audience <> ''
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	limit $5
+) as counted;
+
 -------- GET /documents/count?companyId, by a member
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
@@ -1133,7 +1280,7 @@ from (
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update documents
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, task_id = $11, company_id = $12, kind = $13, sort_name = $14
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, task_id = $11, reference = $12, company_id = $13, kind = $14, sort_name = $15
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -1255,7 +1402,7 @@ where key <> ''
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update documents
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, task_id = null, company_id = null, kind = null, sort_name = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, task_id = null, reference = null, company_id = null, kind = null, sort_name = null
 where organization = $1
 	and id = $2
 	and revision = $3

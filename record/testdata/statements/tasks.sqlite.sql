@@ -27,8 +27,8 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, company_id, assignee_id, status, document_id, sort_due_at)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
+insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, reference, company_id, assignee_id, status, document_id, sort_due_at)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
 
 insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
@@ -69,7 +69,7 @@ where organization = $1
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, company_id = $11, assignee_id = $12, status = $13, document_id = $14, sort_due_at = $15
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, reference = $11, company_id = $12, assignee_id = $13, status = $14, document_id = $15, sort_due_at = $16
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -682,6 +682,96 @@ from (
 order by updated_at desc
 limit $5;
 
+-------- GET /tasks?reference, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 8 end
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /tasks?reference, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+) then 0 else 8 end
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience <> ''
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+) as r
+order by updated_at desc
+limit $5;
+
 -------- GET /tasks?companyId, by a member
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
@@ -1251,6 +1341,55 @@ from (
 	limit $5
 ) as counted;
 
+-------- GET /tasks/count?reference, by a member
+
+select count(*)
+from (
+	select 1
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	union all
+	select 1
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	limit $5
+) as counted;
+
+-------- GET /tasks/count?reference, by an admin
+
+select count(*)
+from (
+	select 1
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	union all
+	select 1
+	from tasks indexed by tasks_reference_audience
+	where organization = $1
+		and audience <> ''
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and reference = $6
+	limit $5
+) as counted;
+
 -------- GET /tasks/count?companyId, by a member
 
 -- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
@@ -1604,7 +1743,7 @@ where organization = $1
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, company_id = null, assignee_id = null, status = null, document_id = null, sort_due_at = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, reference = null, company_id = null, assignee_id = null, status = null, document_id = null, sort_due_at = null
 where organization = $1
 	and id = $2
 	and revision = $3

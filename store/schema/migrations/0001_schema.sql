@@ -616,6 +616,8 @@ create table tasks (
 	contact_id   text,
 	company_id   text,
 	document_id  text,
+	-- The file number of the office, with ASCII letters in lower case.
+	reference    text,
 	assignee_id  text,
 	status       text,
 	-- When an open task is due, how urgent it is, and its id. Null for a completed one.
@@ -638,6 +640,7 @@ create index tasks_deleted_audience on tasks (organization, audience, updated_at
 create index tasks_deleted_private on tasks (organization, updated_at) where deleted = true and audience <> '';
 create unique index tasks_external_id on tasks (organization, external_id) where external_id is not null;
 create index tasks_contact_id_audience on tasks (organization, contact_id, audience, updated_at) where deleted = false and contact_id is not null;
+create index tasks_reference_audience on tasks (organization, reference, audience, updated_at) where deleted = false and reference is not null;
 create index tasks_company_id_private on tasks (organization, company_id, updated_at) where deleted = false and company_id is not null and audience <> '';
 create index tasks_company_id_audience on tasks (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index tasks_assignee_id_private on tasks (organization, assignee_id, updated_at) where deleted = false and assignee_id is not null and audience <> '';
@@ -652,6 +655,7 @@ create index tasks_company_id_status_audience on tasks (organization, company_id
 /*postgres:
 alter table tasks alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
 	alter column contact_id set (n_distinct = 1000), alter column company_id set (n_distinct = 1000),
+	alter column reference set (n_distinct = 1000),
 	alter column assignee_id set (n_distinct = 1000), alter column status set (n_distinct = 1000);
 */
 
@@ -673,6 +677,8 @@ create table documents (
 	contact_id   text,
 	company_id   text,
 	task_id      text,
+	-- The file number of the office, with ASCII letters in lower case.
+	reference    text,
 	-- What people call the type of the file: pdf, image.
 	kind         text,
 	-- The name as it is ordered (DIN 5007-2), with the id.
@@ -699,11 +705,13 @@ create index documents_deleted_private on documents (organization, updated_at) w
 create index documents_owner_id_shared on documents (organization, owner_id, updated_at) where deleted = false and audience = '';
 create unique index documents_external_id on documents (organization, external_id) where external_id is not null;
 create index documents_contact_id_audience on documents (organization, contact_id, audience, updated_at) where deleted = false and contact_id is not null;
+create index documents_reference_audience on documents (organization, reference, audience, updated_at) where deleted = false and reference is not null;
 create index documents_company_id_private on documents (organization, company_id, updated_at) where deleted = false and company_id is not null and audience <> '';
 create index documents_company_id_audience on documents (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index documents_task_id_audience on documents (organization, task_id, audience, updated_at) where deleted = false and task_id is not null;
 /*postgres:
-alter table documents alter column owner_id set (n_distinct = 1000), alter column kind set (n_distinct = 1000);
+alter table documents alter column owner_id set (n_distinct = 1000), alter column reference set (n_distinct = 1000),
+	alter column kind set (n_distinct = 1000);
 */
 
 -- The tags of living records, in the order of changes and in that of the sort column. A
