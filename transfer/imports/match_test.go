@@ -63,6 +63,10 @@ func TestContradictions(t *testing.T) {
 			"created con_ firstName=Hans lastName=Roth nameSuffix=jun. phone=0221 555",
 			"updated con_ firstName=Hans lastName=Roth nameSuffix=LL.M. phone=0221 555 [   ]",
 		)
+		d.wantReport("e.csv", "Nachname;Vorname;Namenszusatz;Abteilung;E-Mail\nVogt;Ida;LL.M.;Einkauf;ida@example.com\nVogt;Ida;MBA;Vertrieb;ida@example.com\n", mapping.Fill,
+			"created con_ firstName=Ida lastName=Vogt nameSuffix=LL.M. email=ida@example.com department=Einkauf note=Abteilung: Vertrieb|Namenszusatz: MBA",
+			"updated con_ firstName=Ida lastName=Vogt nameSuffix=LL.M. email=ida@example.com department=Einkauf note=Abteilung: Vertrieb|Namenszusatz: MBA [   ] [note department Abteilung Vertrieb] [note nameSuffix Namenszusatz MBA]",
+		)
 	})
 }
 
