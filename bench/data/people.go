@@ -18,7 +18,8 @@ var Groups = []string{"Mandantschaft", "Interessent", "Gegenseite", "Behörde", 
 
 // People generates any number of contacts. They are variants of the sample office's contacts, which
 // are few. The same number always gives the same contact. The frequency of the n-th last name is
-// proportional to 1/n^0.9, close to Zipf's law. Addresses, numbers and dates vary.
+// proportional to 1/n^0.9, close to Zipf's law. Addresses, numbers and dates vary. The contacts lack
+// members that earlier programs refuse, so that --against can compare with these.
 type People struct {
 	base   []contact.Fields
 	last   []string
@@ -59,6 +60,7 @@ func (p *People) Next() contact.Fields {
 	p.number++
 	r := rand.New(rand.NewPCG(uint64(i), 11))
 	f := p.base[i%len(p.base)]
+	f.NameSuffix, f.Department, f.Website = nil, nil, nil
 	last := p.last[sort.SearchFloat64s(p.upTo, r.Float64()*p.upTo[len(p.upTo)-1])]
 	f.LastName = &last
 	if f.Email != nil {
