@@ -269,6 +269,7 @@ var expected = map[string]i18n.Text{
 
 	pattern.Line:     "one line without control characters and with at least one visible character",
 	pattern.Text:     "text without control characters and with at least one visible character",
+	pattern.Website:  "an address with http:// or https://, in ASCII letters and without spaces and credentials; bücher.de is xn--bcher-kva.de",
 	pattern.Language: "a language tag as in BCP 47, for example de-DE",
 	pattern.Target:   "a path that begins with /, without /v1, spaces and #",
 	pattern.Hex:      "hexadecimal digits (0 to 9, a to f)",

@@ -21,7 +21,7 @@ import (
 type Event struct {
 	Object    string       `json:"object" enum:"event" example:"event"`
 	ID        string       `json:"id" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	Type      string       `json:"type" example:"contact.created"`
+	Type      string       `json:"type" example:"contact.updated"`
 	CreatedAt clock.Micros `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
 	// RequestID is the Request-Id of the call that made the change. It is null if a job made it.
 	RequestID *string `json:"requestId" example:"req_01jb2z5k3xf0q8r9s7t6v5w4y3"`

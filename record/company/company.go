@@ -106,7 +106,7 @@ func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Name)
 	d.AddAll(search.Detail, f.LegalForm, f.Email, f.VatID, f.RegisterNumber, f.ExternalID)
-	d.AddHost(search.Detail, f.Website)
+	d.AddWebsite(search.Detail, f.Website)
 	if f.Phone != nil {
 		d.AddPhone(search.Detail, *f.Phone)
 	}

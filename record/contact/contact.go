@@ -161,7 +161,7 @@ func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.AddAll(search.Name, f.FirstName, f.LastName)
 	d.AddAll(search.Detail, f.Title, f.NameSuffix, f.JobTitle, f.Department, f.ExternalID, f.Email)
-	d.AddHost(search.Detail, f.Website)
+	d.AddWebsite(search.Detail, f.Website)
 	for _, number := range []*string{f.Phone, f.Mobile} {
 		if number != nil {
 			d.AddPhone(search.Detail, *number)

@@ -24,7 +24,7 @@ type term struct {
 // nothing.
 func Parse(q string) Query {
 	var words []term
-	queryWords(fold(q), func(word string, prefix bool, _ Span) {
+	queryWords(fold(scheme.ReplaceAllString(q, " ")), func(word string, prefix bool, _ Span) {
 		words = append(words, term{word, prefix})
 	})
 	if len(words) > 0 {

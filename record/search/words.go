@@ -3,7 +3,7 @@ package search
 import (
 	"cmp"
 	"maps"
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -78,15 +78,16 @@ func (d *Document) AddAll(rank Rank, texts ...*string) {
 // AddEmail adds an email address, which is found as a whole and by its parts.
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 
-// AddHost adds the host of a web address. It adds nothing if the address is nil.
-func (d *Document) AddHost(rank Rank, address *string) {
-	if address == nil {
-		return
-	}
-	if u, err := url.Parse(*address); err == nil {
-		d.Add(rank, u.Hostname())
+// AddWebsite adds a web address without its scheme. It adds nothing if the address is nil.
+func (d *Document) AddWebsite(rank Rank, address *string) {
+	if address != nil {
+		d.Add(rank, scheme.ReplaceAllString(*address, ""))
 	}
 }
+
+// scheme matches the scheme of a web address. Documents and queries lack it, since people rarely
+// know it.
+var scheme = regexp.MustCompile(`(?i)\bhttps?://`)
 
 // AddPhone adds a telephone number. A search finds it by its beginning in any notation, with or
 // without the country code and the leading zero. A search also finds it by its last digits,

@@ -3,7 +3,6 @@ package records
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
+	"kartei/kit/website"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -77,17 +77,6 @@ func webAddress(text string) templ.SafeURL {
 		return templ.SafeURL(u.String())
 	}
 	return "#"
-}
-
-// bareAddress matches a web address without a scheme, as people write it. The host contains a dot.
-var bareAddress = regexp.MustCompile(`^[^\s:/?#@]+\.[^\s:/?#@.]+(:[0-9]+)?([/?#]\S*)?$`)
-
-// completed returns a typed web address, with https:// added if it has no scheme.
-func completed(address string) string {
-	if bareAddress.MatchString(address) {
-		return "https://" + address
-	}
-	return address
 }
 
 // day returns a date of the form 2006-01-02 in the format of the person's language.
@@ -313,13 +302,16 @@ func (m Field) typed(v *shell.Request, value string) string {
 	return value
 }
 
-// stored returns a typed value in the form that the API accepts. A web address gets https:// if it
-// has no scheme. A language may be typed by its name, and a date as 31.12.1984. If a time was not
+// stored returns a typed value in the form that the API accepts. A web address is
+// completed. A language may be typed by its name, and a date as 31.12.1984. If a time was not
 // edited, stored returns the value before, which has seconds.
 func (m Field) stored(v *shell.Request, typed, before string) string {
 	switch {
 	case m.Kind == linkField:
-		return completed(typed)
+		if address, is := website.Complete(typed); is {
+			return address
+		}
+		return typed
 	case m.Kind == languageField:
 		return i18n.ReadTongue(typed)
 	case m.Kind == dayField:

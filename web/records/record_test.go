@@ -25,19 +25,6 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// TestCompleted checks that https:// is added only to web addresses without a scheme.
-func TestCompleted(t *testing.T) {
-	for typed, want := range map[string]string{
-		"www.kanzlei-huber.de": "https://www.kanzlei-huber.de", "huber.de:8443/team?a=b:c": "https://huber.de:8443/team?a=b:c", "huber.de#team": "https://huber.de#team",
-		"http://huber.de": "http://huber.de", "https://huber.de": "https://huber.de", "ftp://huber.de": "ftp://huber.de", "javascript:alert(a.b)": "javascript:alert(a.b)",
-		"mailto:ida@huber.de": "mailto:ida@huber.de", "ida@huber.de": "ida@huber.de", "keine": "keine", "keine, s. u.": "keine, s. u.", "": "",
-	} {
-		if got := completed(typed); got != want {
-			t.Errorf("%q: %q, want %q", typed, got, want)
-		}
-	}
-}
-
 // TestDoors checks the text that says by which interface a change was made.
 func TestDoors(t *testing.T) {
 	for c, want := range map[[2]string][2]string{

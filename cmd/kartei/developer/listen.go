@@ -26,7 +26,7 @@ import (
 type Listen struct {
 	command.InstanceFlags
 	Forward string         `name:"forward" required:"" placeholder:"URL" help:"Where each event is posted, for example http://localhost:3000/hook."`
-	Events  []string       `name:"events" placeholder:"TYPE" help:"Only these types of events, separated by commas."`
+	Events  []string       `name:"events" placeholder:"TYPE" help:"Only these types of events, separated by commas. The position passes the others."`
 	Secret  string         `name:"secret" placeholder:"whsec_..." help:"The secret that signs the events. By default a new one is made and kept in the file of --place."`
 	Since   command.Moment `name:"since" placeholder:"TIME" help:"Begin with the events since this time: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
 	Place   string         `name:"place" placeholder:"FILE" help:"File that keeps the position in the feed."`

@@ -7,6 +7,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
+	"kartei/kit/website"
 	"kartei/transfer/imports/names"
 )
 
@@ -97,11 +98,16 @@ func (e *Entry) reach() {
 	}
 	e.numbers()
 	for _, i := range e.meaning("website") {
-		switch link, is := linkOf(i.text); {
+		link, is := website.Complete(i.text)
+		if e.Exact {
+			link, is = i.text, true
+		}
+		switch {
 		case !is:
-			e.move("website", e.labelled("website", i.kind), i, noPlace, noField)
+			e.move("website", e.labelled("website", i.kind), i, fault.InvalidFormat,
+				"The format is not valid.")
 		case e.Text("website") == "":
-			if link != strings.TrimSpace(i.text) && !e.Exact {
+			if link != strings.TrimSpace(i.text) {
 				e.tell(Altered, "website", i, fault.InvalidFormat, takenAs(link))
 			}
 			e.set("website", i, link)
@@ -117,15 +123,6 @@ func (e *Entry) reach() {
 			e.move("email", e.say("name"), i, noPlace, noField)
 		}
 	}
-}
-
-// linkOf returns the web address in a text. It reports whether the text is one.
-func linkOf(text string) (link string, is bool) {
-	link = strings.TrimSpace(text)
-	if !strings.Contains(link, "://") {
-		link = "https://" + link
-	}
-	return link, !strings.ContainsAny(link, " \n") && strings.Contains(link, ".")
 }
 
 // numbers sets the telephone numbers.

@@ -147,7 +147,7 @@ func Generation(suffix string) string {
 
 var (
 	// degrees matches a degree after a name and a comma, but no first name.
-	degrees = regexp.MustCompile(`^(Esq|LL\.? ?[MBD](\.? ?(oec|corp|eur|Eur|com|int|tax))?|E?MBA|M\.B\.A|MBL|MPA|MPH|Ph\.? ?D|D\.? ?Phil|M\.? ?Sc|B\.? ?Sc|M\.? ?A|B\.? ?A|M\.? ?Eng|B\.? ?Eng|M\.? ?Jur|J\.? ?D|S\.J\.D|M\.? ?D|CPA|CFA|MRICS|FRICS|[MB]\.? ?Ed|FH|Dipl\.?-?\p{L}*)\.?( \([^()]*\))?$`)
+	degrees = regexp.MustCompile(`^(Esq|LL\.? ?[MBD](\.? ?(oec|corp|eur|Eur|com|int|tax))?|E?MBA|M\.B\.A|MBL|MPA|MPH|Ph\.? ?D|D\.? ?Phil|M\.? ?Sc|B\.? ?Sc|M\.? ?A|B\.? ?A|M\.? ?Eng|B\.? ?Eng|M\.? ?Jur|J\.? ?D|S\.J\.D|M\.? ?D|CPA|CFA|Md[BL]|MdEP|MRICS|FRICS|[MB]\.? ?Ed|FH|Dipl\.?-?\p{L}*)\.?( \([^()]*\))?$`)
 	// degreeBehind matches a degree after a name without a comma. It excludes two capital letters,
 	// which may be a name.
 	degreeBehind = regexp.MustCompile(`\s+((?:LL\. ?[MBD]\.|E?MBA|LLM|M\.B\.A\.|Ph\.? ?D\.?|[MB]\.? ?Sc\.|[MB]Sc|[MB]\. ?A\.|[MB]\. ?Eng\.|Esq\.)(?: \([^()]*\))?)$`)

@@ -11,6 +11,7 @@ func TestDivide(t *testing.T) {
 		"Anna von der Leyen":                     "||Anna|von der Leyen",
 		"Dr. Hans Müller LL.M.":                  "|Dr.|Hans|Müller suffix=LL.M.",
 		"Prof. Dr. Karl Weber, LL.M.":            "|Prof. Dr.|Karl|Weber suffix=LL.M.",
+		"Eva Braun, MdB":                         "||Eva|Braun suffix=MdB",
 		"Eva Braun, M.A.":                        "||Eva|Braun suffix=M.A.",
 		"Eva Braun LL.M. (London)":               "||Eva|Braun suffix=LL.M. (London)",
 		"Müller, Hans, Dr.":                      "|Dr.|Hans|Müller",
