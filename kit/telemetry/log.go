@@ -40,7 +40,7 @@ var forbidden = map[string]bool{
 	"name": true, "firstname": true, "lastname": true, "displayname": true, "principalname": true,
 	"email": true, "phone": true, "mobile": true, "birthday": true, "note": true, "salutation": true, "title": true,
 	"jobtitle": true, "namesuffix": true, "department": true, "reference": true,
-	"street":   true, "postalcode": true, "city": true, "description": true, "website": true, "legalform": true,
+	"street": true, "postalcode": true, "city": true, "description": true, "website": true, "legalform": true,
 	"vatid": true, "registernumber": true, "tags": true, "sha256": true,
 	"ip": true, "remoteaddr": true, "remoteaddress": true, "clientaddress": true, "clientip": true,
 	"xforwardedfor": true, "forwarded": true,
