@@ -69,6 +69,12 @@ func (e *Entry) addresses() {
 			case "country":
 				set(&g.Country, line(text))
 			case "whole":
+				if g.Street != "" { // the entry has the parts, too
+					if !names.Covers(g.Line(), text) {
+						e.move("address.whole", e.say("address"), i, noPlace, onlyOne)
+					}
+					continue
+				}
 				if g.SetWhole(e.withoutName(text)); g.PostalCode == "" {
 					e.tell(Altered, "address.street", i, fault.InvalidFormat,
 						"This address has no postal code with a city that can be read. It stands as the street.")
