@@ -30,7 +30,7 @@ func rename(dir string, from, to i18n.Text) error {
 	for _, u := range s.uses {
 		switch {
 		case u.text == to:
-			return fmt.Errorf("%s:%d says %q already: give one of them a remark in square brackets", u.file, u.line, to)
+			return fmt.Errorf("%s:%d says %q already: if both mean the same, replace the old text by hand; otherwise give one of them a remark in square brackets", u.file, u.line, to)
 		case u.text == from:
 			places[u.file] = append(places[u.file], u)
 		}

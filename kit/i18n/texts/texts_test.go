@@ -77,7 +77,7 @@ func TestCatalogFiles(t *testing.T) {
 			continue
 		}
 		if diff := gocmp.Diff(string(should), string(is)); diff != "" {
-			t.Errorf("%s.json (-should +is):\n%.2000s", l, diff)
+			t.Errorf("kit/i18n/%s.json is not in order; KARTEI_TEST_UPDATE=1 go test ./kit/i18n/texts puts it in order (-should +is):\n%.2000s", l, diff)
 		}
 	}
 }
