@@ -1,4 +1,4 @@
-// Package access owns the identification of callers: organizations, principals, their rights, and credentials.
+// Package access owns the identification of callers: principals, rights, credentials, sessions and throttles.
 package access
 
 import (

@@ -1,4 +1,4 @@
-// Package textio owns what a reader of a file format is handed: the file as input, and the sink that takes its text.
+// Package textio owns the input and the sink of readers of file formats, and the decoding of bytes, HTML and XML.
 //
 // A reader writes text of any kind into a Sink, which makes it valid UTF-8,
 // drops control characters, joins blanks and stops at a limit. So no reader has

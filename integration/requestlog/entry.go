@@ -1,4 +1,4 @@
-// Package requestlog owns the request log: one row for each call, written in batches in the background.
+// Package requestlog owns the request log, with a row for each call, and the operations that read it.
 package requestlog
 
 import (

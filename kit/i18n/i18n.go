@@ -1,4 +1,4 @@
-// Package i18n owns the texts of the product: translations, plurals, dates, numbers and addresses.
+// Package i18n owns translations, plurals, and the writing and reading of dates, numbers, addresses and languages.
 package i18n
 
 import (

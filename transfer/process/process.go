@@ -1,4 +1,4 @@
-// Package process owns the common part of long acts: jobs that change a row step by step in short transactions.
+// Package process owns long acts: jobs that change a row step by step, with the rights of whoever began them.
 //
 // The row has the state and the progress of an act. Each transaction of the job also stores the
 // row. So a process may die at any time, and no step is repeated or left out. Between

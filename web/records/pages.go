@@ -1,4 +1,4 @@
-// Package records owns the lists, pages and forms that all families of records have in common.
+// Package records owns the description of families to pages, and their common lists, pages and forms.
 package records
 
 import (
