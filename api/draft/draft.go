@@ -46,9 +46,8 @@ func Reference(version string) ([]byte, error) { return document(version, api.Op
 //	              is at least 1 if min is absent; or the length of each item of an array
 //	minItems      least length of an array
 //	maxItems      greatest length of an array
-//	format        email, date, date-time, uri, or language (BCP 47)
-//	pattern       a pattern with the same meaning in RE2, ECMA 262 and Python; or website
-//	              for pattern.Website
+//	format        email, date, date-time, uri, language (BCP 47), or website
+//	pattern       a pattern with the same meaning in RE2, ECMA 262 and Python
 //	enum          the allowed values, separated by commas; or iso3166 for the country
 //	              codes; or events for the event types that endpoints can subscribe to
 //	named         on a member of a body: the name of the schema with the values of enum

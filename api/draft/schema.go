@@ -445,7 +445,7 @@ func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, nul
 	}
 	rule := textRule(parent, f, mode)
 	format := f.Tag.Get("format")
-	if format == "language" {
+	if format == "language" || format == "website" { // formats of ours
 		format = ""
 	}
 	if format != "" {
@@ -469,11 +469,7 @@ func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, nul
 
 // textRule returns the pattern that a text must match.
 func textRule(parent reflect.Type, f member, mode schemaMode) string {
-	switch p := f.Tag.Get("pattern"); p {
-	case "":
-	case "website":
-		return pattern.Website
-	default:
+	if p := f.Tag.Get("pattern"); p != "" {
 		return p
 	}
 	if p := f.Tag.Get("prefix"); p != "" {
@@ -492,6 +488,8 @@ func textRule(parent reflect.Type, f member, mode schemaMode) string {
 	switch {
 	case f.Tag.Get("format") == "language":
 		return pattern.Language
+	case f.Tag.Get("format") == "website":
+		return pattern.Website
 	case f.Tag.Get("format") == "uri":
 		return "^[Hh][Tt][Tt][Pp][Ss]?://"
 	case mode == answering && f.Tag.Get("multiline") == "true":

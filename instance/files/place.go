@@ -63,8 +63,8 @@ func (p Place) Check(ctx context.Context) error {
 }
 
 // Begin calls Check at the start. If the bucket is unreachable, Begin returns nil, so that the
-// server starts. The bucket is then not used until Ping has reached and checked it. Begin waits for
-// a bucket at most for a time, and not at all for a folder.
+// server starts. The bucket is then not used until Ping has reached and checked it. patience is the
+// maximum time for which Begin waits for a bucket.
 func (p Place) Begin(ctx context.Context, patience time.Duration) error {
 	held, is := p.Store.(*bucket)
 	if !is {

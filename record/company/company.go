@@ -17,7 +17,7 @@ type Fields struct {
 	LegalForm      *string         `json:"legalForm" max:"200" example:"GmbH"`
 	Email          *string         `json:"email" format:"email" max:"254" bare:"true" example:"kontakt@brauhaus.example"`
 	Phone          *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543" patch:"set"`
-	Website        *string         `json:"website" pattern:"website" max:"2048" bare:"true" example:"https://brauhaus.example/"`
+	Website        *string         `json:"website" format:"website" max:"2048" bare:"true" example:"https://brauhaus.example/"`
 	VatID          *string         `json:"vatId" max:"200" bare:"true" example:"DE123456789"`
 	RegisterNumber *string         `json:"registerNumber" max:"200" bare:"true" example:"Amtsgericht Köln HRB 12345"`
 	Address        *record.Address `json:"address"`

@@ -25,7 +25,7 @@ type Fields struct {
 	Email       *string         `json:"email" format:"email" max:"254" bare:"true" example:"anna.berg@example.com"`
 	Phone       *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543"`
 	Mobile      *string         `json:"mobile" max:"50" bare:"true" example:"+49 171 1234567"`
-	Website     *string         `json:"website" pattern:"website" max:"2048" bare:"true" example:"https://berg.example/"`
+	Website     *string         `json:"website" format:"website" max:"2048" bare:"true" example:"https://berg.example/"`
 	JobTitle    *string         `json:"jobTitle" max:"200" example:"Steuerberaterin" patch:"set"`
 	Department  *string         `json:"department" max:"200" example:"Einkauf"`
 	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies"`

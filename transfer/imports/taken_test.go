@@ -28,7 +28,7 @@ func TestEveryTargetIsTaken(t *testing.T) {
 			Options: mapping.Options{Duplicates: mapping.Skip, Companies: companies},
 		})
 		d.Recover()
-		said := string(d.Do("GET", "/contacts", nil).Want(200).Body)
+		said := ""
 		for _, l := range d.lines(d.run(d.get(x.ID))) {
 			for _, p := range l.Problems {
 				said += p.Value + "\n"

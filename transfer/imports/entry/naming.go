@@ -69,15 +69,7 @@ func (e *Entry) namePerson() {
 			e.move(mapping.Company, e.say("firm"), i, fault.TooLong, "The name of a company has at most 200 characters.")
 		}
 	}
-	e.jobs()
-	for n, i := range e.meaning("department") {
-		switch {
-		case n == 0:
-			e.set("department", i, i.text)
-		case !strings.EqualFold(i.text, e.Text("department")):
-			e.move("department", e.labelled("department", i.kind), i, noPlace, onlyOne)
-		}
-	}
+	e.work()
 }
 
 // titles sets the title. It returns the values that are salutations, because English Outlook has Mr
@@ -98,14 +90,18 @@ func (e *Entry) titles() (spoken []item) {
 	return spoken
 }
 
-// jobs sets the job title.
-func (e *Entry) jobs() {
-	for n, i := range e.meaning("jobTitle") {
-		switch {
-		case n == 0 && !e.Firm:
-			e.set("jobTitle", i, i.text)
-		case e.Firm || !strings.EqualFold(i.text, e.Text("jobTitle")):
-			e.move("jobTitle", e.labelled("jobTitle", i.kind), i, noPlace, onlyOne)
+// work sets the job title and the department. Companies have neither.
+func (e *Entry) work() {
+	for _, member := range []string{"jobTitle", "department"} {
+		for n, i := range e.meaning(member) {
+			switch {
+			case e.Firm:
+				e.move(member, e.labelled(member, i.kind), i, noPlace, noField)
+			case n == 0:
+				e.set(member, i, i.text)
+			case !strings.EqualFold(i.text, e.Text(member)):
+				e.move(member, e.labelled(member, i.kind), i, noPlace, onlyOne)
+			}
 		}
 	}
 }
@@ -407,10 +403,7 @@ func (e *Entry) nameFirm() {
 			}
 		}
 	}
-	e.jobs()
-	for _, i := range e.meaning("department") {
-		e.move("department", e.say("department"), i, noPlace, noField)
-	}
+	e.work()
 }
 
 // nameless handles an entry without a name. It uses another value as the name: the entry becomes a
