@@ -146,7 +146,7 @@ func (k *Collection[T, F, P]) WithoutUpdateEvent() *Collection[T, F, P] {
 func (k *Collection[T, F, P]) Prepare(s *op.Services, f, before P) []fault.Field {
 	k.texts.normalize(f)
 	k.complete(f)
-	wrong := f.Wrong(s, op.RuleScope{New: before == nil})
+	wrong := append(f.Wrong(s, op.RuleScope{New: before == nil}), f.Shared().Attributes.wrong()...)
 	if t, has := any(f).(interface{ Follow(before *F) []fault.Field }); has && before != nil {
 		wrong = append(wrong, t.Follow(before)...)
 	}

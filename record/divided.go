@@ -73,10 +73,7 @@ func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n sele
 		tags, key = "sorted_tags", "sort_key"
 	}
 	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the rows of tags have the order of the list
-	readers := [2]string{`g.reader = '' and $2 = $2`, `g.reader = $2`}
-	if l.all {
-		readers[1] = `g.reader = '` + search.Admins + `' and $2 = $2`
-	}
+	readers := readers(l)
 	for i, p := range parts(l, s.table+".") {
 		records := ` cross join ` + s.table + d.Along(s.table+n.tagsLeadTo(p))
 		joined := ` and ` + s.table + `.organization = $1 and ` + s.table + `.deleted = false and ` + s.table + `.` +
@@ -91,13 +88,40 @@ func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n sele
 	return list
 }
 
+// readers returns the conditions for the rows of tags in the two streams of a divided list.
+func readers(l listVariant) [2]string {
+	if l.all {
+		return [2]string{`g.reader = '' and $2 = $2`, `g.reader = '` + search.Admins + `' and $2 = $2`}
+	}
+	return [2]string{`g.reader = '' and $2 = $2`, `g.reader = $2`}
+}
+
+// listed returns a select for each stream of the records that have the value of the first filter in
+// a list: see filter.also. Few records have it, so the records are sorted.
+func (s *statements) listed(d *db.Dialect, l listVariant, columns string, n selection) (list []string) {
+	readers := readers(l)
+	key := s.table + `.` + n.key()
+	for i, p := range parts(l, s.table+".") {
+		list = append(list, `select `+columns+` from tags as g cross join `+s.table+d.Along(s.table+p.ticks())+`
+			where g.organization = $1 and g.family = '`+n.filters[0].listedIn(s.table)+`' and `+readers[i]+` and g.tag = $6 and `+
+			s.table+`.organization = $1 and `+s.table+`.deleted = false and `+s.table+`.updated_at = g.tick and `+p.audience+
+			` and `+key+` > $3 and `+key+` < $4`+n.further(s.table))
+	}
+	return list
+}
+
 // tagsLeadTo returns the end of the name of a record index. The join with the tags finds records
 // in this index by their ticks or sort keys.
 func (n selection) tagsLeadTo(p part) string {
-	switch {
-	case n.order != nil:
+	if n.order != nil {
 		return "_" + n.key() + p.index
-	case p.index == "_private":
+	}
+	return p.ticks()
+}
+
+// ticks returns the end of the name of the record index in the order of changes.
+func (p part) ticks() string {
+	if p.index == "_private" {
 		return "_live_private"
 	}
 	return "_live_audience"

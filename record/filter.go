@@ -29,6 +29,10 @@ type filter struct {
 	// with is the parameter of a second filter. Indexes of the form COLUMN_WITH serve both
 	// filters together.
 	with string
+	// also is the index of a list whose entries have the member too, and entry the index of the
+	// member in an entry. Both are nil if there is no such list. The table tags has the values of
+	// the list, under the family's name and the column's: see listed.
+	also, entry []int
 	// tags says that the filter accepts records that have the value among their tags. The table
 	// tags has these.
 	tags bool
@@ -77,6 +81,9 @@ func columnName(member string) string {
 // null. TABLE_COLUMN_audience is on (organization, COLUMN, audience, updated_at). Without few,
 // TABLE_COLUMN_private is on (organization, COLUMN, updated_at) of private records.
 //
+// The tag `also:"additionalEmails"` also finds records with the value in a list. The entries of the
+// list have a member of the filter's name. The filter must have few.
+//
 // The tag `of:"contentType"` names the member if its name is not the parameter. The column then
 // holds a class of the member's text: see Classify.
 //
@@ -114,10 +121,13 @@ func filtersOf(filters, members reflect.Type) []filter {
 		x.column = column{name: columnName(x.parameter), fold: f.Tag.Get("fold") == "true"}
 		each := f.Tag.Get("each")
 		x.tags = each != ""
-		for _, m := range reflect.VisibleFields(members) {
-			if !m.Anonymous && m.Tag.Get("json") == cmp.Or(each, f.Tag.Get("of"), x.parameter) {
-				x.member, x.bare = m.Index, m.Tag.Get("bare") == "true"
-			}
+		if m, has := memberOf(members, cmp.Or(each, f.Tag.Get("of"), x.parameter)); has {
+			x.member, x.bare = m.Index, m.Tag.Get("bare") == "true"
+		}
+		if also := f.Tag.Get("also"); also != "" {
+			list, _ := memberOf(members, also)
+			one, _ := memberOf(list.Type.Elem(), x.parameter)
+			x.also, x.entry = list.Index, one.Index
 		}
 		if x.member == nil {
 			panic(fmt.Sprintf("record: %s.%s filters by a member that %s has not", filters, f.Name, members))
@@ -126,6 +136,31 @@ func filtersOf(filters, members reflect.Type) []filter {
 	}
 	return list
 }
+
+// memberOf returns the field of a struct for a member.
+func memberOf(t reflect.Type, name string) (field reflect.StructField, has bool) {
+	for _, m := range reflect.VisibleFields(t) {
+		if !m.Anonymous && m.Tag.Get("json") == name {
+			return m, true
+		}
+	}
+	return field, false
+}
+
+// listed returns the values of the filter in the list also of a record. The value of the column is
+// not among them, because the column finds the record already.
+func (x *filter) listed(v reflect.Value) (values []string) {
+	list, own := v.FieldByIndex(x.also), x.value(textAt(v, x.member))
+	for i := range list.Len() {
+		if value := x.value(textAt(list.Index(i), x.entry)); value != own {
+			values = append(values, value)
+		}
+	}
+	return Unique(values)
+}
+
+// listedIn returns the family of the rows in tags that have the values of the list also.
+func (x *filter) listedIn(table string) string { return table + "." + x.name }
 
 // of returns the value that the column must have for a filter by text.
 func (x *filter) of(text string) string {
@@ -360,6 +395,10 @@ func (x *filter) compared(table, alias string, place int) string {
 	if x.tags {
 		return fmt.Sprintf(" and (select count(*) from tags as g where g.organization = $1 and g.family = '%s' and g.reader = %s.audience and g.tag = $%d and g.tick = %s.updated_at) > 0",
 			table, alias, place, alias)
+	}
+	if x.also != nil {
+		return fmt.Sprintf(" and (%s || '' = $%d or (select count(*) from tags as g where g.organization = $1 and g.family = '%s' and g.reader = %s.audience and g.tag = $%d and g.tick = %s.updated_at) > 0)",
+			x.name, place, x.listedIn(table), alias, place, alias)
 	}
 	return fmt.Sprintf(" and %s || '' = $%d", x.name, place)
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -285,18 +286,27 @@ func inEvent(changed []*member) (names []string) {
 }
 
 // same reports whether two values of a member are equal. It avoids reflect.DeepEqual, which would
-// copy each value.
+// copy each value, and would distinguish a missing list from an empty one.
 func same(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.Pointer:
-		return a.IsNil() == b.IsNil() && (a.IsNil() || a.Elem().Equal(b.Elem()))
+		return a.IsNil() == b.IsNil() && (a.IsNil() || same(a.Elem(), b.Elem()))
 	case reflect.Slice:
 		for i := range min(a.Len(), b.Len()) {
-			if !a.Index(i).Equal(b.Index(i)) {
+			if !same(a.Index(i), b.Index(i)) {
 				return false
 			}
 		}
 		return a.Len() == b.Len()
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !same(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Map:
+		return maps.Equal(a.Interface().(Attributes), b.Interface().(Attributes))
 	}
 	return a.Equal(b)
 }

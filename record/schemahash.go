@@ -35,7 +35,7 @@ func membersOf(t reflect.Type) int64 {
 				continue
 			}
 			fmt.Fprintf(h, "%s;", f.Tag.Get("json"))
-			if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
+			if kind := f.Type.Kind(); (kind == reflect.Pointer || kind == reflect.Slice) && f.Type.Elem().Kind() == reflect.Struct {
 				walk(f.Type.Elem())
 			}
 		}
@@ -85,6 +85,9 @@ func fill(v reflect.Value, n *int, text func(member int) string) {
 		case m.Kind() == reflect.Pointer && m.Type().Elem().Kind() == reflect.Struct:
 			m.Set(reflect.New(m.Type().Elem()))
 			fill(m.Elem(), n, text)
+		case m.Kind() == reflect.Slice && m.Type().Elem().Kind() == reflect.Struct:
+			m.Set(reflect.MakeSlice(m.Type(), 1, 1))
+			fill(m.Index(0), n, text)
 		default:
 			if s := text(*n); s != "" {
 				set(m, s)
@@ -103,6 +106,8 @@ func set(m reflect.Value, s string) {
 	case reflect.Slice:
 		m.Set(reflect.MakeSlice(m.Type(), 1, 1))
 		set(m.Index(0), s)
+	case reflect.Map:
+		m.Set(reflect.ValueOf(Attributes{s: s}))
 	case reflect.String:
 		m.SetString(s)
 	default:
@@ -124,7 +129,9 @@ func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err e
 		now, known := has[name]
 		switch {
 		case !known:
-			has[name], more = old, true
+			if _, shown := saw[name]; !shown { // otherwise the change removed an attribute
+				has[name], more = old, true
+			}
 		case old.Kind() != '{':
 		case now.Kind() == '{':
 			inner := saw[name]

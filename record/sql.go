@@ -150,6 +150,9 @@ func (s *statements) streams(d *db.Dialect, l listVariant, columns string, n sel
 				n.where(s.table))
 		}
 	}
+	if len(n.filters) > 0 && n.filters[0].also != nil {
+		list = append(list, s.listed(d, l, columns, n)...)
+	}
 	if l.deleted && !l.all {
 		list = append(list, `select `+markers(columns)+` from visibility_losses
 			where organization = $1 and family = '`+s.table+`' and principal = $2 and tick > $3 and tick < $4`)

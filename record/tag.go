@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,6 +19,10 @@ import (
 // of each record and each of its readers, in the order of lists. So the records with a tag are
 // one range, as in all other lists. A row has no record id. It is found by the tick or the sort
 // key of the record. The old members of the record tell which rows a change deletes.
+//
+// The table tags also has the values of lists by which a family's filters find records: see
+// filter.also. Their family has the name of the column too, for example contacts.email. They have
+// no rows in sorted_tags, because few records share such a value.
 //
 // The statements have the same arguments: organization, family, reader, tags, and the tick or the
 // sort key. The statement move also has the next tick or sort key.
@@ -44,14 +49,27 @@ func tagStatementsFor(table, order, kind string) map[*db.Dialect]tagStatements {
 // tagRows describes the rows of one record in tags and sorted_tags.
 type tagRows struct {
 	tags     []string // folded
+	listed   []listedValues
 	audience string
 	tick     clock.Micros
 	sortKey  any // nil if there are no rows in sorted_tags
 }
 
-// tagRows returns the rows for the tags of a record.
+// listedValues are the values of a list in a record, and the family of their rows.
+type listedValues struct {
+	family string
+	values []string
+}
+
+// tagRows returns the rows for the tags and the listed values of a record.
 func (k *Collection[T, F, P]) tagRows(r *row, f P) tagRows {
-	return tagRows{foldedTags(f.Shared().Tags), r.audience, r.updated, k.sortKey(r.id, f)}
+	var all []listedValues
+	for i := range k.filters {
+		if x := &k.filters[i]; x.also != nil {
+			all = append(all, listedValues{x.listedIn(k.Plural), x.listed(reflect.ValueOf(f).Elem())})
+		}
+	}
+	return tagRows{foldedTags(f.Shared().Tags), all, r.audience, r.updated, k.sortKey(r.id, f)}
 }
 
 // foldedTags returns the tags in the form in which rows store them, without duplicates.
@@ -67,35 +85,49 @@ func foldedTags(tags []string) []string {
 
 // alike reports whether t and other are equal, apart from their tick and sort key.
 func (t tagRows) alike(other tagRows) bool {
-	return slices.Equal(t.tags, other.tags) && t.audience == other.audience
+	return slices.Equal(t.tags, other.tags) && t.audience == other.audience &&
+		slices.EqualFunc(t.listed, other.listed, func(a, b listedValues) bool { return slices.Equal(a.values, b.values) })
 }
 
-// queueTags queues a statement on the rows of a record, once for each reader. The readers are the
+// queue queues a statement on rows of a record with the given family and values, once for each reader. The readers are the
 // same as in the search index. order is the tick or the sort key. For the statement move, more
 // has the next tick or sort key.
-func (k *Collection[T, F, P]) queueTags(c *op.Call, statement string, t tagRows, order any, more ...any) {
-	if len(t.tags) == 0 || order == nil {
+func (t *tagRows) queue(c *op.Call, statement, family string, values []string, order any, more ...any) {
+	if len(values) == 0 || order == nil {
 		return
 	}
-	tags := db.Texts(t.tags)
+	texts := db.Texts(values)
 	for _, reader := range search.Audiences(t.audience) {
-		c.Tx.Queue(statement, append([]any{c.Actor.Org(), k.Plural, reader, tags, order}, more...)...)
+		c.Tx.Queue(statement, append([]any{c.Actor.Org(), family, reader, texts, order}, more...)...)
 	}
 }
 
-// tag inserts the rows of a record's tags.
+// queueByTick queues a statement on the rows of a record in tags. more is as in queue.
+func (k *Collection[T, F, P]) queueByTick(c *op.Call, statement string, t tagRows, more ...any) {
+	t.queue(c, statement, k.Plural, t.tags, t.tick, more...)
+	for _, l := range t.listed {
+		t.queue(c, statement, l.family, l.values, t.tick, more...)
+	}
+}
+
+// queueBySortKey queues a statement on the rows of a record in sorted_tags. more is as in queue.
+func (k *Collection[T, F, P]) queueBySortKey(c *op.Call, statement string, t tagRows, more ...any) {
+	t.queue(c, statement, k.Plural, t.tags, t.sortKey, more...)
+}
+
+// tag inserts the rows of a record's tags and listed values.
 func (k *Collection[T, F, P]) tag(c *op.Call, t tagRows) {
-	k.queueTags(c, byTick[c.Tx.Dialect()].insert, t, t.tick)
-	k.queueTags(c, bySortKey[c.Tx.Dialect()].insert, t, t.sortKey)
+	k.queueByTick(c, byTick[c.Tx.Dialect()].insert, t)
+	k.queueBySortKey(c, bySortKey[c.Tx.Dialect()].insert, t)
 }
 
-// untag deletes the rows of a record's tags.
+// untag deletes the rows of a record's tags and listed values.
 func (k *Collection[T, F, P]) untag(c *op.Call, t tagRows) {
-	k.queueTags(c, byTick[c.Tx.Dialect()].remove, t, t.tick)
-	k.queueTags(c, bySortKey[c.Tx.Dialect()].remove, t, t.sortKey)
+	k.queueByTick(c, byTick[c.Tx.Dialect()].remove, t)
+	k.queueBySortKey(c, bySortKey[c.Tx.Dialect()].remove, t)
 }
 
-// retag replaces the rows of a record's tags by the rows of its next revision. Most changes do
+// retag replaces the rows of a record by the rows of its next revision. Most changes do
 // not change the rows in sorted_tags.
 func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows) {
 	if !was.alike(is) {
@@ -103,15 +135,15 @@ func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows) {
 		k.tag(c, is)
 		return
 	}
-	k.queueTags(c, byTick[c.Tx.Dialect()].move, was, was.tick, is.tick)
+	k.queueByTick(c, byTick[c.Tx.Dialect()].move, was, is.tick)
 	keys := bySortKey[c.Tx.Dialect()]
 	switch {
 	case was.sortKey == is.sortKey:
 	case was.sortKey != nil && is.sortKey != nil:
-		k.queueTags(c, keys.move, was, was.sortKey, is.sortKey)
+		k.queueBySortKey(c, keys.move, was, is.sortKey)
 	default:
-		k.queueTags(c, keys.remove, was, was.sortKey)
-		k.queueTags(c, keys.insert, is, is.sortKey)
+		k.queueBySortKey(c, keys.remove, was)
+		k.queueBySortKey(c, keys.insert, is)
 	}
 }
 

@@ -23,7 +23,7 @@ type text struct {
 	// bare says that invisible characters are removed from the text, for example from a number,
 	// an address or a code.
 	bare bool
-	// inner are the texts of a nested struct.
+	// inner are the texts of a nested struct, or of each struct in a list.
 	inner texts
 }
 
@@ -34,6 +34,7 @@ const (
 	nullable
 	list
 	nested
+	entries
 )
 
 // textsIn returns the text members of a struct. It panics on a member of an unknown type, because
@@ -51,7 +52,9 @@ func textsIn(t reflect.Type) texts {
 			found = append(found, text{index: f.Index, kind: nullable, bare: f.Tag.Get("bare") == "true"})
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
 			found = append(found, text{index: f.Index, kind: list})
-		case f.Type == reflect.TypeFor[*clock.Micros](), f.Type.Kind() == reflect.Int64:
+		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+			found = append(found, text{index: f.Index, kind: entries, inner: textsIn(f.Type.Elem())})
+		case f.Type == reflect.TypeFor[*clock.Micros](), f.Type == reflect.TypeFor[Attributes](), f.Type.Kind() == reflect.Int64:
 		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
 			found = append(found, text{index: f.Index, kind: nested, inner: textsIn(f.Type.Elem())})
 		default:
@@ -86,6 +89,10 @@ func (t texts) walk(v reflect.Value) {
 		case nested:
 			if !f.IsNil() {
 				x.inner.walk(f.Elem())
+			}
+		case entries:
+			for i := range f.Len() {
+				x.inner.walk(f.Index(i))
 			}
 		}
 	}

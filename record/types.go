@@ -2,6 +2,7 @@ package record
 
 import (
 	"reflect"
+	"slices"
 
 	"kartei/api/op"
 	"kartei/kit/clock"
@@ -36,12 +37,65 @@ const (
 	MaxTag  = 50
 )
 
+// MaxAttributes is the maximum number of attributes of a record.
+const MaxAttributes = 20
+
 // CommonFields holds the writable members that all families have in common.
 type CommonFields struct {
 	Tags       []string   `json:"tags" maxItems:"20" min:"1" max:"50" example:"[\"Mandant\",\"Erbrecht\"]"`
 	ExternalID *string    `json:"externalId" max:"200" example:"crm-4711"`
 	OwnerID    string     `json:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Visibility Visibility `json:"visibility" enum:"organization,private" named:"Visibility" default:"organization" example:"organization"`
+	Attributes Attributes `json:"attributes" max:"500" multiline:"true" verbatim:"true" maxItems:"20" example:"{\"crmStage\":\"won\"}"`
+}
+
+// Additional holds the emails, telephone numbers and addresses of a contact or a company besides
+// the first ones.
+type Additional struct {
+	AdditionalEmails    []AdditionalEmail   `json:"additionalEmails" maxItems:"20"`
+	AdditionalPhones    []AdditionalPhone   `json:"additionalPhones" maxItems:"20"`
+	AdditionalAddresses []AdditionalAddress `json:"additionalAddresses" maxItems:"10"`
+}
+
+// AdditionalEmail is an email of Additional. Label says what it is for: see Labels.
+type AdditionalEmail struct {
+	Email string  `json:"email" required:"true" format:"email" max:"254" bare:"true" example:"berg@kanzlei.example"`
+	Label *string `json:"label" max:"50" example:"work"`
+}
+
+// AdditionalPhone is a telephone or fax number of Additional.
+type AdditionalPhone struct {
+	Phone string  `json:"phone" required:"true" min:"1" max:"50" bare:"true" example:"+49 221 9876544"`
+	Label *string `json:"label" max:"50" example:"fax"`
+}
+
+// AdditionalAddress is a postal address of Additional.
+type AdditionalAddress struct {
+	Address
+	Label *string `json:"label" max:"50" example:"home"`
+}
+
+// Labels are the labels of additional emails, numbers and addresses for which clients have words
+// and icons. Any other text is a label of the office's own.
+var Labels = []string{"work", "home", "mobile", "fax", "other"}
+
+// Normalize drops the addresses without any value.
+func (a *Additional) Normalize() {
+	a.AdditionalAddresses = slices.DeleteFunc(a.AdditionalAddresses,
+		func(a AdditionalAddress) bool { return a.Address == (Address{}) })
+}
+
+// Words adds the search words of a to d, with the rank of the first email, number and address.
+func (a *Additional) Words(d *search.Document) {
+	for _, e := range a.AdditionalEmails {
+		d.Add(search.Detail, e.Email)
+	}
+	for _, p := range a.AdditionalPhones {
+		d.AddPhone(search.Detail, p.Phone)
+	}
+	for _, at := range a.AdditionalAddresses {
+		d.AddAll(search.Detail, at.PostalCode, at.City)
+	}
 }
 
 // Address is a postal address.

@@ -349,9 +349,9 @@ var rules = map[string]map[string]rule{
 	"sent": {
 		"closed": gainsNone, "default": fixed, "enum": widens, "format": gainsNone, "is": fixed, "members": keeps,
 		"oneOf":    widens,
-		"maxItems": bounded(1), "maxLength": bounded(1), "maximum": bounded(1), "minItems": bounded(-1),
+		"maxItems": bounded(1), "maxLength": bounded(1), "maximum": bounded(1), "maxProperties": bounded(1), "minItems": bounded(-1),
 		"minLength": bounded(-1), "minimum": bounded(-1),
-		"pattern": gainsNone, "required": gainsNone, "type": keeps,
+		"names": gainsNone, "pattern": gainsNone, "required": gainsNone, "type": keeps,
 	},
 	"answered": {
 		"codes": keeps, "enum": keeps, "format": keeps, "headers": keeps, "is": fixed, "members": keeps, "oneOf": fixed,
@@ -585,12 +585,18 @@ func (p *promiser) schema(side, name string, v any) {
 		case "additionalProperties":
 			if v == false {
 				p.add(place, "closed", "true")
+			} else if _, is := v.(map[string]any); is {
+				p.schema(side, name+".*", v)
 			}
 		case "type", "required":
 			p.add(place, keyword, texts(v)...)
 		case "enum", "x-extensible-enum":
 			p.add(place, "enum", texts(v)...)
-		case "pattern", "format", "default", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum":
+		case "propertyNames":
+			if rule := v.(map[string]any)["pattern"]; rules[side]["names"] != nil {
+				p.add(place, "names", word(rule))
+			}
+		case "pattern", "format", "default", "maxItems", "maxLength", "maximum", "maxProperties", "minItems", "minLength", "minimum":
 			if rules[side][keyword] != nil {
 				p.add(place, keyword, word(v))
 			}

@@ -38,10 +38,11 @@ type schemaKey struct {
 }
 
 var (
-	microsType   = reflect.TypeFor[clock.Micros]()
-	jsonType     = reflect.TypeFor[jsontext.Value]()
-	envelopeType = reflect.TypeFor[record.Envelope]()
-	eventType    = reflect.TypeFor[event.Event]()
+	microsType     = reflect.TypeFor[clock.Micros]()
+	jsonType       = reflect.TypeFor[jsontext.Value]()
+	envelopeType   = reflect.TypeFor[record.Envelope]()
+	attributesType = reflect.TypeFor[record.Attributes]()
+	eventType      = reflect.TypeFor[event.Event]()
 )
 
 // These limits are for fields without a limit in their tags: the length of a text in characters,
@@ -334,6 +335,8 @@ func (d *drafter) plain(out *object, t, parent reflect.Type, f member, mode sche
 			{"examples", []object{{}}},
 		})))
 	case t == jsonType: // any JSON value, because the document does not restrict it
+	case t == attributesType:
+		return attributesSchema(out, parent, f, mode)
 	case t.Kind() == reflect.Map:
 		*out = append(*out, typed("object", null), field{
 			"additionalProperties",
@@ -356,6 +359,22 @@ func (d *drafter) plain(out *object, t, parent reflect.Type, f member, mode sche
 	default:
 		return fmt.Errorf("has a type that the draft does not know: %s", t)
 	}
+	return nil
+}
+
+// attributesSchema adds the rules of record.Attributes. In a merge patch, null removes an attribute
+// or all of them.
+func attributesSchema(out *object, parent reflect.Type, f member, mode schemaMode) error {
+	most, err := strconv.Atoi(f.Tag.Get("maxItems"))
+	if err != nil {
+		return err
+	}
+	var value object
+	if err := textSchema(&value, parent, f, mode, mode == patching); err != nil {
+		return err
+	}
+	*out = append(*out, typed("object", mode == patching), field{"maxProperties", most},
+		field{"propertyNames", object{{"pattern", pattern.Attribute}}}, field{"additionalProperties", value})
 	return nil
 }
 

@@ -267,13 +267,14 @@ var expected = map[string]i18n.Text{
 	"date-time": "an RFC 3339 date-time with offset, for example 2026-11-01T09:30:00Z",
 	"uri":       "an address with http:// or https://",
 
-	pattern.Line:     "one line without control characters and with at least one visible character",
-	pattern.Text:     "text without control characters and with at least one visible character",
-	pattern.Website:  "an address with http:// or https://, in ASCII letters and without spaces and credentials; bücher.de is xn--bcher-kva.de",
-	pattern.Language: "a language tag as in BCP 47, for example de-DE",
-	pattern.Target:   "a path that begins with /, without /v1, spaces and #",
-	pattern.Hex:      "hexadecimal digits (0 to 9, a to f)",
-	pattern.Version:  "a version in the form YYYY-MM-DD",
+	pattern.Line:      "one line without control characters and with at least one visible character",
+	pattern.Text:      "text without control characters and with at least one visible character",
+	pattern.Website:   "an address with http:// or https://, in ASCII letters and without spaces and credentials; bücher.de is xn--bcher-kva.de",
+	pattern.Attribute: "1 to 40 ASCII letters, digits, _ and -, with a letter first",
+	pattern.Language:  "a language tag as in BCP 47, for example de-DE",
+	pattern.Target:    "a path that begins with /, without /v1, spaces and #",
+	pattern.Hex:       "hexadecimal digits (0 to 9, a to f)",
+	pattern.Version:   "a version in the form YYYY-MM-DD",
 }
 
 // isEmail reports whether s is an address to which mail systems actually deliver. The local part is

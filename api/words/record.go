@@ -38,6 +38,33 @@ var recordWords = map[string]text{
 	"record.Address.region":     {"Land, Kanton oder Region", "State, canton or region"},
 	"record.Address.country":    {"Staat, ISO 3166-1 alpha-2", "Country, ISO 3166-1 alpha-2"},
 
+	"record.Additional.additionalEmails": {
+		"Weitere E-Mail-Adressen, höchstens 20; eine Änderung ersetzt die ganze Liste",
+		"Further email addresses, at most 20; a change replaces the whole list"},
+	"record.Additional.additionalPhones": {
+		"Weitere Telefon- und Faxnummern, höchstens 20; eine Änderung ersetzt die ganze Liste",
+		"Further telephone and fax numbers, at most 20; a change replaces the whole list"},
+	"record.Additional.additionalAddresses": {
+		"Weitere Anschriften, höchstens 10; eine Änderung ersetzt die ganze Liste",
+		"Further postal addresses, at most 10; a change replaces the whole list"},
+	"record.AdditionalEmail":       {"Weitere E-Mail-Adresse", "Further email address"},
+	"record.AdditionalEmail.email": {"E-Mail-Adresse", "Email address"},
+	"record.AdditionalEmail.label": {
+		"Wofür: work, home, mobile, fax, other oder ein eigener Text",
+		"What for: work, home, mobile, fax, other or a text of your own"},
+	"record.AdditionalPhone":       {"Weitere Telefon- oder Faxnummer", "Further telephone or fax number"},
+	"record.AdditionalPhone.phone": {"Telefon- oder Faxnummer", "Telephone or fax number"},
+	"record.AdditionalPhone.label": {
+		"Wofür: work, home, mobile, fax, other oder ein eigener Text",
+		"What for: work, home, mobile, fax, other or a text of your own"},
+	"record.AdditionalAddress": {"Weitere Postanschrift", "Further postal address"},
+	"record.AdditionalAddress.label": {
+		"Wofür: work, home, mobile, fax, other oder ein eigener Text",
+		"What for: work, home, mobile, fax, other or a text of your own"},
+
+	"record.CommonFields.attributes": {
+		"Texte für Programme, höchstens 20, mit eigenen Namen; eine Änderung ersetzt nur die genannten, null entfernt einen",
+		"Texts for programs, at most 20, with names of your own; a change replaces only the named ones, null removes one"},
 	"record.CommonFields.tags": {"Schlagwörter, höchstens 20", "Tags, at most 20"},
 	"record.CommonFields.externalId": {
 		"Kennung im eigenen System, je Organisation und Art eindeutig",

@@ -41,7 +41,7 @@ var forbidden = map[string]bool{
 	"email": true, "phone": true, "mobile": true, "birthday": true, "note": true, "salutation": true, "title": true,
 	"jobtitle": true, "namesuffix": true, "department": true, "reference": true,
 	"street": true, "postalcode": true, "city": true, "description": true, "website": true, "legalform": true,
-	"vatid": true, "registernumber": true, "tags": true, "sha256": true,
+	"vatid": true, "registernumber": true, "tags": true, "attributes": true, "additionalemails": true, "additionalphones": true, "additionaladdresses": true, "label": true, "sha256": true,
 	"ip": true, "remoteaddr": true, "remoteaddress": true, "clientaddress": true, "clientip": true,
 	"xforwardedfor": true, "forwarded": true,
 	"path": true, "url": true, "uri": true, "query": true, "rawquery": true, "body": true, "header": true,

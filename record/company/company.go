@@ -21,6 +21,7 @@ type Fields struct {
 	VatID          *string         `json:"vatId" max:"200" bare:"true" example:"DE123456789"`
 	RegisterNumber *string         `json:"registerNumber" max:"200" bare:"true" example:"Amtsgericht Köln HRB 12345"`
 	Address        *record.Address `json:"address"`
+	record.Additional
 	Note           *string         `json:"note" max:"10000" multiline:"true" example:"Mandant seit 2019." patch:"clear"`
 	record.CommonFields
 }
@@ -94,8 +95,11 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (record.Creation[Co
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 
-// Normalize drops an empty address.
-func (f *Fields) Normalize() { f.Address = f.Address.OrNil() }
+// Normalize drops empty addresses.
+func (f *Fields) Normalize() {
+	f.Address = f.Address.OrNil()
+	f.Additional.Normalize()
+}
 
 // Wrong returns nil, because the schema has all rules of companies.
 func (f *Fields) Wrong(*op.Services, op.RuleScope) []fault.Field { return nil }
@@ -113,6 +117,7 @@ func (f *Fields) Words() *search.Document {
 	if a := f.Address; a != nil {
 		d.AddAll(search.Detail, a.PostalCode, a.City)
 	}
+	f.Additional.Words(d)
 	for _, tag := range f.Tags {
 		d.Add(search.Detail, tag)
 	}

@@ -30,6 +30,7 @@ type Fields struct {
 	Department  *string         `json:"department" max:"200" example:"Einkauf"`
 	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies"`
 	Address     *record.Address `json:"address"`
+	record.Additional
 	Language    *string         `json:"language" format:"language" max:"35" bare:"true" example:"de-DE"`
 	Birthday    *string         `json:"birthday" format:"date" bare:"true" example:"1984-05-17"`
 	Note        *string         `json:"note" max:"10000" multiline:"true" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
@@ -51,7 +52,7 @@ type CreateInput struct {
 // the filter whose values the fewest records share comes first.
 type Filters struct {
 	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
-	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" example:"anna.berg@example.com"`
+	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" also:"additionalEmails" example:"anna.berg@example.com"`
 	CompanyID  string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
 	OwnerID    string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -115,6 +116,7 @@ func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 // usual form.
 func (f *Fields) Normalize() {
 	f.Address = f.Address.OrNil()
+	f.Additional.Normalize()
 	f.Language = record.CanonicalLanguage(f.Language)
 	f.DisplayName = displayName(f)
 }
@@ -170,6 +172,7 @@ func (f *Fields) Words() *search.Document {
 	if a := f.Address; a != nil {
 		d.AddAll(search.Detail, a.PostalCode, a.City)
 	}
+	f.Additional.Words(d)
 	for _, tag := range f.Tags {
 		d.Add(search.Detail, tag)
 	}

@@ -35,6 +35,9 @@ const (
 	Language = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
 	Version  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 
+	// Attribute is for the names of attributes.
+	Attribute = `^[A-Za-z][A-Za-z0-9_-]{0,39}$`
+
 	// Hex is for bytes in hexadecimal digits.
 	Hex = `^[0-9A-Fa-f]*$`
 
