@@ -107,14 +107,16 @@ func (f *Form) Members(names []string) Values {
 	for _, name := range names {
 		if list, sent := f.Values[name]; sent {
 			v[name] = Normal(strings.Join(list, "\n"))
+		} else if list, sent := f.entries(name); sent {
+			v[name] = list
 		}
 	}
 	return v
 }
 
 // Values has the members of a record in the form in which a page shows them. The key is a path such
-// as address.city. The value is empty for null or a missing member. A list has one line for each
-// entry.
+// as address.city. The value is empty for null or a missing member. A list of texts has one line for each
+// text. A list of objects is its JSON: see Entries.
 type Values map[string]string
 
 // RevisionOf returns the revision of a record. It is zero if the record has none.

@@ -13,9 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// listMembers are the names of the members whose value is a list of texts.
-var listMembers = []string{"tags"}
-
 // Flatten returns the values of one record, given as JSON. It fails if anything else follows the
 // record.
 func Flatten(body []byte) (Values, error) {
@@ -77,7 +74,7 @@ func (d *recordReader) members(v Values, within string) error {
 		case '{':
 			return d.members(v, name)
 		case '[':
-			v[name], err = d.lines()
+			v[name], err = d.list()
 		default:
 			v[name], err = d.Value()
 		}
@@ -136,20 +133,31 @@ func (d *recordReader) open(kind jsontext.Kind) error {
 	return err
 }
 
-// lines decodes a list of texts, and returns one line for each text.
-func (d *recordReader) lines() (lines string, err error) {
-	first := true
-	return lines, d.List(func() error {
-		if d.PeekKind() != '"' {
+// list decodes a list. It returns one line for each text of a list of texts, and the JSON of a list
+// of objects. An empty list is an empty text.
+func (d *recordReader) list() (list string, err error) {
+	begin, first, objects := int(d.InputOffset()), true, false
+	err = d.List(func() error {
+		switch d.PeekKind() {
+		case '"':
+		case '{':
+			objects = true
+			return d.SkipValue()
+		default:
 			return cmp.Or(d.SkipValue(), fmt.Errorf("%s is no text", d.StackPointer()))
 		}
 		text, err := d.Value()
 		if !first {
-			text = lines + "\n" + text
+			text = list + "\n" + text
 		}
-		lines, first = text, false
+		list, first = text, false
 		return err
 	})
+	if objects {
+		list = d.text[begin:d.InputOffset()]
+		list = list[strings.IndexByte(list, '['):] // a colon comes before it
+	}
+	return list, err
 }
 
 // Value decodes a text, a number or a boolean. It returns an empty text for null.
@@ -197,8 +205,10 @@ func (v Values) Patch(names []string) map[string]any {
 			at, leaf = p[outer].(map[string]any), inner
 		}
 		switch text := v[name]; {
-		case slices.Contains(listMembers, name):
+		case name == "tags":
 			at[leaf] = Lines(text)
+		case entryParts[name] != nil:
+			at[leaf] = jsontext.Value(cmp.Or(text, "[]"))
 		case text == "":
 			at[leaf] = nil
 		default:

@@ -16,7 +16,7 @@ func TestValuesOfARecord(t *testing.T) {
 }
 
 func TestNoRecord(t *testing.T) {
-	for _, text := range []string{``, `null`, `[]`, `{"a":1} 2`, `{"a":1}{`, `{"a":[1]}`, `{"a":{"b":[{}]}}`, `{"a":"b"`, `{"a" "b"}`, `{"tags":["a"`, `{"a":{"b":1}`} {
+	for _, text := range []string{``, `null`, `[]`, `{"a":1} 2`, `{"a":1}{`, `{"a":[1]}`, `{"a":{"b":[{},1]}}`, `{"a":"b"`, `{"a" "b"}`, `{"tags":["a"`, `{"a":{"b":1}`} {
 		if got, err := Flatten([]byte(text)); err == nil || got != nil {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}
