@@ -25,6 +25,8 @@ type filterRecord struct {
 	id, updatedAt, owner string
 	private              bool
 	values               map[string]string
+	// emails are the additional emails, in lower case.
+	emails []string
 }
 
 // filterOffice is an office with records of one family, and with other records to which these
@@ -155,6 +157,9 @@ func (f *filterOffice) make(taken map[string]bool) *filterRecord {
 	if slices.Contains(f.parameters, "ownerId") {
 		r.values["ownerId"] = r.owner
 	}
+	if f.family == "contacts" {
+		body["additionalEmails"] = f.further(r)
+	}
 	made := create(f.T, who, f.creates, body)
 	if r.values["status"] == "completed" {
 		made = who.Do("POST", f.creates.Path+"/"+made.Text("id")+"/complete", nil).Want(200)
@@ -164,6 +169,19 @@ func (f *filterOffice) make(taken map[string]bool) *filterRecord {
 		r.values["kind"] = map[string]string{"application/pdf": "pdf", "image/png": "image"}[made.Text("contentType")]
 	}
 	return r
+}
+
+// further gives a record random additional emails, and returns them as a list of the API. Some are
+// the first email too, or occur twice.
+func (f *filterOffice) further(r *filterRecord) []any {
+	list := []any{}
+	for r.emails = nil; f.random.IntN(2) == 0; {
+		values := f.values("email")
+		v := values[f.random.IntN(len(values))]
+		r.emails = append(r.emails, strings.ToLower(v))
+		list = append(list, map[string]any{"email": v, "label": "work"})
+	}
+	return list
 }
 
 // hide takes the records that the filters companyId and contactId refer to. It first makes these
@@ -214,7 +232,7 @@ func want(records []*filterRecord, c *apitest.Client, admin bool, by map[string]
 			if p == "email" || p == "tag" {
 				have, v = strings.ToLower(have), strings.ToLower(v)
 			}
-			fits = fits && set && have == v
+			fits = fits && (set && have == v || p == "email" && slices.Contains(r.emails, v))
 		}
 		if fits {
 			ids = append(ids, r.id)
@@ -373,7 +391,13 @@ func (f *filterOffice) change(r *filterRecord) {
 		r.updatedAt = owner.Do("PATCH", at, map[string]any{member: value}, "If-Match", "*").Want(200).Text("updatedAt")
 	}
 	p := f.parameters[f.random.IntN(len(f.parameters))]
-	switch f.random.IntN(4) {
+	acts := 4
+	if f.family == "contacts" {
+		acts = 6
+	}
+	switch f.random.IntN(acts) {
+	case 4, 5:
+		patch("additionalEmails", f.further(r))
 	case 0:
 		owner.Do("DELETE", at, nil, "If-Match", "*").Want(204)
 		f.records = slices.DeleteFunc(f.records, func(other *filterRecord) bool { return other == r })

@@ -408,6 +408,10 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 		}
 	case *kind.MaxLength:
 		c.add(path, fault.TooLong, k.Want)
+	case *kind.PropertyNames:
+		c.add(member(path, k.Property), fault.InvalidFormat, form(pattern.Attribute))
+	case *kind.MaxProperties:
+		c.add(path, fault.TooLong, fault.Items(k.Want))
 	case *kind.MinItems:
 		c.add(path, fault.TooShort, fault.Items(k.Want))
 	case *kind.MaxItems:

@@ -53,6 +53,12 @@ func bareIn(t reflect.Type, body map[string]any) {
 			}
 		case map[string]any:
 			bareIn(f.Type, sent)
+		case []any:
+			for _, entry := range sent {
+				if object, is := entry.(map[string]any); is && f.Type.Kind() == reflect.Slice {
+					bareIn(f.Type.Elem(), object)
+				}
+			}
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestMembersAtCreation(t *testing.T) {
 			"name": "Klage.txt", "contactId": made("/contacts", `{"lastName":"Berg"}`),
 			"companyId": made("/companies", `{"name":"Berg"}`),
 			"taskId":    made("/tasks", `{"title":"Klage"}`), "tags": []any{"eilt"}, "externalId": "A-1", "reference": "12 O 345/26",
-			"ownerId": c.Principal, "visibility": "private",
+			"ownerId": c.Principal, "visibility": "private", "attributes": map[string]any{"crm": "4711"},
 		}
 		if names := slices.Sorted(maps.Keys(given)); !slices.Equal(names, want) {
 			t.Fatalf("this test gives %q, want %q", names, want)

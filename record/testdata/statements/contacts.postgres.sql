@@ -567,6 +567,38 @@ from ((
 		and email = $6
 	order by updated_at desc
 	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	order by updated_at desc
+	limit $5
 )) as r
 order by updated_at desc
 limit $5;
@@ -601,6 +633,39 @@ from ((
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 	order by updated_at desc
 	limit $5
 )) as r
@@ -724,6 +789,40 @@ from ((
 		and company_id || '' = $7
 	order by updated_at desc
 	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	order by updated_at desc
+	limit $5
 )) as r
 order by updated_at desc
 limit $5;
@@ -761,6 +860,41 @@ from ((
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+		and company_id || '' = $7
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 		and company_id || '' = $7
 	order by updated_at desc
 	limit $5
@@ -883,6 +1017,34 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 	limit $5
 ) as counted;
 
@@ -908,6 +1070,35 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 	limit $5
 ) as counted;
 
@@ -989,6 +1180,36 @@ from (
 		and updated_at < $4
 		and email = $6
 		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
 	limit $5
 ) as counted;
 
@@ -1017,6 +1238,37 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 		and company_id || '' = $7
 	limit $5
 ) as counted;

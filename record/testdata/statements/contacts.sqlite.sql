@@ -528,6 +528,34 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 ) as r
 order by updated_at desc
 limit $5;
@@ -560,6 +588,35 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_private
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 ) as r
 order by updated_at desc
 limit $5;
@@ -669,6 +726,36 @@ from (
 		and updated_at < $4
 		and email = $6
 		and company_id || '' = $7
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
 ) as r
 order by updated_at desc
 limit $5;
@@ -704,6 +791,37 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+		and company_id || '' = $7
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live_private
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 		and company_id || '' = $7
 ) as r
 order by updated_at desc
@@ -824,6 +942,34 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 	limit $5
 ) as counted;
 
@@ -849,6 +995,35 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_private
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 	limit $5
 ) as counted;
 
@@ -930,6 +1105,36 @@ from (
 		and updated_at < $4
 		and email = $6
 		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
 	limit $5
 ) as counted;
 
@@ -958,6 +1163,37 @@ from (
 		and updated_at > $3
 		and updated_at < $4
 		and email = $6
+		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_audience
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = ''
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
+		and company_id || '' = $7
+	union all
+	select 1
+	from tags as g cross join contacts indexed by contacts_live_private
+	where g.organization = $1
+		and g.family = 'contacts.email'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tag = $6
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
+		and contacts.updated_at > $3
+		and contacts.updated_at < $4
 		and company_id || '' = $7
 	limit $5
 ) as counted;
