@@ -409,7 +409,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 	case *kind.MaxLength:
 		c.add(path, fault.TooLong, k.Want)
 	case *kind.PropertyNames:
-		c.add(member(path, k.Property), fault.InvalidFormat, form(pattern.Attribute))
+		c.add([]string{memberOf(e.SchemaURL), k.Property}, fault.InvalidFormat, form(pattern.Attribute))
 	case *kind.MaxProperties:
 		c.add(path, fault.TooLong, fault.Items(k.Want))
 	case *kind.MinItems:
@@ -441,6 +441,14 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 	default:
 		c.add(path, fault.InvalidFormat, nil)
 	}
+}
+
+// memberOf returns the member whose schema has a rule about names. The location of such an error is
+// useless, because the library overwrites it with the locations of later errors. Only members of the
+// body itself have such a rule.
+func memberOf(url string) string {
+	before, _, _ := strings.Cut(url, "/propertyNames")
+	return before[strings.LastIndexByte(before, '/')+1:]
 }
 
 // schema returns the part of the document with the rule that e breaks.

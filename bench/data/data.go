@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -335,11 +337,9 @@ func Bodies(n int) ([]string, error) {
 		if err := json.Unmarshal(b, &members); err != nil {
 			return nil, err
 		}
-		for name, v := range members {
-			if v == nil || v == "" {
-				delete(members, name)
-			}
-		}
+		maps.DeleteFunc(members, func(_ string, v any) bool {
+			return v == nil || slices.Contains([]string{"", "[]", "map[]"}, fmt.Sprint(v))
+		})
 		members["externalId"] = load.Fresh
 		if b, err = json.Marshal(members); err != nil {
 			return nil, err

@@ -60,7 +60,7 @@ func (p *People) Next() contact.Fields {
 	p.number++
 	r := rand.New(rand.NewPCG(uint64(i), 11))
 	f := p.base[i%len(p.base)]
-	f.NameSuffix, f.Department, f.Website = nil, nil, nil
+	f.NameSuffix, f.Department, f.Website, f.Additional, f.Attributes = nil, nil, nil, record.Additional{}, nil
 	last := p.last[sort.SearchFloat64s(p.upTo, r.Float64()*p.upTo[len(p.upTo)-1])]
 	f.LastName = &last
 	if f.Email != nil {

@@ -718,11 +718,14 @@ alter table documents alter column owner_id set (n_distinct = 1000), alter colum
 -- record has a row in each for every tag and reader: those of a private record are its
 -- owner and '*', who is every admin; the reader of others is '', who is everyone. Its id is
 -- not here, because its tick and its sort key are its own.
+--
+-- tags also has the additional emails of contacts, by which a filter finds them. Their
+-- family is contacts.email, and their case is folded as in the column email.
 create table tags (
 	organization bigint not null,
 	family       text   not null,
 	reader       text   not null,
-	-- Folded: in lower case, with umlauts written out.
+	-- Tags are folded: in lower case, with umlauts written out.
 	tag          text   /*postgres: collate "C" */ not null,
 	-- The tick of the record's last change.
 	tick         bigint not null,
