@@ -21,10 +21,12 @@ import (
 // words of their description in api/words.
 var searched = map[string][2]string{
 	"firstName": {"Namen", "names"}, "lastName": {"Namen", "names"}, "name": {"Name", "name"},
-	"mobile": {
-		"Telefonnummern", "telephone numbers",
-	}, "phone": {"Telefon", "telephone number"}, "jobTitle": {"Funktion", "job title"},
-	"title": {"Titel", "title"}, "address.postalCode": {"Postleitzahl", "postal code"}, "address.city": {"Ort", "place"},
+	"mobile": {"Telefonnummern", "telephone numbers"}, "phone": {"Telefonnummern", "telephone numbers"},
+	"email": {"E-Mail-Adressen", "email addresses"}, "jobTitle": {"Funktion", "job title"}, "title": {"Titel", "title"},
+	"address.postalCode": {"Postleitzahlen", "postal codes"}, "address.city": {"Orten", "places"},
+	"additionalEmails.email": {"E-Mail-Adressen", "email addresses"},
+	"additionalPhones.phone": {"Telefonnummern", "telephone numbers"},
+	"additionalAddresses.postalCode": {"Postleitzahlen", "postal codes"}, "additionalAddresses.city": {"Orten", "places"},
 	"tags": {"Schlagwörtern", "tags"}, "externalId": {"externalId", "externalId"},
 	"website": {"Website", "website"}, "nameSuffix": {"Namenszusatz", "suffix"}, "department": {"Abteilung", "department"},
 	"reference": {"Aktenzeichen", "file number"}, "vatId": {"Umsatzsteuer-", "tax"},
@@ -77,9 +79,6 @@ func TestSearchedMembers(t *testing.T) {
 			words[0]["Text der Datei"], words[1]["text of the file"] = true, true // the text of a file is not a member
 		}
 		for member := range indexed(fields) {
-			if member == "phone" && id == "contacts.list" {
-				member = "mobile" // both numbers have one description
-			}
 			f, _ := fields()
 			w := wordsOf(f, member)
 			words[0][w[0]], words[1][w[1]] = true, true
@@ -93,6 +92,9 @@ func TestSearchedMembers(t *testing.T) {
 	}
 }
 
+// firstEntry stands for the first entry of a list in the path to a member.
+const firstEntry = -1
+
 // indexed returns the members of a family whose values are indexed for the search.
 func indexed(fields func() (any, func() *search.Document)) map[string]bool {
 	found := map[string]bool{}
@@ -100,6 +102,10 @@ func indexed(fields func() (any, func() *search.Document)) map[string]bool {
 	try = func(path []int, name string, typ reflect.Type) {
 		if typ.Kind() == reflect.Pointer {
 			typ = typ.Elem()
+		}
+		if typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.Struct {
+			try(append(slices.Clone(path), firstEntry), name, typ.Elem())
+			return
 		}
 		if typ.Kind() == reflect.Struct {
 			for i := range typ.NumField() {
@@ -117,7 +123,12 @@ func indexed(fields func() (any, func() *search.Document)) map[string]bool {
 					v.Set(reflect.New(v.Type().Elem()))
 					v = v.Elem()
 				}
-				v = v.Field(i)
+				if i == firstEntry {
+					v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+					v = v.Index(0)
+				} else {
+					v = v.Field(i)
+				}
 			}
 			switch v.Interface().(type) {
 			case string:

@@ -146,7 +146,7 @@ func TestEmptyObjectIsNoBody(t *testing.T) {
 func TestFieldsSayWhatToDo(t *testing.T) {
 	c := office(t).As(access.Member)
 	says(t, inBoth(c, "POST", "/tasks", map[string]any{"titel": "x", "description": ""}, 422),
-		"de: titel UNKNOWN_FIELD Dieser Name ist hier nicht bekannt. Bekannte Namen: assigneeId, companyId,",
+		"de: titel UNKNOWN_FIELD Dieser Name ist hier nicht bekannt. Bekannte Namen: assigneeId, attributes, companyId,",
 		"en: titel UNKNOWN_FIELD This name is not known here. Known names: ", "title, visibility.",
 		"de: description TOO_SHORT Mindestens 1 Zeichen ist nötig; null", "null leaves it empty")
 	if text := inBoth(c, "POST", "/tasks", map[string]any{"title": ""}, 422); strings.Contains(text, "null") {

@@ -4,8 +4,8 @@ package words
 var companyWords = map[string]text{
 	"companies.list.summary": {"Firmen auflisten", "List companies"},
 	"companies.list.description": {
-		"Liefert sichtbare Firmen seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Name, Rechtsform, E-Mail-Adresse, Telefon, Website, Umsatzsteuer- und Registernummer, Postleitzahl, Ort, Schlagwörtern, externalId und Notiz.",
-		"Returns the visible companies page by page, the latest change first. With updatedSince a client follows all changes, with q it searches name, legal form, email address, telephone number, website, tax and register numbers, postal code, place, tags, externalId and note."},
+		"Liefert sichtbare Firmen seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Name, Rechtsform, E-Mail-Adressen, Telefonnummern, Website, Umsatzsteuer- und Registernummer, Postleitzahlen, Orten, Schlagwörtern, externalId und Notiz.",
+		"Returns the visible companies page by page, the latest change first. With updatedSince a client follows all changes, with q it searches name, legal form, email addresses, telephone numbers, website, tax and register numbers, postal codes, places, tags, externalId and note."},
 
 	"companies.create.summary": {"Firma anlegen", "Create a company"},
 	"companies.create.description": {

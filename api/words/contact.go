@@ -4,8 +4,8 @@ package words
 var contactWords = map[string]text{
 	"contacts.list.summary": {"Kontakte auflisten", "List contacts"},
 	"contacts.list.description": {
-		"Liefert sichtbare Kontakte seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Namen, E-Mail-Adresse, Telefonnummern, Titel, Namenszusatz, Funktion, Abteilung, Website, Postleitzahl, Ort, Schlagwörtern, externalId und Notiz.",
-		"Returns the visible contacts page by page, the latest change first. With updatedSince a client follows all changes, with q it searches names, email address, telephone numbers, title, suffix, job title, department, website, postal code, place, tags, externalId and note."},
+		"Liefert sichtbare Kontakte seitenweise, die jüngste Änderung zuerst. Mit updatedSince folgt ein Client allen Änderungen, mit q sucht er in Namen, E-Mail-Adressen, Telefonnummern, Titel, Namenszusatz, Funktion, Abteilung, Website, Postleitzahlen, Orten, Schlagwörtern, externalId und Notiz.",
+		"Returns the visible contacts page by page, the latest change first. With updatedSince a client follows all changes, with q it searches names, email addresses, telephone numbers, title, suffix, job title, department, website, postal codes, places, tags, externalId and note."},
 
 	"contacts.create.summary": {"Kontakt anlegen", "Create a contact"},
 	"contacts.create.description": {

@@ -39,14 +39,14 @@ var recordWords = map[string]text{
 	"record.Address.country":    {"Staat, ISO 3166-1 alpha-2", "Country, ISO 3166-1 alpha-2"},
 
 	"record.Additional.additionalEmails": {
-		"Weitere E-Mail-Adressen, höchstens 20; eine Änderung ersetzt die ganze Liste",
-		"Further email addresses, at most 20; a change replaces the whole list"},
+		"Weitere E-Mail-Adressen, höchstens 20, mit einem label wie work oder home; eine Änderung ersetzt die ganze Liste",
+		"Further email addresses, at most 20, with a label such as work or home; a change replaces the whole list"},
 	"record.Additional.additionalPhones": {
-		"Weitere Telefon- und Faxnummern, höchstens 20; eine Änderung ersetzt die ganze Liste",
-		"Further telephone and fax numbers, at most 20; a change replaces the whole list"},
+		"Weitere Telefon- und Faxnummern, höchstens 20, mit einem label wie work, mobile oder fax; eine Änderung ersetzt die ganze Liste",
+		"Further telephone and fax numbers, at most 20, with a label such as work, mobile or fax; a change replaces the whole list"},
 	"record.Additional.additionalAddresses": {
-		"Weitere Anschriften, höchstens 10; eine Änderung ersetzt die ganze Liste",
-		"Further postal addresses, at most 10; a change replaces the whole list"},
+		"Weitere Anschriften, höchstens 10, mit einem label wie work oder home; eine Änderung ersetzt die ganze Liste",
+		"Further postal addresses, at most 10, with a label such as work or home; a change replaces the whole list"},
 	"record.AdditionalEmail":       {"Weitere E-Mail-Adresse", "Further email address"},
 	"record.AdditionalEmail.email": {"E-Mail-Adresse", "Email address"},
 	"record.AdditionalEmail.label": {

@@ -404,10 +404,10 @@ func TestSize(t *testing.T) {
 		}
 		return n
 	}
-	// A token of German text and JSON has about 3.5 bytes.
+	// A token of these texts has about 4.3 bytes. ci/assistants/tokens.mjs counts the tokens.
 	all, reading := size(api.Scopes()...), size("contacts:read", "companies:read", "tasks:read", "documents:read")
 	t.Logf("all tools: %d bytes, those that read: %d bytes", all, reading)
-	if all > 45_000 || reading > 12_500 {
+	if all > 50_000 || reading > 12_500 {
 		t.Errorf("all tools: %d bytes, those that read: %d bytes", all, reading)
 	}
 }

@@ -102,7 +102,7 @@ func (d *spec) shorten(node map[string]any, null bool) map[string]any {
 		out["description"] = d.say(described)
 	}
 	if items, has := node["items"].(map[string]any); has {
-		out["items"] = d.shorten(items, null)
+		out["items"] = undescribed(d.shorten(items, null))
 	}
 	if members, has := node["properties"].(map[string]any); has {
 		short := map[string]any{}
@@ -112,6 +112,17 @@ func (d *spec) shorten(node map[string]any, null bool) map[string]any {
 		out["properties"] = short
 	}
 	return out
+}
+
+// undescribed removes the descriptions of an entry and its members from its schema. The description
+// of the list says what they are.
+func undescribed(schema map[string]any) map[string]any {
+	delete(schema, "description")
+	members, _ := schema["properties"].(map[string]any)
+	for _, member := range members {
+		undescribed(member.(map[string]any))
+	}
+	return schema
 }
 
 // either merges a schema that allows null or one other schema.

@@ -114,6 +114,23 @@ func (f *Form) Members(names []string) Values {
 	return v
 }
 
+// entries returns the list that the fields MEMBER.PART of a form have. A form has one field of each
+// part for each entry. sent is false if the form has no such fields.
+func (f *Form) entries(member string) (list string, sent bool) {
+	var all []Values
+	for _, part := range entryParts[member] {
+		texts := f.Values[member+"."+part]
+		sent = sent || len(texts) > 0
+		for i, text := range texts {
+			if len(all) == i {
+				all = append(all, Values{})
+			}
+			all[i][part] = Normal(text)
+		}
+	}
+	return EntryList(member, all), sent
+}
+
 // Values has the members of a record in the form in which a page shows them. The key is a path such
 // as address.city. The value is empty for null or a missing member. A list of texts has one line for each
 // text. A list of objects is its JSON: see Entries.

@@ -48,6 +48,7 @@ func (*API) Help() string {
   kartei api me.get
   kartei api GET /contacts -f q=Müller --paginate
   kartei api contacts.create -f firstName=Anna -f address.city=Köln -f 'tags[]=Mandant'
+  kartei api contacts.create -f lastName=Berg -f 'additionalPhones[].phone=0221 555' -f 'additionalPhones[].label=fax'
   kartei api contacts.update -f id=con_... --revision 1 -F note=null
   kartei api documents.content -f id=doc_... -o Klageschrift.pdf
 
@@ -306,12 +307,27 @@ func (b *apiRequest) place(path string, fields []apiField, input, paginate bool)
 }
 
 // set sets a field of a body. The name address.city means a field of a nested object, and tags[]
-// appends to an array.
+// appends to an array. With additionalPhones[].phone, it means a field of the last object of an
+// array. A field that this object has already begins the next object.
 func set(body map[string]any, name string, value any) error {
 	first, rest, deeper := strings.Cut(name, ".")
 	switch {
 	case first == "" || deeper && rest == "":
 		return errors.New("the name of a field is missing")
+	case deeper && strings.HasSuffix(first, "[]"):
+		list, err := array(body, strings.TrimSuffix(first, "[]"))
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 {
+			last, is := list[len(list)-1].(map[string]any)
+			if _, there := last[strings.Split(rest, ".")[0]]; is && !there {
+				return set(last, rest, value)
+			}
+		}
+		next := map[string]any{}
+		body[strings.TrimSuffix(first, "[]")] = append(list, next)
+		return set(next, rest, value)
 	case deeper:
 		inner, is := body[first].(map[string]any)
 		if _, there := body[first]; there && !is {
@@ -324,18 +340,26 @@ func set(body map[string]any, name string, value any) error {
 		return set(inner, rest, value)
 	case strings.HasSuffix(first, "[]"):
 		first = strings.TrimSuffix(first, "[]")
-		list, is := body[first].([]any)
-		if _, there := body[first]; there && !is {
-			return fmt.Errorf("%s is not an array", first)
+		list, err := array(body, first)
+		if err == nil {
+			body[first] = append(list, value)
 		}
-		body[first] = append(list, value)
-		return nil
+		return err
 	}
 	if _, there := body[first]; there {
 		return errors.New("the field is given twice; for an array, write " + first + "[]")
 	}
 	body[first] = value
 	return nil
+}
+
+// array returns the array in a field of a body. It is empty if the body does not have the field.
+func array(body map[string]any, name string) ([]any, error) {
+	list, is := body[name].([]any)
+	if _, there := body[name]; there && !is {
+		return nil, fmt.Errorf("%s is not an array", name)
+	}
+	return list, nil
 }
 
 // header sets the default headers and the headers of the command line.

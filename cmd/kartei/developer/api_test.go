@@ -67,9 +67,11 @@ func TestAPICalls(t *testing.T) {
 		o := apitest.New(t, d)
 		c := newCaller(t, o.Listen().URL, o.As(access.Member).Key)
 		made := c.object("contacts.create", "-f", "firstName=Anna", "-f", "address.city=Köln", "-f", "address.country=DE",
-			"-f", "tags[]=Mandant", "-f", "tags[]=a,b", "-f", "externalId=7", "-F", "note=null")
+			"-f", "tags[]=Mandant", "-f", "tags[]=a,b", "-f", "externalId=7", "-F", "note=null",
+			"-f", "additionalPhones[].phone=0221 555", "-f", "additionalPhones[].label=fax", "-f", "additionalPhones[].phone=0221 556")
 		id := made["id"].(string)
-		if made["address"].(map[string]any)["city"] != "Köln" || len(made["tags"].([]any)) != 2 || made["externalId"] != "7" {
+		if made["address"].(map[string]any)["city"] != "Köln" || len(made["tags"].([]any)) != 2 || made["externalId"] != "7" ||
+			fmt.Sprint(made["additionalPhones"]) != "[map[label:fax phone:0221 555] map[label:<nil> phone:0221 556]]" {
 			t.Errorf("made %v", made)
 		}
 		note := filepath.Join(t.TempDir(), "note.txt")
