@@ -103,9 +103,9 @@ func (s *statements) listed(d *db.Dialect, l listVariant, columns string, n sele
 	key := s.table + `.` + n.key()
 	for i, p := range parts(l, s.table+".") {
 		list = append(list, `select `+columns+` from tags as g cross join `+s.table+d.Along(s.table+p.ticks())+`
-			where g.organization = $1 and g.family = '`+n.filters[0].listedIn(s.table)+`' and `+readers[i]+` and g.tag = $6 and `+
-			s.table+`.organization = $1 and `+s.table+`.deleted = false and `+s.table+`.updated_at = g.tick and `+p.audience+
-			` and `+key+` > $3 and `+key+` < $4`+n.further(s.table))
+			where g.organization = $1 and g.family = '`+n.filters[0].listedIn(s.table)+`'
+				and `+readers[i]+` and g.tag = $6 and `+s.table+`.organization = $1 and `+s.table+`.deleted = false
+				and `+s.table+`.updated_at = g.tick and `+p.audience+` and `+key+` > $3 and `+key+` < $4`+n.further(s.table))
 	}
 	return list
 }

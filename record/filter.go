@@ -393,12 +393,17 @@ func (n selection) further(table string) string {
 // in the statement, and place is the number of the parameter.
 func (x *filter) compared(table, alias string, place int) string {
 	if x.tags {
-		return fmt.Sprintf(" and (select count(*) from tags as g where g.organization = $1 and g.family = '%s' and g.reader = %s.audience and g.tag = $%d and g.tick = %s.updated_at) > 0",
-			table, alias, place, alias)
+		return " and " + inTags(table, alias, place)
 	}
 	if x.also != nil {
-		return fmt.Sprintf(" and (%s || '' = $%d or (select count(*) from tags as g where g.organization = $1 and g.family = '%s' and g.reader = %s.audience and g.tag = $%d and g.tick = %s.updated_at) > 0)",
-			x.name, place, x.listedIn(table), alias, place, alias)
+		return fmt.Sprintf(" and (%s || '' = $%d or %s)", x.name, place, inTags(x.listedIn(table), alias, place))
 	}
 	return fmt.Sprintf(" and %s || '' = $%d", x.name, place)
+}
+
+// inTags returns the condition that a record has a row of a family in tags. alias and place are as
+// in compared.
+func inTags(family, alias string, place int) string {
+	return fmt.Sprintf("(select count(*) from tags as g where g.organization = $1 and g.family = '%s'"+
+		" and g.reader = %s.audience and g.tag = $%d and g.tick = %s.updated_at) > 0", family, alias, place, alias)
 }

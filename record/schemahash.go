@@ -35,8 +35,11 @@ func membersOf(t reflect.Type) int64 {
 				continue
 			}
 			fmt.Fprintf(h, "%s;", f.Tag.Get("json"))
-			if kind := f.Type.Kind(); (kind == reflect.Pointer || kind == reflect.Slice) && f.Type.Elem().Kind() == reflect.Struct {
-				walk(f.Type.Elem())
+			switch f.Type.Kind() {
+			case reflect.Pointer, reflect.Slice:
+				if f.Type.Elem().Kind() == reflect.Struct {
+					walk(f.Type.Elem())
+				}
 			}
 		}
 	}

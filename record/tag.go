@@ -61,6 +61,8 @@ type listedValues struct {
 	values []string
 }
 
+func (l listedValues) equal(other listedValues) bool { return slices.Equal(l.values, other.values) }
+
 // tagRows returns the rows for the tags and the listed values of a record.
 func (k *Collection[T, F, P]) tagRows(r *row, f P) tagRows {
 	var all []listedValues
@@ -86,12 +88,12 @@ func foldedTags(tags []string) []string {
 // alike reports whether t and other are equal, apart from their tick and sort key.
 func (t tagRows) alike(other tagRows) bool {
 	return slices.Equal(t.tags, other.tags) && t.audience == other.audience &&
-		slices.EqualFunc(t.listed, other.listed, func(a, b listedValues) bool { return slices.Equal(a.values, b.values) })
+		slices.EqualFunc(t.listed, other.listed, listedValues.equal)
 }
 
-// queue queues a statement on rows of a record with the given family and values, once for each reader. The readers are the
-// same as in the search index. order is the tick or the sort key. For the statement move, more
-// has the next tick or sort key.
+// queue queues a statement on rows of a record with the given family and values, once for each
+// reader. The readers are the same as in the search index. order is the tick or the sort key. For
+// the statement move, more has the next tick or sort key.
 func (t *tagRows) queue(c *op.Call, statement, family string, values []string, order any, more ...any) {
 	if len(values) == 0 || order == nil {
 		return

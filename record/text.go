@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"kartei/kit/clock"
@@ -37,6 +38,9 @@ const (
 	entries
 )
 
+// asSent are the types of members whose values are stored as they are sent.
+var asSent = []reflect.Type{reflect.TypeFor[*clock.Micros](), reflect.TypeFor[Attributes]()}
+
 // textsIn returns the text members of a struct. It panics on a member of an unknown type, because
 // this is a mistake in the family. The panic happens at the start of the program.
 func textsIn(t reflect.Type) texts {
@@ -54,7 +58,7 @@ func textsIn(t reflect.Type) texts {
 			found = append(found, text{index: f.Index, kind: list})
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
 			found = append(found, text{index: f.Index, kind: entries, inner: textsIn(f.Type.Elem())})
-		case f.Type == reflect.TypeFor[*clock.Micros](), f.Type == reflect.TypeFor[Attributes](), f.Type.Kind() == reflect.Int64:
+		case slices.Contains(asSent, f.Type), f.Type.Kind() == reflect.Int64:
 		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
 			found = append(found, text{index: f.Index, kind: nested, inner: textsIn(f.Type.Elem())})
 		default:

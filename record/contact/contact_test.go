@@ -31,9 +31,11 @@ func full(owner string) map[string]any {
 		"language": "de-de", "birthday": "1984-02-29", "note": "Erste Zeile\r\nZweite Zeile",
 		"tags":       []string{"Erbrecht", " Erbrecht ", "Mandantin"},
 		"externalId": "crm-1", "ownerId": owner, "visibility": "organization",
-		"additionalEmails":    []any{map[string]any{"email": "\u200bKanzlei@mueller.example", "label": " work "}, map[string]any{"email": "privat@mueller.example"}},
-		"additionalPhones":    []any{map[string]any{"phone": " 0221 4710 124", "label": "fax"}},
-		"additionalAddresses": []any{map[string]any{"city": "Bonn", "country": "DE", "label": "Kanzlei am Markt"}, map[string]any{"label": "home"}},
+		"additionalEmails": []map[string]any{
+			{"email": "\u200bKanzlei@mueller.example", "label": " work "}, {"email": "privat@mueller.example"},
+		},
+		"additionalPhones":    []map[string]any{{"phone": " 0221 4710 124", "label": "fax"}},
+		"additionalAddresses": []map[string]any{{"city": "Bonn", "country": "DE", "label": "Am Markt"}, {"label": "home"}},
 		"attributes":          map[string]any{"crmStage": "won", "Alt_Id-2": " as it is\n"},
 	}
 }
