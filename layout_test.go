@@ -44,8 +44,8 @@ var floors = [][]string{
 	{"store/db/open"},
 	// These are the schema of the database, and the replicas that share limits.
 	{"store/schema", "integration/limit/replicas"},
-	// These packages copy and back up the database, limit calls, queue jobs, and replay responses.
-	{"store/db/move", "integration/limit", "store/job", "store/replay"},
+	// These packages copy and back up the database, limit calls, queue jobs, replay responses and keep settings.
+	{"store/db/move", "integration/limit", "store/job", "store/replay", "store/setting"},
 	// This package decides how long rows are stored.
 	{"store/retention"},
 	// These are the callers, the OpenID provider, the search index and the settings.

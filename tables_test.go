@@ -53,7 +53,7 @@ var shared = map[string]sharedTable{
 	"request_log": {"integration/requestlog people/offboarding", "a job hides the addresses of an erased person"},
 	"sessions":    {"access instance", "a restored database begins with these endings, before a server reads it"},
 	"settings": {
-		"access instance store/db/move",
+		"instance store/db/move store/setting",
 		"a copy gets a name of its own; a restored database begins with these endings, before a server reads it",
 	},
 	"sign_in_tickets": {

@@ -44,32 +44,3 @@ func TestPrincipalExists(t *testing.T) {
 		}
 	})
 }
-
-func TestSettings(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		err := d.Write(ctx, func(tx db.Tx) error {
-			for _, value := range []string{"", "one", "two", ""} {
-				if value != "" {
-					if err := access.PutSetting(ctx, tx, "paused", value); err != nil {
-						return err
-					}
-				}
-				got, err := access.Setting(ctx, tx, pickName(value))
-				if err != nil || got != value {
-					t.Errorf("setting %q: %v", got, err)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-func pickName(value string) string {
-	if value == "" {
-		return "never set"
-	}
-	return "paused"
-}

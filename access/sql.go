@@ -67,12 +67,6 @@ const (
 	selectPrincipalIDs = `select p.id from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 		where o.number = $1 and p.erased_at = 0`
-
-	selectSetting = `select value from settings where name = $1`
-	upsertSetting = `insert into settings (name, value) values ($1, $2)
-		on conflict (name) do update set value = excluded.value`
-	claimSetting = `insert into settings (name, value) values ($1, $2) on conflict (name)
-		do update set value = case when settings.value = '' then excluded.value else settings.value end returning value`
 )
 
 // These statements are used by packages organization and principal too.

@@ -28,6 +28,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/db/open"
 	"kartei/store/schema"
+	"kartei/store/setting"
 )
 
 // Nothing is the input of an act without input.
@@ -88,7 +89,7 @@ func pauseAct(
 	}
 	return func(ctx context.Context, _ Nothing) (PauseState, error) {
 		err := d.Write(ctx, func(tx db.Tx) error {
-			before, err := access.Setting(ctx, tx, pauseSetting)
+			before, err := setting.Get(ctx, tx, pauseSetting)
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ func pauseAct(
 				return err
 			}
 			tx.Notify(access.Topic, "")
-			return access.PutSetting(ctx, tx, pauseSetting, fmt.Sprint(paused))
+			return setting.Put(ctx, tx, pauseSetting, fmt.Sprint(paused))
 		})
 		if err != nil {
 			return PauseState{}, err
@@ -108,7 +109,7 @@ func pauseAct(
 
 func isPaused(ctx context.Context, d db.DB) (paused bool, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
-		value, err := access.Setting(ctx, tx, pauseSetting)
+		value, err := setting.Get(ctx, tx, pauseSetting)
 		paused = value == "true"
 		return err
 	})

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/access"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/store/setting"
 )
 
 // TestBackupWithFiles checks that a backup copies the database and the files, which stay encrypted.
@@ -98,7 +98,7 @@ func filesAreHeld(t *testing.T, i *Instance) {
 	t.Helper()
 	var until string
 	if err := i.DB.Read(t.Context(), func(tx db.Tx) (err error) {
-		until, err = access.Setting(t.Context(), tx, "files-held-until")
+		until, err = setting.Get(t.Context(), tx, "files-held-until")
 		return err
 	}); err != nil || until <= strconv.FormatInt(int64(clock.Now(clock.System).Add(holdTime/2)), 10) {
 		t.Errorf("files were not held: %q, %v", until, err)

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/setting"
 	"kartei/test/dbtest"
 )
 
@@ -47,7 +47,7 @@ func TestHoldOfABackup(t *testing.T) {
 				t.Helper()
 				var until string
 				err := d.Read(t.Context(), func(tx db.Tx) (err error) {
-					until, err = access.Setting(t.Context(), tx, "files-held-until")
+					until, err = setting.Get(t.Context(), tx, "files-held-until")
 					return err
 				})
 				if err != nil || until != strconv.FormatInt(want.Add(holdTime).UnixMicro(), 10) {

@@ -8,11 +8,11 @@ import (
 	"os"
 	"strings"
 
-	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/people/audit"
 	"kartei/store/db"
+	"kartei/store/setting"
 )
 
 // keySetting is the name of the setting with the fingerprint of the master key. The fingerprint is
@@ -32,12 +32,12 @@ func CheckMasterKey(ctx context.Context, d db.DB, c clock.Clock, keys masterkey.
 	mine := fingerprint(keys.Current)
 	var known string
 	err := d.Read(ctx, func(tx db.Tx) (err error) {
-		known, err = access.Setting(ctx, tx, keySetting)
+		known, err = setting.Get(ctx, tx, keySetting)
 		return err
 	})
 	if err == nil && known == "" {
 		err = d.Write(ctx, func(tx db.Tx) (err error) {
-			known, err = access.ClaimSetting(ctx, tx, keySetting, mine)
+			known, err = setting.Claim(ctx, tx, keySetting, mine)
 			return err
 		})
 	}
@@ -51,7 +51,7 @@ func CheckMasterKey(ctx context.Context, d db.DB, c clock.Clock, keys masterkey.
 				if err := replaced.line(tx, c, audit.Change{Member: "fingerprint", From: known, To: mine}); err != nil {
 					return err
 				}
-				return access.PutSetting(ctx, tx, keySetting, mine)
+				return setting.Put(ctx, tx, keySetting, mine)
 			})
 		}
 	}
@@ -106,13 +106,13 @@ func forgetMasterKey(d db.DB, c clock.Clock) func(context.Context, Nothing) (Not
 }
 
 // forget returns an act that clears a setting.
-func forget(d db.DB, c clock.Clock, setting string, a act) func(context.Context, Nothing) (Nothing, error) {
+func forget(d db.DB, c clock.Clock, name string, a act) func(context.Context, Nothing) (Nothing, error) {
 	return func(ctx context.Context, _ Nothing) (Nothing, error) {
 		return Nothing{}, d.Write(ctx, func(tx db.Tx) error {
 			if err := a.line(tx, c); err != nil {
 				return err
 			}
-			return access.PutSetting(ctx, tx, setting, "")
+			return setting.Put(ctx, tx, name, "")
 		})
 	}
 }

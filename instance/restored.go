@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/access"
 	"kartei/instance/config"
 	"kartei/instance/files"
 	"kartei/kit/clock"
@@ -17,6 +16,7 @@ import (
 	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/setting"
 )
 
 const (
@@ -91,7 +91,7 @@ func RestoredKey(ctx context.Context, store *config.Store, s *config.Server) err
 	if err == nil {
 		defer done()
 		err = d.Read(ctx, func(tx db.Tx) (err error) {
-			known, err = access.Setting(ctx, tx, keySetting)
+			known, err = setting.Get(ctx, tx, keySetting)
 			return err
 		})
 	}

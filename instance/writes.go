@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/store/db"
+	"kartei/store/setting"
 )
 
 const (
@@ -33,7 +33,7 @@ func (i *Instance) tryWrites(ctx context.Context) {
 		}
 		// db.Writes reports the result.
 		_ = i.DB.Write(ctx, func(tx db.Tx) error {
-			return access.PutSetting(ctx, tx, trySetting, i.clock.Now().UTC().Format(time.RFC3339))
+			return setting.Put(ctx, tx, trySetting, i.clock.Now().UTC().Format(time.RFC3339))
 		})
 	}
 }

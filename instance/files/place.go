@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"kartei/access"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/store/setting"
 )
 
 // PlaceSetting is the name of the setting that identifies the folder or bucket of the files of
@@ -36,7 +36,7 @@ type Place struct {
 func (p Place) Check(ctx context.Context) error {
 	var known, mark string
 	err := p.DB.Read(ctx, func(tx db.Tx) (err error) {
-		known, err = access.Setting(ctx, tx, PlaceSetting)
+		known, err = setting.Get(ctx, tx, PlaceSetting)
 		return err
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func (p Place) claim(ctx context.Context) (mark, known string, err error) {
 		return "", "", err
 	}
 	err = p.DB.Write(ctx, func(tx db.Tx) (err error) {
-		known, err = access.ClaimSetting(ctx, tx, PlaceSetting, mark)
+		known, err = setting.Claim(ctx, tx, PlaceSetting, mark)
 		return err
 	})
 	return mark, known, err

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/store/setting"
 )
 
 // holdSetting is the instance setting with the end of the hold. During the hold, no bytes of
@@ -19,13 +19,13 @@ const holdSetting = "files-held-until"
 // after the call. It can then copy the bytes of every document in the snapshot. A job that did
 // not see the hold may still delete bytes. Such a document was deleted before the snapshot.
 func Hold(ctx context.Context, tx db.Tx, until clock.Micros) error {
-	return access.PutSetting(ctx, tx, holdSetting, strconv.FormatInt(int64(until), 10))
+	return setting.Put(ctx, tx, holdSetting, strconv.FormatInt(int64(until), 10))
 }
 
 // HeldUntil returns the end of the last hold. It may be in the past. It is zero if there was
 // never a hold.
 func HeldUntil(ctx context.Context, tx db.Tx) (clock.Micros, error) {
-	value, err := access.Setting(ctx, tx, holdSetting)
+	value, err := setting.Get(ctx, tx, holdSetting)
 	if err != nil || value == "" {
 		return 0, err
 	}
