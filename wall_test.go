@@ -14,16 +14,16 @@ import (
 func TestTheCompilerKeepsTheWall(t *testing.T) {
 	for name, page := range map[string]struct{ imports, body, want string }{
 		"along the path": {
-			`"context"; "kartei/access"; "kartei/api"; "kartei/integration/key"`,
-			`func page(a *api.API) { _, _ = api.Call(context.Background(), a, api.Caller{}, key.Pause, access.ByID{}) }; var _ = page`, "",
+			`"context"; "kartei/api"; "kartei/api/op"; "kartei/integration/key"`,
+			`func page(a *api.API) { _, _ = api.Call(context.Background(), a, api.Caller{}, key.Pause, op.ByID{}) }; var _ = page`, "",
 		},
 		"the function of an operation": {
-			`"context"; "kartei/access"; "kartei/api/op"; "kartei/integration/key"`,
-			`func page() { key.Pause(context.Background(), new(op.Call), access.ByID{}) }`, "cannot call",
+			`"context"; "kartei/api/op"; "kartei/integration/key"`,
+			`func page() { key.Pause(context.Background(), new(op.Call), op.ByID{}) }`, "cannot call",
 		},
 		"its unexported name": {
-			`"context"; "kartei/access"; "kartei/api/op"; "kartei/integration/key"`,
-			`func page() { key.pause(context.Background(), new(op.Call), access.ByID{}) }`, "undefined: key.pause",
+			`"context"; "kartei/api/op"; "kartei/integration/key"`,
+			`func page() { key.pause(context.Background(), new(op.Call), op.ByID{}) }`, "undefined: key.pause",
 		},
 		"the accessor of functions": {
 			`"kartei/api/internal/function"; "kartei/integration/key"`,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	keys "kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -113,11 +114,11 @@ var badCredentials = []struct {
 		return k.Key, loopback
 	}},
 	{"paused", access.Paused, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
-		must(o.operator.PauseKey(ctx, access.ByID{ID: k.ID}))
+		must(o.operator.PauseKey(ctx, op.ByID{ID: k.ID}))
 		return k.Key, loopback
 	}},
 	{"revoked", access.Revoked, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
-		must(o.operator.RevokeKey(ctx, access.ByID{ID: k.ID}))
+		must(o.operator.RevokeKey(ctx, op.ByID{ID: k.ID}))
 		return k.Key, loopback
 	}},
 	{"rotated away", access.Rotated, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
@@ -189,7 +190,7 @@ func TestWrongSecretComesFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		key := o.key()
-		must(o.operator.RevokeKey(ctx, access.ByID{ID: key.ID}))
+		must(o.operator.RevokeKey(ctx, op.ByID{ID: key.ID}))
 		o.refused(access.Forge(key.Key[:40]+flip(key.Key[40])+key.Key[41:]), netip.MustParseAddr("192.0.2.7"),
 			access.WrongSecret)
 	})
@@ -206,7 +207,7 @@ func TestChangesApplyToTheNextCall(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		key := o.key()
-		id := access.ByID{ID: key.ID}
+		id := op.ByID{ID: key.ID}
 		o.accepted(key.Key, loopback)
 		must(o.operator.PauseKey(ctx, id))
 		o.refused(key.Key, loopback, access.Paused)
@@ -250,9 +251,9 @@ func TestChangesApplyOnOtherReplicas(t *testing.T) {
 		other := operator.New(d, o.clock, access.NewDirectory(d, o.clock, access.Options{}))
 		for range 3 {
 			o.accepted(key.Key, loopback)
-			must(other.PauseKey(ctx, access.ByID{ID: key.ID}))
+			must(other.PauseKey(ctx, op.ByID{ID: key.ID}))
 			o.refused(key.Key, loopback, access.Paused)
-			must(other.ResumeKey(ctx, access.ByID{ID: key.ID}))
+			must(other.ResumeKey(ctx, op.ByID{ID: key.ID}))
 		}
 	})
 }
@@ -340,7 +341,7 @@ func TestLastUse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		key := o.key()
-		lastUsed := func() clock.Micros { return must(o.operator.GetKey(ctx, access.ByID{ID: key.ID})).LastUsedAt }
+		lastUsed := func() clock.Micros { return must(o.operator.GetKey(ctx, op.ByID{ID: key.ID})).LastUsedAt }
 		o.accepted(key.Key, loopback)
 		if at := lastUsed(); at != 0 {
 			t.Errorf("marked on the path: %s", at)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/organization"
 	"kartei/people/principal"
@@ -39,9 +40,9 @@ func TestChangesDuringManyCalls(t *testing.T) {
 			})
 		}
 		for range 25 {
-			must(o.operator.PauseKey(ctx, access.ByID{ID: key.ID}))
+			must(o.operator.PauseKey(ctx, op.ByID{ID: key.ID}))
 			o.refused(key.Key, loopback, access.Paused)
-			must(o.operator.ResumeKey(ctx, access.ByID{ID: key.ID}))
+			must(o.operator.ResumeKey(ctx, op.ByID{ID: key.ID}))
 			o.accepted(key.Key, loopback)
 		}
 		close(stop)
@@ -80,7 +81,7 @@ func TestConcurrentCreations(t *testing.T) {
 		if users != 1 {
 			t.Errorf("%d users with one address", users)
 		}
-		if list := must(o.operator.ListOrganizations(ctx, access.Page{})); len(list.Data) != 18 {
+		if list := must(o.operator.ListOrganizations(ctx, op.Page{})); len(list.Data) != 18 {
 			t.Errorf("%d organizations and sandboxes, want 18", len(list.Data))
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/store/db"
 	"kartei/test/dbtest"
@@ -55,9 +56,9 @@ func TestGuessingIsThrottled(t *testing.T) {
 		shutOut(wrong, loopback)       // the key was used from here, but with another secret
 
 		o.accepted(good.Key, loopback) // the key was used from here before
-		must(o.operator.PauseKey(ctx, access.ByID{ID: late.ID}))
+		must(o.operator.PauseKey(ctx, op.ByID{ID: late.ID}))
 		o.accepted(good.Key, loopback) // even if the cache is empty
-		must(o.operator.ResumeKey(ctx, access.ByID{ID: late.ID}))
+		must(o.operator.ResumeKey(ctx, op.ByID{ID: late.ID}))
 		o.accepted(late.Key, netip.MustParseAddr("127.0.0.2"))
 
 		o.clock.Advance(40 * time.Second)

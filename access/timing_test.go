@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -31,8 +32,8 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 			in.ExpiresIn = time.Second
 			return in
 		}()))
-		must(o.operator.RevokeKey(ctx, access.ByID{ID: revoked.ID}))
-		must(o.operator.PauseKey(ctx, access.ByID{ID: paused.ID}))
+		must(o.operator.RevokeKey(ctx, op.ByID{ID: revoked.ID}))
+		must(o.operator.PauseKey(ctx, op.ByID{ID: paused.ID}))
 		o.clock.Advance(time.Second)
 		refusals := []apitest.Attempt{
 			attempt("wrong secret", access.Forge(good.Key[:40]+flip(good.Key[40])+good.Key[41:]), loopback),

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/batch"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
@@ -434,7 +435,7 @@ func TestBatchOfARevokedKey(t *testing.T) {
 		c := o.As(access.Member)
 		key := keyID(c)
 		revoke := sync.OnceFunc(func() {
-			if _, err := o.Operator.RevokeKey(context.Background(), access.ByID{ID: key}); err != nil {
+			if _, err := o.Operator.RevokeKey(context.Background(), op.ByID{ID: key}); err != nil {
 				t.Error(err)
 			}
 		})

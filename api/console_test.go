@@ -514,7 +514,7 @@ func TestConsoleAtHome(t *testing.T) {
 		stranger := o.User(access.Member, foreign)
 		admin := o.User(access.Admin)
 		as := api.Credential{Scheme: session, Text: o.ID + " " + admin}
-		if got := ask(t, o, api.Web, as, "organizations.get", access.ByID{ID: o.SandboxID}); got.Status != 200 {
+		if got := ask(t, o, api.Web, as, "organizations.get", op.ByID{ID: o.SandboxID}); got.Status != 200 {
 			t.Errorf("the own sandbox: %d %s", got.Status, got.Body)
 		}
 		if got := ask(t, o, api.Web, as, "names.resolve",
@@ -558,8 +558,8 @@ func TestConsoleAtHome(t *testing.T) {
 				t.Errorf("a key for %s: %d %s", principal, got.Status, got.Body)
 			}
 		}
-		var keys access.List[key.Info]
-		if got := ask(t, o, api.Web, own, "keys.list", access.Page{}); json.Unmarshal(got.Body, &keys) != nil ||
+		var keys op.Entries[key.Info]
+		if got := ask(t, o, api.Web, own, "keys.list", op.Page{}); json.Unmarshal(got.Body, &keys) != nil ||
 			len(keys.Data) != 1 || keys.Data[0].PrincipalID != member {
 			t.Errorf("keys of a member: %s", got.Body)
 		}
@@ -698,13 +698,13 @@ type inputMaker struct {
 	// service is the id of a service account of the organization. letter has the id of a document
 	// in its sandbox.
 	service string
-	letter  access.ByID
+	letter  op.ByID
 }
 
 // secretName is a name that no line of the audit log may contain.
 const secretName = "Geheim"
 
-func byID(id string) access.ByID { return access.ByID{ID: id} }
+func byID(id string) op.ByID { return op.ByID{ID: id} }
 
 // organizations returns the inputs of operations about organizations and their people's activity.
 func (m *inputMaker) organizations() map[string]any {
@@ -716,7 +716,7 @@ func (m *inputMaker) organizations() map[string]any {
 		m.t.Fatal(err)
 	}
 	return map[string]any{
-		"organizations.list":   access.Page{},
+		"organizations.list":   op.Page{},
 		"organizations.create": organization.New{Name: secretName},
 		"organizations.get":    byID(m.o.ID),
 		"organizations.set":    organization.Change{ID: m.o.ID, Name: new(secretName), Module: new("off")},
@@ -731,7 +731,7 @@ func (m *inputMaker) people() map[string]any {
 	m.t.Helper()
 	dbtest.Run(m.t, m.o.DB, `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
 		values (1, $1, 'ntc_1', 1, 'unknown', '{}', 0, false, 0, 0)`, m.owner.Principal)
-	home, person := access.Page{
+	home, person := op.Page{
 		Organization: m.o.ID,
 	}, map[string]string{"organizationId": m.o.ID, "principalId": m.owner.Principal}
 	return map[string]any{
@@ -780,7 +780,7 @@ func (m *inputMaker) invite(email string) invitation.NewInvitation {
 func (m *inputMaker) keys() map[string]any {
 	m.t.Helper()
 	return map[string]any{
-		"keys.list": access.Page{Organization: m.o.ID},
+		"keys.list": op.Page{Organization: m.o.ID},
 		"keys.get":  byID(m.key()),
 		"keys.create": key.New{
 			Organization: m.o.ID,
@@ -832,11 +832,11 @@ func (m *inputMaker) applications() map[string]any {
 		"oauth.revoke":       func() any { return apps.revoke() },
 		"oauth.introspect":   oauth.TokenQuestion{ClientAuth: apps.service, Token: "x"},
 		"oauth.register":     oauth.Registration{RedirectURIs: []string{"https://app.example/cb"}, Name: secretName},
-		"grants.list":        oauth.FindGrants{Page: access.Page{Organization: m.o.ID}, Principal: m.owner.Principal},
+		"grants.list":        oauth.FindGrants{Page: op.Page{Organization: m.o.ID}, Principal: m.owner.Principal},
 		"grants.end":         func() any { return byID(apps.grant().ID) },
 		"grants.renew":       func() any { return byID(apps.grant().ID) },
-		"clients.list":       access.Page{Organization: m.o.ID},
-		"clients.approvals":  access.Page{Organization: m.o.ID},
+		"clients.list":       op.Page{Organization: m.o.ID},
+		"clients.approvals":  op.Page{Organization: m.o.ID},
 		"clients.approve":    func() any { return oauth.ApproveInput{Organization: m.o.ID, ID: apps.asked()} },
 		"clients.disapprove": func() any { return oauth.DisapproveInput{Organization: m.o.ID, ID: apps.asked()} },
 		"clients.create": oauth.NewClient{
@@ -884,7 +884,7 @@ func (m *inputMaker) webhooks() map[string]any {
 }
 
 // hooked creates a webhook endpoint of the owner, and returns its id.
-func (m *inputMaker) hooked() access.ByID {
+func (m *inputMaker) hooked() op.ByID {
 	m.t.Helper()
 	return byID(m.owner.Do("POST", "/webhook_endpoints", map[string]any{
 		"name":       secretName,
@@ -1018,7 +1018,7 @@ func bulkInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 			dbtest.Run(t, o.DB, `insert into bulk_acts (organization, id, principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at)
 				select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '{"family":"contacts","kind":"tag","value":"Geheim"}', '{"collected":true}', cast($2 as text), '', '', '', 1, 1, cast($4 as bigint)
 				from organizations where id = '`+o.SandboxID+`'`, name, owner, string(state), clock.Now(o.Clock).Add(bulk.Age))
-			return access.ByID{ID: name}
+			return op.ByID{ID: name}
 		}
 	}
 	return map[string]any{
@@ -1156,7 +1156,7 @@ func TestConsoleActsNameTheirTarget(t *testing.T) {
 	if got.Fault == nil || got.Fault.Code != fault.Internal {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
-	if page, err := o.Operator.ListUsers(t.Context(), access.Page{Organization: o.ID}); err != nil || len(page.Data) != 0 {
+	if page, err := o.Operator.ListUsers(t.Context(), op.Page{Organization: o.ID}); err != nil || len(page.Data) != 0 {
 		t.Errorf("%v %v", page, err)
 	}
 }
@@ -1230,7 +1230,7 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 				return err
 			},
 			"erased": func(id string) error {
-				if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: id}); got.Fault != nil {
+				if got := ask(t, o, api.Admin, api.Local(), "people.erase", op.ByID{ID: id}); got.Fault != nil {
 					return got.Fault
 				}
 				return nil
@@ -1254,7 +1254,7 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 			if got := accept(); got != 404 {
 				t.Errorf("the sender is %s: %d", loss, got)
 			}
-			if got := ask(t, o, api.Web, first, "invitations.list", access.Page{}); got.Status != 200 ||
+			if got := ask(t, o, api.Web, first, "invitations.list", op.Page{}); got.Status != 200 ||
 				strings.Contains(string(got.Body), made.ID) {
 				t.Errorf("the sender is %s: %d %s", loss, got.Status, got.Body)
 			}

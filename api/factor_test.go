@@ -75,7 +75,7 @@ func sandboxHasTheSameRule(t *testing.T, o *apitest.Office) {
 		t.Errorf("the sandbox has a rule of its own: %d", got.Status)
 	}
 	if got := ask(t, o, api.Admin, api.Local(), "organizations.get",
-		access.ByID{ID: o.SandboxID}); !strings.Contains(string(got.Body), `"secondFactor":"required"`) {
+		op.ByID{ID: o.SandboxID}); !strings.Contains(string(got.Body), `"secondFactor":"required"`) {
 		t.Errorf("the sandbox: %s", got.Body)
 	}
 }

@@ -139,7 +139,7 @@ func freshUntil(t *testing.T, o *apitest.Office, at int64) {
 // wideningInputs returns inputs of operations that give access only with some inputs.
 func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owner string) map[string]any {
 	t.Helper()
-	key := inputs["keys.resume"].(access.ByID).ID
+	key := inputs["keys.resume"].(op.ByID).ID
 	dbtest.Run(t, o.DB, `update api_keys set paused = true where id = $1`, key)
 	dbtest.Run(t, o.DB, `update organizations set level = 'read' where id = $1`, o.ID)
 	hook := inputs["webhooks.enable"].(map[string]string)
@@ -158,7 +158,7 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 				select number, cast($1 as text), cast($2 as text), cast($3 as text), '', cast($5 as text), '{"collected":true}', cast($2 as text), '', '', '', 1, 1, cast($4 as bigint)
 				from organizations where id = '`+o.SandboxID+`'`, name, owner, string(state), clock.Now(o.Clock).Add(bulk.Age),
 				`{"family":"contacts","kind":"owner","value":"`+heir+`"}`)
-			return access.ByID{ID: name}
+			return op.ByID{ID: name}
 		}
 	}
 	return map[string]any{
@@ -349,7 +349,7 @@ func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 			"a-fourth-form-of-a-key": "access.end",
 		} {
 			made, again := create(form)
-			if got := ask(t, o, api.Web, as, row, access.ByID{ID: made.ID}); got.Fault != nil {
+			if got := ask(t, o, api.Web, as, row, op.ByID{ID: made.ID}); got.Fault != nil {
 				t.Fatalf("%s: %s", row, got.Body)
 			}
 			if got := again(); got != 404 {

@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/people/account"
 	"kartei/people/agent"
@@ -180,7 +181,7 @@ func TestListsAreGivenInTheOpen(t *testing.T) {
 			}
 		}
 		freshUntil(t, o, 1)
-		if got := ask(t, o, api.Web, as, "bulk.undo", access.ByID{ID: act.ID}); !api.Stale(got.Fault) {
+		if got := ask(t, o, api.Web, as, "bulk.undo", op.ByID{ID: act.ID}); !api.Stale(got.Fault) {
 			t.Errorf("undone: %d %s", got.Status, got.Body)
 		}
 	})
@@ -220,7 +221,7 @@ func TestUnapprovedConnectionsAreShown(t *testing.T) {
 		as := api.Cookie(o.Session(admin), false)
 		newApplications(t, o, person, serviceOf(t, o))
 		unapproved := func() int {
-			return strings.Count(string(ask(t, o, api.Web, as, "grants.list", access.Page{Organization: o.ID}).Body),
+			return strings.Count(string(ask(t, o, api.Web, as, "grants.list", op.Page{Organization: o.ID}).Body),
 				`"unapproved":true`)
 		}
 		if n := unapproved(); n != 0 {

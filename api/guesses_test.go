@@ -13,6 +13,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/account"
 	"kartei/people/signin"
@@ -396,7 +397,7 @@ func TestDevices(t *testing.T) {
 		}
 		phone := visit(t, o)
 		phone.signIn("ida@neu.example", somePassword, "signedIn")
-		var list access.List[account.Browser]
+		var list op.Entries[account.Browser]
 		ida.ask("sessions.list", struct{}{}, &list, 200)
 		ida.ask("sessions.end", account.EndInput{ID: list.Data[0].ID}, nil, 204)
 		if knows(phone.device) || !knows(first) {
@@ -450,7 +451,7 @@ func TestDevices(t *testing.T) {
 		if dbtest.Get(t, o.DB, []any{&n}, `select count(*) from devices where account_id = $1`, id); n != 20 {
 			t.Errorf("%d rows", n)
 		}
-		if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: person.ID}); got.Fault != nil {
+		if got := ask(t, o, api.Admin, api.Local(), "people.erase", op.ByID{ID: person.ID}); got.Fault != nil {
 			t.Fatalf("%s", got.Body)
 		}
 		if dbtest.Get(t, o.DB, []any{&n}, `select count(*) from devices where account_id = $1`, id); n != 0 {

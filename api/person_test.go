@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	keys "kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
@@ -183,7 +184,7 @@ func TestSessionRequestLog(t *testing.T) {
 		if !slices.Equal(lines, want) {
 			t.Errorf("logged\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 		}
-		var session access.List[struct{ ID string }]
+		var session op.Entries[struct{ ID string }]
 		for _, key := range []string{c.Principal, sessionOf(t, b)} {
 			mine, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Key: key})
 			if err != nil || len(mine.Data) != 4 {

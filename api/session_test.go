@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/people/account"
 	"kartei/people/principal"
 	"kartei/record"
@@ -105,11 +106,11 @@ func TestSessionEnds(t *testing.T) {
 			}
 		}
 		token := o.Session(admin)
-		if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: admin}); got.Fault == nil {
+		if got := ask(t, o, api.Admin, api.Local(), "people.erase", op.ByID{ID: admin}); got.Fault == nil {
 			t.Error("the last admin was erased")
 		}
 		o.User(access.Admin)
-		if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: admin}); got.Fault != nil {
+		if got := ask(t, o, api.Admin, api.Local(), "people.erase", op.ByID{ID: admin}); got.Fault != nil {
 			t.Errorf("%s", got.Body)
 		}
 		if works(token) {

@@ -14,6 +14,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/people/account"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
@@ -256,7 +257,7 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		"factors.ssoUnlink": func() any {
 			v, f := mine(), ssotest.Forge(t)
 			v.link(f, apitest.Fresh())
-			return access.ByID{ID: v.identities()[0].ID}
+			return op.ByID{ID: v.identities()[0].ID}
 		},
 		"session.ssoBegin": func() any {
 			mine().link(ssotest.Forge(t), apitest.Fresh())
@@ -298,7 +299,7 @@ func factorInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			mine().ask("factors.passkeyOptions", struct{}{}, &q, 200)
 			return passkey.New{Ticket: q.Ticket, Name: "Geheim", Response: device(t).Create(q.Options)}
 		},
-		"factors.passkeyRemove": func() any { return access.ByID{ID: mine().addPasskey(device(t)).ID} },
+		"factors.passkeyRemove": func() any { return op.ByID{ID: mine().addPasskey(device(t)).ID} },
 	}
 }
 
@@ -319,7 +320,7 @@ func TestSignIn(t *testing.T) {
 		}
 		w := visit(t, o)
 		w.signIn("ida@neu.EXAMPLE", somePassword, "signedIn")
-		var list access.List[account.Browser]
+		var list op.Entries[account.Browser]
 		w.ask("sessions.list", struct{}{}, &list, 200)
 		if len(list.Data) != 2 || !list.Data[0].Current || list.Data[1].Current ||
 			list.Data[0].Agent != "Probebrowser/1.0" || list.Data[0].Address != "198.51.100.7" {
@@ -440,7 +441,7 @@ func TestAnyBrowserSignsIn(t *testing.T) {
 			v := visit(t, o)
 			v.agent = agent
 			v.signIn("ida@neu.example", somePassword, "signedIn")
-			var list access.List[account.Browser]
+			var list op.Entries[account.Browser]
 			v.ask("sessions.list", struct{}{}, &list, 200)
 		}
 	})
@@ -611,11 +612,11 @@ func TestFactorsOfOthers(t *testing.T) {
 		}
 		ida.ask("sessions.end", account.EndInput{ID: s.ID}, nil, 404)
 		ida.ask("sessions.end", account.EndInput{Others: true}, nil, 204)
-		ida.ask("factors.passkeyRemove", access.ByID{ID: passkey.ID}, nil, 404)
+		ida.ask("factors.passkeyRemove", op.ByID{ID: passkey.ID}, nil, 404)
 		ida.ask("factors.totpBegin", account.GeneratorFor{Ticket: g.Ticket}, nil, 404)
 		ida.ask("factors.totpConfirm", account.Confirmation{Ticket: g.Ticket, Code: ida.code(secret)}, nil, 404)
 		ida.ask("session.switch", account.SwitchInput{Principal: s.Principal.ID}, nil, 422)
-		var list access.List[account.Browser]
+		var list op.Entries[account.Browser]
 		if ida.ask("sessions.list", struct{}{}, &list, 200); len(list.Data) != 1 || list.Data[0].ID == s.ID {
 			t.Errorf("%+v", list.Data)
 		}
@@ -796,7 +797,7 @@ func TestPasskey(t *testing.T) {
 		if f.HasPassword || len(f.Passkeys) != 1 {
 			t.Fatalf("%+v", f)
 		}
-		jan.ask("factors.passkeyRemove", access.ByID{ID: f.Passkeys[0].ID}, nil, 403) // the only way to sign in stays
+		jan.ask("factors.passkeyRemove", op.ByID{ID: f.Passkeys[0].ID}, nil, 403) // the only way to sign in stays
 		jan.token = ""
 		jan.ask("signin.passkey", jan.usePasskey(phone), &s, 200)
 		foreign := v.usePasskey(phone)
@@ -845,7 +846,7 @@ func TestSignInsAtOnce(t *testing.T) {
 		}
 		sessions := func(w *visitor) int {
 			t.Helper()
-			var list access.List[account.Browser]
+			var list op.Entries[account.Browser]
 			w.ask("sessions.list", struct{}{}, &list, 200)
 			return len(list.Data)
 		}
@@ -1054,7 +1055,7 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida"}, &second, 200)
 		v.ask("session.switch", account.SwitchInput{Principal: second.ID}, nil, 200)
 		got := ask(t, o, api.Admin, api.Local(), "audit.list", auditlog.Input{Organization: other})
-		var lines access.List[audit.Line]
+		var lines op.Entries[audit.Line]
 		if err := json.Unmarshal(got.Body, &lines); err != nil {
 			t.Fatal(err)
 		}
@@ -1098,9 +1099,9 @@ func TestReset(t *testing.T) {
 		// An admin has a link mailed. This link removes the second factors when the password is
 		// set.
 		boss, me := join(t, o, o.ID, "chefin@neu.example", access.Admin)
-		boss.ask("people.resetFactors", access.ByID{ID: me.ID}, nil, 403)
+		boss.ask("people.resetFactors", op.ByID{ID: me.ID}, nil, 403)
 		var lifted account.FactorReset
-		boss.ask("people.resetFactors", access.ByID{ID: a.ID}, &lifted, 200)
+		boss.ask("people.resetFactors", op.ByID{ID: a.ID}, &lifted, 200)
 		if !lifted.Mailed || lifted.Token != "" || lifted.Link != "" {
 			t.Errorf("%+v", lifted)
 		}
@@ -1112,7 +1113,7 @@ func TestReset(t *testing.T) {
 		// The operator removes the second factors at once.
 		w.generate()
 		if got := ask(t, o, api.Admin, api.Local(), "people.resetFactors",
-			access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &lifted) != nil || lifted.Token == "" ||
+			op.ByID{ID: a.ID}); json.Unmarshal(got.Body, &lifted) != nil || lifted.Token == "" ||
 			lifted.Link != "https://kartei.example/reset#"+lifted.Token {
 			t.Errorf("%s", got.Body)
 		}
@@ -1126,13 +1127,13 @@ func TestReset(t *testing.T) {
 		// stay.
 		w.generate()
 		for _, refused := range []string{me.ID + "x", o.User(access.Member)} { // an unknown id, and a person without an account
-			if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: refused}); got.Fault == nil {
+			if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", op.ByID{ID: refused}); got.Fault == nil {
 				t.Errorf("%s: %s", refused, got.Body)
 			}
 		}
 		var handed account.FactorReset
 		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword",
-			access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil || handed.Mailed ||
+			op.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil || handed.Mailed ||
 			handed.Link != "https://kartei.example/reset#"+handed.Token {
 			t.Errorf("%s", got.Body)
 		}
@@ -1156,7 +1157,7 @@ func TestResetOfUnconfirmed(t *testing.T) {
 		w := visit(t, o)
 		var handed account.FactorReset
 		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword",
-			access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil {
+			op.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil {
 			t.Fatalf("%s", got.Body)
 		}
 		w.ask("signin.reset", account.NewByLink{Token: handed.Token, Password: "ein ganz anderes Kennwort"}, nil, 204)
@@ -1198,7 +1199,7 @@ func TestChangeOfAddress(t *testing.T) {
 		w.signIn("ida@anders.example", somePassword, "signedIn")
 		var p profile.Profile
 		w.ask("profile.get", struct{}{}, &p, 200)
-		if info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{
+		if info, err := o.Operator.GetPrincipal(t.Context(), op.ByID{
 			ID: joinedPrincipal(t, o, "ida@anders.example"),
 		}); err != nil || info.Email != "ida@anders.example" || p.Email != info.Email {
 			t.Errorf("%+v %+v %v", p, info, err)

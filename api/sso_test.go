@@ -12,6 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
 	"kartei/people/account"
@@ -90,7 +91,7 @@ func (v *visitor) link(f *ssotest.Forger, name string) {
 func (v *visitor) unlinkAll() {
 	v.Helper()
 	for _, i := range v.identities() {
-		v.ask("factors.ssoUnlink", access.ByID{ID: i.ID}, nil, 204)
+		v.ask("factors.ssoUnlink", op.ByID{ID: i.ID}, nil, 204)
 	}
 }
 
@@ -156,7 +157,7 @@ func TestSSO(t *testing.T) {
 		if again := v.identities()[0]; again.LastUsedAt <= list[0].LastUsedAt {
 			t.Errorf("%+v after %+v", again, list[0])
 		}
-		var log access.List[account.Entry]
+		var log op.Entries[account.Entry]
 		if v.ask("signins.list", struct{}{}, &log, 200); len(log.Data) != 1 || log.Data[0].Agent != "Probebrowser/1.0" {
 			// the sign-in of the invitation has its own entry
 			t.Errorf("%+v", log)
@@ -173,10 +174,10 @@ func TestSSO(t *testing.T) {
 		v.token = r.Token
 
 		// The only way to sign in cannot be removed.
-		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 403)
+		v.ask("factors.ssoUnlink", op.ByID{ID: list[0].ID}, nil, 403)
 		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
-		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 204)
-		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 404)
+		v.ask("factors.ssoUnlink", op.ByID{ID: list[0].ID}, nil, 204)
+		v.ask("factors.ssoUnlink", op.ByID{ID: list[0].ID}, nil, 404)
 		v.ask("signin.sso", way("signin.ssoBegin", identity.To{}), nil, 401)
 		v.signIn("ida@firma.example", somePassword, "signedIn")
 		p.Stop()
@@ -410,12 +411,12 @@ func TestSSOLink(t *testing.T) {
 			t.Errorf("%s", got.Body)
 		}
 		id := ida.identities()[0].ID
-		jan.ask("factors.ssoUnlink", access.ByID{ID: id}, nil, 404)
+		jan.ask("factors.ssoUnlink", op.ByID{ID: id}, nil, 404)
 
 		linked := func() (names []string) {
-			var people access.List[access.PrincipalInfo]
+			var people op.Entries[access.PrincipalInfo]
 			if got := ask(t, o, api.Admin, api.Local(), "people.list",
-				access.Page{Organization: o.ID}); json.Unmarshal(got.Body, &people) != nil {
+				op.Page{Organization: o.ID}); json.Unmarshal(got.Body, &people) != nil {
 				t.Fatalf("%s", got.Body)
 			}
 			for _, p := range people.Data {
@@ -447,7 +448,7 @@ func TestSSOLink(t *testing.T) {
 		if len(ida.identities()) != 2 {
 			t.Errorf("%+v", ida.identities())
 		}
-		ida.ask("factors.ssoUnlink", access.ByID{ID: id}, nil, 204)
+		ida.ask("factors.ssoUnlink", op.ByID{ID: id}, nil, 204)
 		o.SignInBy(nil)
 		ida.ask("factors.ssoBegin", struct{}{}, nil, 404)
 		visit(t, o).ask("signin.ssoBegin", identity.To{}, nil, 404)
@@ -632,11 +633,11 @@ func TestSSOEnds(t *testing.T) {
 		v.signInBySSO(f, 200)
 
 		var l account.FactorReset
-		got := ask(t, o, api.Admin, api.Local(), "people.unlink", access.ByID{ID: a.ID})
+		got := ask(t, o, api.Admin, api.Local(), "people.unlink", op.ByID{ID: a.ID})
 		if got.Status != 200 || json.Unmarshal(got.Body, &l) != nil || l.Token == "" || v.works() {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
-		if got := ask(t, o, api.Admin, api.Local(), "people.unlink", access.ByID{ID: a.ID}); got.Status != 403 {
+		if got := ask(t, o, api.Admin, api.Local(), "people.unlink", op.ByID{ID: a.ID}); got.Status != 403 {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 		v.signInBySSO(f, 401)
@@ -644,7 +645,7 @@ func TestSSOEnds(t *testing.T) {
 		v.signIn("ida@example.com", somePassword, "signedIn")
 		v.link(f, "ida")
 		v.signInBySSO(f, 200)
-		if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: a.ID}); got.Fault != nil {
+		if got := ask(t, o, api.Admin, api.Local(), "people.erase", op.ByID{ID: a.ID}); got.Fault != nil {
 			t.Fatalf("%s", got.Body)
 		}
 		if n := rowsOf(t, o, "identities"); n != 0 {
@@ -765,7 +766,7 @@ func TestPasswordAdminLeaves(t *testing.T) {
 				"demoted":     ask("people.set", principal.Change{ID: chief, Role: &member}),
 				"disabled":    ask("people.set", principal.Change{ID: chief, Disabled: &yes}),
 				"handed over": ask("people.handOver", offboarding.HandOverInput{ID: chief, To: heir, Disable: true}),
-				"erased":      ask("people.erase", access.ByID{ID: chief}),
+				"erased":      ask("people.erase", op.ByID{ID: chief}),
 			}
 		}
 		chief := name("chief@example.com")
@@ -820,7 +821,7 @@ func TestLastWayWithoutPasswords(t *testing.T) {
 		ida.signInBySSO(f, 200)
 		off := "off"
 		boss.ask("organizations.set", organization.Change{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
-		link := access.ByID{ID: ida.identities()[0].ID}
+		link := op.ByID{ID: ida.identities()[0].ID}
 		ida.ask("factors.ssoUnlink", link, nil, 403)
 		phone := device(t)
 		p := ida.addPasskey(phone)
@@ -851,7 +852,7 @@ func TestUnlinkedSession(t *testing.T) {
 		ida.signInBySSO(f, 200)
 		ida.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
 		ida.ask("names.find", struct{}{}, nil, 200)
-		ida.ask("factors.ssoUnlink", access.ByID{ID: ida.identities()[0].ID}, nil, 204)
+		ida.ask("factors.ssoUnlink", op.ByID{ID: ida.identities()[0].ID}, nil, 204)
 		ida.ask("names.find", struct{}{}, nil, 403)
 		if !ida.works() {
 			t.Error("the session ended, and the person can set up no factor")

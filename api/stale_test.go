@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/kit/id"
 	"kartei/people/account"
 	"kartei/people/principal"
@@ -44,13 +45,13 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 	}
 	bystander := o.As(access.Member)
 	bystanders := keyID(bystander)
-	for op := range rows() {
-		t.Run(op.ID, func(t *testing.T) {
+	for row := range rows() {
+		t.Run(row.ID, func(t *testing.T) {
 			c := o.As(access.Member)
 			key := keyID(c)
-			path, body := op.Path, ready(t, c, op)
-			if op.Named() {
-				maker, name := creator(op.Family), id.New("evt_")
+			path, body := row.Path, ready(t, c, row)
+			if row.Named() {
+				maker, name := creator(row.Family), id.New("evt_")
 				if maker != nil {
 					name = makeRecord(t, c, maker, "organization")
 				}
@@ -58,19 +59,19 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 			}
 			call := func(headers ...string) *apitest.Answer {
 				t.Helper()
-				return c.Do(op.Method, path, body, headers...)
+				return c.Do(row.Method, path, body, headers...)
 			}
 			right := []string{"If-Match", "*", "Idempotency-Key", apitest.Fresh()}
 			wrong := []string{"If-Match", "nonsense", "If-None-Match", "nonsense", "Idempotency-Key", apitest.Fresh()}
-			if op.Scope == "" {
+			if row.Scope == "" {
 				right, wrong = nil, []string{"Accept", "text/plain"}
 			}
 			c.Do("GET", "/me", nil).Want(200)
 			// Another key was paused. The call runs once, with its body.
-			do(elsewhere.PauseKey(t.Context(), access.ByID{ID: bystanders}))
+			do(elsewhere.PauseKey(t.Context(), op.ByID{ID: bystanders}))
 			if a := call(right...); a.Status >= 400 && a.Status != 404 {
 				t.Errorf("after an act about another key: %d %s", a.Status, a.Body)
-			} else if maker := creator(op.Family); op.Creates() && maker != nil && a.Status == 201 && op.Family != "uploads" {
+			} else if maker := creator(row.Family); row.Creates() && maker != nil && a.Status == 201 && row.Family != "uploads" {
 				// the response does not repeat the input
 				sent := body.(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(sent)) {
@@ -79,16 +80,16 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 					}
 				}
 			}
-			do(elsewhere.ResumeKey(t.Context(), access.ByID{ID: bystanders}))
+			do(elsewhere.ResumeKey(t.Context(), op.ByID{ID: bystanders}))
 			if a := call(wrong...); a.Status == 401 {
 				t.Errorf("after an act about another key, refused: %s", a.Body)
 			}
 			// This key was paused.
 			for _, headers := range [][]string{right, wrong} {
 				c.Do("GET", "/me", nil).Want(200)
-				do(elsewhere.PauseKey(t.Context(), access.ByID{ID: key}))
+				do(elsewhere.PauseKey(t.Context(), op.ByID{ID: key}))
 				call(headers...).Want(401, "UNAUTHENTICATED")
-				do(elsewhere.ResumeKey(t.Context(), access.ByID{ID: key}))
+				do(elsewhere.ResumeKey(t.Context(), op.ByID{ID: key}))
 			}
 		})
 	}
@@ -159,7 +160,7 @@ var sessionActs = map[string]func(a sessionAct){
 	},
 	"the factors' reset": func(a sessionAct) {
 		if got := ask(a.T, a.elsewhere, api.Admin, api.Local(), "people.resetFactors",
-			access.ByID{ID: a.person}); got.Fault != nil {
+			op.ByID{ID: a.person}); got.Fault != nil {
 			a.Fatalf("%d %s", got.Status, got.Body)
 		}
 	},

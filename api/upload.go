@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/api/transit"
 	"kartei/kit/fault"
@@ -75,7 +74,7 @@ func (u *Uploads) receive(ctx context.Context, in *UploadRequest) error {
 func (u *Uploads) Take(
 	ctx context.Context, by Caller, session string, in *UploadRequest,
 ) (operation string, err error) {
-	ticket, err := Call(ctx, u.API, by, upload.GetTicket, access.ByID{ID: session})
+	ticket, err := Call(ctx, u.API, by, upload.GetTicket, op.ByID{ID: session})
 	if err != nil || ticket.Operation != "" {
 		return ticket.Operation, err
 	}

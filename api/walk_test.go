@@ -17,6 +17,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/api/openapi"
 	"kartei/integration/key"
 	"kartei/integration/limit"
@@ -273,11 +274,11 @@ func TestWalkCredentials(t *testing.T) {
 	}
 	for name, change := range map[string]func(context.Context, string) error{
 		"paused": func(ctx context.Context, key string) error {
-			_, err := o.Operator.PauseKey(ctx, access.ByID{ID: key})
+			_, err := o.Operator.PauseKey(ctx, op.ByID{ID: key})
 			return err
 		},
 		"revoked": func(ctx context.Context, key string) error {
-			_, err := o.Operator.RevokeKey(ctx, access.ByID{ID: key})
+			_, err := o.Operator.RevokeKey(ctx, op.ByID{ID: key})
 			return err
 		},
 	} {

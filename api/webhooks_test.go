@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/integration/webhook"
 	"kartei/people/gains"
 	"kartei/people/notify"
@@ -198,15 +199,15 @@ func TestEndpointsOfAPerson(t *testing.T) {
 				"webhooks.change", "webhooks.rotate", "webhooks.delete", "webhooks.get", "webhooks.deliveries",
 				"webhooks.enable",
 			} {
-				if got := ask(t, o, api.Web, as(principal), row, access.ByID{ID: made.ID}); got.Status != 404 {
+				if got := ask(t, o, api.Web, as(principal), row, op.ByID{ID: made.ID}); got.Status != 404 {
 					t.Errorf("%s as %s: %d %s", row, who, got.Status, got.Body)
 				}
 			}
 		}
 		for row, in := range map[string]any{
 			"webhooks.create": fields(),
-			"webhooks.rotate": access.ByID{ID: made.ID},
-			"webhooks.delete": access.ByID{ID: made.ID},
+			"webhooks.rotate": op.ByID{ID: made.ID},
+			"webhooks.delete": op.ByID{ID: made.ID},
 		} {
 			if got := ask(t, o, api.Web, as(reader), row, in); got.Status != 403 {
 				t.Errorf("%s without the right: %d %s", row, got.Status, got.Body)
@@ -219,7 +220,7 @@ func TestEndpointsOfAPerson(t *testing.T) {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 		var rotated webhook.SecretAnswer
-		got = ask(t, o, api.Web, as(ida), "webhooks.rotate", access.ByID{ID: made.ID})
+		got = ask(t, o, api.Web, as(ida), "webhooks.rotate", op.ByID{ID: made.ID})
 		if got.Fault != nil || json.Unmarshal(got.Body, &rotated) != nil || rotated.Text == made.Text ||
 			rotated.PreviousSecretValidUntil == nil {
 			t.Errorf("%d %s", got.Status, got.Body)
@@ -229,7 +230,7 @@ func TestEndpointsOfAPerson(t *testing.T) {
 			`"previousSecretValidUntil":"20`) {
 			t.Errorf("the overlap: %s", got.Body)
 		}
-		if got := ask(t, o, api.Web, as(ida), "webhooks.delete", access.ByID{ID: made.ID}); got.Status != 204 {
+		if got := ask(t, o, api.Web, as(ida), "webhooks.delete", op.ByID{ID: made.ID}); got.Status != 204 {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/instance/config"
 	"kartei/instance/files"
 	"kartei/people/audit"
@@ -17,7 +17,7 @@ import (
 // acted returns the lines of the instance's audit log and their words, the oldest first.
 func acted(t *testing.T, i *Instance) (words []string, lines []audit.Line) {
 	t.Helper()
-	var page access.List[audit.Line]
+	var page op.Entries[audit.Line]
 	if err := i.door().Call(t.Context(), "audit.list", auditlog.Input{}, &page); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
 	"kartei/people/organization"
@@ -253,7 +253,7 @@ func TestBackupAct(t *testing.T) {
 	if err := Restored(context.Background(), &restored.Store, "copy"); err != nil {
 		t.Fatal(err)
 	}
-	list, err := begin(t, restored).Operator().ListOrganizations(context.Background(), access.Page{})
+	list, err := begin(t, restored).Operator().ListOrganizations(context.Background(), op.Page{})
 	if err != nil || len(list.Data) != 2 {
 		t.Errorf("%d organizations, %v", len(list.Data), err)
 	}

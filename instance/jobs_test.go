@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/door/admin/socket"
 	"kartei/instance/jobs"
 	"kartei/kit/clock"
@@ -72,11 +73,11 @@ func TestJobs(t *testing.T) {
 	if line := `kartei_jobs{kind="retention.tidy",state="failed"} 2`; !strings.Contains(metrics, line+"\n") {
 		t.Errorf("the metrics have no line %s", line)
 	}
-	if err := call("jobs.retry", access.ByID{ID: "job_x"}, nil); err == nil ||
+	if err := call("jobs.retry", op.ByID{ID: "job_x"}, nil); err == nil ||
 		!strings.Contains(socket.Sentence(err, nil), "no failed job job_x") {
 		t.Errorf("of one that there is not: %v", err)
 	}
-	if err := call("jobs.retry", access.ByID{ID: "job_1"}, nil); err != nil {
+	if err := call("jobs.retry", op.ByID{ID: "job_1"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	await(t, func() bool { // the retried job runs and is deleted
@@ -106,7 +107,7 @@ func TestRetryOfDuplicateJob(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := i.door().Call(t.Context(), "jobs.retry", access.ByID{ID: "job_1"}, nil)
+	err := i.door().Call(t.Context(), "jobs.retry", op.ByID{ID: "job_1"}, nil)
 	if err == nil || !strings.Contains(socket.Sentence(err, nil), "Another job does the same now") {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/instance/config"
 	"kartei/integration/key"
 	"kartei/integration/limit"
@@ -73,7 +74,7 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 		}
 		told := func(kind notify.Kind) {
 			t.Helper()
-			var bell access.List[notify.Entry]
+			var bell op.Entries[notify.Entry]
 			await(t, func() bool {
 				if err := i.door().Call(ctx, "bell.list", notify.BellInput{Organization: org.ID}, &bell); err != nil {
 					t.Fatal(err)
@@ -164,15 +165,15 @@ func TestOperatorSeesLock(t *testing.T) {
 		}
 		defer done()
 		var shown key.Info
-		if err := acts.Call(ctx, "keys.get", access.ByID{ID: keys[0].ID}, &shown); err != nil {
+		if err := acts.Call(ctx, "keys.get", op.ByID{ID: keys[0].ID}, &shown); err != nil {
 			t.Fatal(err)
 		}
 		if until := shown.LockedUntil.Time(); until.Before(before.Add(59*time.Minute)) ||
 			until.After(time.Now().Add(61*time.Minute)) {
 			t.Errorf("locked until %s", until)
 		}
-		var list access.List[key.Info]
-		if err := acts.Call(ctx, "keys.list", access.Page{Limit: 10}, &list); err != nil {
+		var list op.Entries[key.Info]
+		if err := acts.Call(ctx, "keys.list", op.Page{Limit: 10}, &list); err != nil {
 			t.Fatal(err)
 		}
 		for _, k := range list.Data {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/integration/key"
@@ -19,7 +20,7 @@ type Operator struct{ caller socket.Caller }
 func (i *Instance) Operator() Operator { return Operator{i.door()} }
 
 // ListOrganizations calls organization.List.
-func (o Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
+func (o Operator) ListOrganizations(ctx context.Context, in op.Page) (op.Entries[access.OrganizationInfo], error) {
 	return admin.Call(ctx, o.caller, organization.List, in)
 }
 
@@ -29,7 +30,7 @@ func (o Operator) CreateOrganization(ctx context.Context, in organization.New) (
 }
 
 // ListUsers calls principal.ListUsers.
-func (o Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
+func (o Operator) ListUsers(ctx context.Context, in op.Page) (op.Entries[access.PrincipalInfo], error) {
 	return admin.Call(ctx, o.caller, principal.ListUsers, in)
 }
 

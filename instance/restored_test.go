@@ -92,12 +92,12 @@ func TestRestoredEndsSessions(t *testing.T) {
 		invitation.Acceptance{Token: used.Token, Name: "Ben"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := i.door().Call(ctx, "invitations.revoke", access.ByID{ID: revoked.ID}, nil); err != nil {
+	if err := i.door().Call(ctx, "invitations.revoke", op.ByID{ID: revoked.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	admin := access.Admin
 	for row, in := range map[string]any{
-		"keys.revoke": access.ByID{ID: key.ID},
+		"keys.revoke": op.ByID{ID: key.ID},
 		"people.set":  principal.Change{ID: ida.ID, Role: &admin},
 	} {
 		if err := i.door().Call(ctx, row, in, nil); err != nil {

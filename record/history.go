@@ -107,9 +107,9 @@ type HistoryInput struct {
 // record. A caller who saw a deleted record gets the line of its deletion.
 var History = op.New("records.history", op.Read, history, op.By(op.Member))
 
-func history(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Change], error) {
-	none := access.List[Change]{}
-	limit, err := access.PageSize(in.Limit, maxChanges)
+func history(ctx context.Context, c *op.Call, in HistoryInput) (op.Entries[Change], error) {
+	none := op.Entries[Change]{}
+	limit, err := op.PageSize(in.Limit, maxChanges)
 	if err != nil {
 		return none, err
 	}
@@ -136,7 +136,7 @@ func history(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Chan
 	if living && len(changes) <= limit && before > created.Revision {
 		changes = append(changes, created)
 	}
-	page := access.PageOf(changes, limit)
+	page := op.PageOf(changes, limit)
 	return page, nameKeys(ctx, c, page.Data)
 }
 

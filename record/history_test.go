@@ -27,7 +27,7 @@ import (
 )
 
 // historyOf returns a page of the history as c sees it.
-func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page access.List[records.Change], err error) {
+func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page op.Entries[records.Change], err error) {
 	t.Helper()
 	err = c.Try(func(ctx context.Context, call *op.Call) (err error) {
 		page, err = optest.Run(ctx, call, records.History, in)

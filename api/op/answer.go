@@ -95,7 +95,7 @@ type Nothing struct{}
 // None is the input of an operation without input.
 type None struct{}
 
-// ByID is the input of an operation on the record with this id.
+// ByID is the input of an operation on the record, or another object, with this id.
 type ByID struct {
-	ID string `path:"id"`
+	ID string `json:"id" path:"id"`
 }

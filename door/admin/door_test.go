@@ -73,7 +73,7 @@ func TestFaultsOfOperations(t *testing.T) {
 				code      fault.Code
 				want      string
 			}{
-				{"organizations.get", access.ByID{ID: "org_x"}, fault.NotFound, "There is no organization with this id"},
+				{"organizations.get", op.ByID{ID: "org_x"}, fault.NotFound, "There is no organization with this id"},
 				{
 					"people.create",
 					principal.New{Organization: o.ID, Name: "Ida", Email: "ida"},
@@ -106,7 +106,7 @@ func TestOperations(t *testing.T) {
 	org := call(t, client, organization.Create, organization.New{Name: "Kanzlei"})
 	on, level, declared := "on", access.On, "declared"
 	call(t, client, oauth.SetOrganization, organization.Change{ID: org.ID, Module: &on, Secrecy: &declared, Level: &level})
-	org = call(t, client, organization.Get, access.ByID{ID: org.ID}).OrganizationInfo
+	org = call(t, client, organization.Get, op.ByID{ID: org.ID}).OrganizationInfo
 	if org.Module != "on" || org.SandboxID == "" || org.CreatedAt == 0 {
 		t.Errorf("organization: %+v", org)
 	}
@@ -125,17 +125,17 @@ func TestOperations(t *testing.T) {
 	if diff := cmp.Diff([]string{"id", "key", "kidShort", "expiresAt"}, members(text)); diff != "" {
 		t.Errorf("%s: %s", text, diff)
 	}
-	orgs := call(t, client, organization.List, access.Page{})
-	users := call(t, client, principal.ListUsers, access.Page{Organization: org.ID})
-	robots := call(t, client, principal.ListServiceAccounts, access.Page{Organization: org.ID})
-	ofOrg := call(t, client, keys.List, keys.FindInput{Page: access.Page{Organization: org.ID}})
+	orgs := call(t, client, organization.List, op.Page{})
+	users := call(t, client, principal.ListUsers, op.Page{Organization: org.ID})
+	robots := call(t, client, principal.ListServiceAccounts, op.Page{Organization: org.ID})
+	ofOrg := call(t, client, keys.List, keys.FindInput{Page: op.Page{Organization: org.ID}})
 	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(ofOrg.Data) != 1 ||
 		users.Data[0].Rights["tasks"] != access.NoRight {
 		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, ofOrg)
 	}
-	id := access.ByID{ID: key.ID}
+	id := op.ByID{ID: key.ID}
 	for _, c := range []struct {
-		does op.Operation[access.ByID, keys.Info]
+		does op.Operation[op.ByID, keys.Info]
 		want keys.Status
 	}{
 		{keys.Pause, keys.Paused}, {keys.Get, keys.Paused},
@@ -158,9 +158,9 @@ func TestNoAnswer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	for _, caller := range []socket.Caller{&admin.Door{API: o.API}, dial(t, o)} {
 		made := call(t, caller, invitation.Create, invitation.New{Organization: o.ID, Email: "ida@example.org"})
-		call(t, caller, invitation.Revoke, access.ByID{ID: made.ID})
+		call(t, caller, invitation.Revoke, op.ByID{ID: made.ID})
 		if _, err := admin.Call(t.Context(), caller, invitation.Revoke,
-			access.ByID{ID: "inv_x"}); !fault.Is(err, fault.NotFound) {
+			op.ByID{ID: "inv_x"}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%T: %v", caller, err)
 		}
 	}
@@ -240,7 +240,7 @@ func TestRefusedWritesSayWhy(t *testing.T) {
 			}
 		}
 		full.away = fmt.Errorf("%w: connection refused by db.internal", db.ErrUnavailable)
-		if err := door.Call(t.Context(), "organizations.list", access.Page{},
+		if err := door.Call(t.Context(), "organizations.list", op.Page{},
 			nil); !strings.Contains(socket.Sentence(err, nil), "connection refused by db.internal") {
 			t.Errorf("database away: %v", err)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	door "kartei/door/oauth"
 	"kartei/integration/grant"
 	"kartei/integration/oauth"
@@ -402,7 +403,7 @@ func TestRenewal(t *testing.T) {
 				api.Caller{
 					Door: api.Web, Credential: api.Cookie(s.Session(by), false),
 					Address: netip.MustParseAddr("192.0.2.1"),
-				}, oauth.RenewGrant, api.Arguments{Body: access.ByID{ID: grant}})
+				}, oauth.RenewGrant, api.Arguments{Body: op.ByID{ID: grant}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/record/document"
 	"kartei/store/blob"
@@ -83,7 +84,7 @@ func (o *Output) add(more Output) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+
 // Erase is the act org.erase. It erases an organization that is due (see organization.Erase) for
 // about a second. The command calls Erase again until it is done. The pause after a step is twice
 // the time of the step, since a person waits.
-func (e *Eraser) Erase(ctx context.Context, in access.ByID) (out Output, err error) {
+func (e *Eraser) Erase(ctx context.Context, in op.ByID) (out Output, err error) {
 	o, err := e.Directory.Due(ctx, in.ID)
 	if err != nil {
 		return out, err

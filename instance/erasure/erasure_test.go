@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -215,7 +216,7 @@ func TestEveryTableIsErased(t *testing.T) {
 		}
 		before := e.left(e.stays)
 		e.set(access.Deleting)
-		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
+		if _, err := e.operator.EraseOrganization(t.Context(), op.ByID{ID: e.gone.ID}); err != nil {
 			t.Fatal(err)
 		}
 		e.look()
@@ -246,7 +247,7 @@ func TestEveryTableIsErased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.operator.GetOrganization(t.Context(), access.ByID{ID: e.gone.ID}); !fault.Is(err, fault.NotFound) {
+		if _, err := e.operator.GetOrganization(t.Context(), op.ByID{ID: e.gone.ID}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("it is shown: %v", err)
 		}
 		if o := e.organization("Neu"); o.Number <= e.stays.Number {
@@ -268,7 +269,7 @@ func TestOrganizationIsErasedOnItsDate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
 		all := e.left(e.gone)
-		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); !fault.Is(err, fault.Forbidden) {
+		if _, err := e.operator.EraseOrganization(t.Context(), op.ByID{ID: e.gone.ID}); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("an open organization: %v", err)
 		}
 		month := 30 * 24 * time.Hour
@@ -304,7 +305,7 @@ func TestInterruptedErasureContinues(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
 		e.set(access.Deleting)
-		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
+		if _, err := e.operator.EraseOrganization(t.Context(), op.ByID{ID: e.gone.ID}); err != nil {
 			t.Fatal(err)
 		}
 		o, err := e.Directory.Due(t.Context(), e.gone.ID)
@@ -372,11 +373,11 @@ func TestErasureWithoutFiles(t *testing.T) {
 		}
 		e.hold()
 		e.set(access.Deleting)
-		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
+		if _, err := e.operator.EraseOrganization(t.Context(), op.ByID{ID: e.gone.ID}); err != nil {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			out, err := e.Erase(t.Context(), access.ByID{ID: e.gone.ID})
+			out, err := e.Erase(t.Context(), op.ByID{ID: e.gone.ID})
 			if err != nil || out.HeldUntil > 0 {
 				t.Fatalf("%+v, %v", out, err)
 			}
@@ -395,11 +396,11 @@ func TestErasureWaitsForABackup(t *testing.T) {
 		e := newErasable(t, d)
 		files, until := e.fileNames(), e.hold()
 		e.set(access.Deleting)
-		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
+		if _, err := e.operator.EraseOrganization(t.Context(), op.ByID{ID: e.gone.ID}); err != nil {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			out, err := e.Erase(t.Context(), access.ByID{ID: e.gone.ID})
+			out, err := e.Erase(t.Context(), op.ByID{ID: e.gone.ID})
 			if err != nil || out.Done {
 				t.Fatalf("%+v, %v", out, err)
 			}
@@ -414,7 +415,7 @@ func TestErasureWaitsForABackup(t *testing.T) {
 			t.Errorf("the job ends with %v", err)
 		}
 		e.now.Advance(10 * time.Minute)
-		if out, err := e.Erase(t.Context(), access.ByID{ID: e.gone.ID}); err != nil || !out.Done || out.Files != 4 {
+		if out, err := e.Erase(t.Context(), op.ByID{ID: e.gone.ID}); err != nil || !out.Done || out.Files != 4 {
 			t.Errorf("%+v, %v", out, err)
 		}
 		if left := e.left(e.gone); len(left) > 0 {

@@ -39,7 +39,7 @@ type FailedJob struct {
 var List = op.New("jobs.list", op.Read, list, op.By(op.Operator))
 
 func list(ctx context.Context, c *op.Call, in Input) (out Output, err error) {
-	limit, err := access.PageSize(in.Limit, 100)
+	limit, err := op.PageSize(in.Limit, 100)
 	if err != nil {
 		return out, err
 	}
@@ -64,7 +64,7 @@ func list(ctx context.Context, c *op.Call, in Input) (out Output, err error) {
 // Retry makes a failed job run again.
 var Retry = op.New("jobs.retry", op.Administer, retry, op.By(op.Operator), op.Audited("job.retry"))
 
-func retry(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+func retry(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {
 	case errors.Is(err, db.ErrDuplicate): // another job has the same key now

@@ -55,17 +55,17 @@ var Loopback = []string{"127.0.0.0/8", "::1"}
 
 // Operator administers the instance. Packages organization, principal and key have the operations.
 type Operator interface {
-	ListOrganizations(context.Context, access.Page) (access.List[access.OrganizationInfo], error)
+	ListOrganizations(context.Context, op.Page) (op.Entries[access.OrganizationInfo], error)
 	CreateOrganization(context.Context, organization.New) (access.OrganizationInfo, error)
-	ListUsers(context.Context, access.Page) (access.List[access.PrincipalInfo], error)
+	ListUsers(context.Context, op.Page) (op.Entries[access.PrincipalInfo], error)
 	CreateUser(context.Context, principal.New) (access.PrincipalInfo, error)
 	CreateKey(context.Context, key.New) (key.WithSecret, error)
 }
 
 // Ensure finds the sample office, or creates its missing parts. If a start is interrupted, the next
 // start completes the office.
-func Ensure(ctx context.Context, op Operator) (Office, error) {
-	list, err := op.ListOrganizations(ctx, access.Page{})
+func Ensure(ctx context.Context, by Operator) (Office, error) {
+	list, err := by.ListOrganizations(ctx, op.Page{})
 	if err != nil {
 		return Office{}, err
 	}
@@ -79,7 +79,7 @@ func Ensure(ctx context.Context, op Operator) (Office, error) {
 		if len(list.Data) > 0 {
 			return Office{}, ErrOther
 		}
-		made, err := op.CreateOrganization(ctx, organization.New{
+		made, err := by.CreateOrganization(ctx, organization.New{
 			Name: Name, Module: "on", Secrecy: "declared", Level: access.On,
 		})
 		if err != nil {
@@ -87,11 +87,11 @@ func Ensure(ctx context.Context, op Operator) (Office, error) {
 		}
 		o.OrganizationID, o.SandboxID = made.ID, made.SandboxID
 	}
-	return o, o.ensureStaff(ctx, op)
+	return o, o.ensureStaff(ctx, by)
 }
 
-func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
-	users, err := op.ListUsers(ctx, access.Page{Organization: o.OrganizationID})
+func (o *Office) ensureStaff(ctx context.Context, by Operator) error {
+	users, err := by.ListUsers(ctx, op.Page{Organization: o.OrganizationID})
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
 	for _, s := range staff {
 		if known[s.Email] == "" {
 			s.Organization = o.OrganizationID
-			u, err := op.CreateUser(ctx, s)
+			u, err := by.CreateUser(ctx, s)
 			if err != nil {
 				return err
 			}
@@ -122,17 +122,17 @@ type Keys struct {
 }
 
 // NewKeys creates the keys. They expire after lifetime.
-func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duration) (Keys, error) {
+func (o *Office) NewKeys(ctx context.Context, by Operator, lifetime time.Duration) (Keys, error) {
 	key := key.New{
 		Organization: o.OrganizationID, Principal: o.Users[0], Environment: access.Test, ExpiresIn: lifetime,
 		Name: "demo full", Scopes: access.AllScopes(), Networks: Loopback,
 	}
-	full, err := op.CreateKey(ctx, key)
+	full, err := by.CreateKey(ctx, key)
 	if err != nil {
 		return Keys{}, err
 	}
 	key.Name, key.Scopes, key.Networks = "demo read", access.ReadScopes(), nil
-	read, err := op.CreateKey(ctx, key)
+	read, err := by.CreateKey(ctx, key)
 	return Keys{full, read}, err
 }
 

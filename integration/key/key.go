@@ -277,7 +277,7 @@ func lifetime(f *input.Faults, d, unset time.Duration) time.Duration {
 
 // FindInput is the input of List.
 type FindInput struct {
-	access.Page
+	op.Page
 	// Principal is the id of a user or a service account. Empty means all.
 	Principal string `json:"principalId,omitempty"`
 }
@@ -287,19 +287,19 @@ var List = op.New("keys.list", op.Read, ReadList, op.By(op.Self|op.Operator))
 
 // ReadList returns a page of keys. For a live organization, the page also has the keys of its
 // sandbox. Callers who do not administer the organization get their own keys.
-func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info], error) {
+func ReadList(ctx context.Context, c *op.Call, in FindInput) (op.Entries[Info], error) {
 	organization, err := c.Within(ctx, in.Organization)
 	if err != nil {
-		return access.List[Info]{}, err
+		return op.Entries[Info]{}, err
 	}
 	principal := c.Actor.PrincipalID()
 	switch {
 	case c.Administers():
 		principal = in.Principal
 	case in.Principal != "" && in.Principal != principal:
-		return access.List[Info]{Data: []Info{}}, nil
+		return op.Entries[Info]{Data: []Info{}}, nil
 	}
-	page, err := access.ListPage(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) },
+	page, err := op.ListPage(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) },
 		selectKeys, in.After, organization, principal)
 	if err != nil {
 		return page, err
@@ -325,7 +325,7 @@ func seeLocks(ctx context.Context, c *op.Call, keys []Info) error {
 var Get = op.New("keys.get", op.Read, Read, op.By(op.Self|op.Operator))
 
 // Read returns one key. It fails with NOT_FOUND if the caller does not administer the key.
-func Read(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+func Read(ctx context.Context, c *op.Call, in op.ByID) (Info, error) {
 	k, err := Find(ctx, c, in.ID)
 	if err != nil {
 		return Info{}, err
@@ -338,7 +338,7 @@ func Read(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 // Pause is the operation that pauses a key until Resume. It does not change a paused key.
 var Pause = op.New("keys.pause", op.Administer, pause, op.By(op.Self|op.Operator), op.Always, op.Audited("key.pause"))
 
-func pause(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+func pause(ctx context.Context, c *op.Call, in op.ByID) (Info, error) {
 	return change(ctx, c, in.ID, func(k *Info) { k.paused = true })
 }
 
@@ -346,7 +346,7 @@ func pause(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 var Resume = op.New("keys.resume", op.Administer, resume, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
 	op.Audited("key.resume"))
 
-func resume(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+func resume(ctx context.Context, c *op.Call, in op.ByID) (Info, error) {
 	k, err := change(ctx, c, in.ID, func(k *Info) { k.paused = false })
 	if err != nil {
 		return k, err
@@ -356,7 +356,7 @@ func resume(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 
 // Revoke revokes a key permanently. It does not change a revoked key. The operation
 // webhook.RevokeKey calls it, and also handles the webhook endpoints that the key created.
-func Revoke(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+func Revoke(ctx context.Context, c *op.Call, in op.ByID) (Info, error) {
 	k, err := change(ctx, c, in.ID, func(k *Info) { k.RevokedAt = c.Now })
 	if fault.Is(err, fault.ValidationFailed) { // the key is already revoked
 		return Read(ctx, c, in)

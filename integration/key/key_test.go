@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -239,7 +240,7 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 
 func (o *office) showsKey(want key.Info) {
 	o.Helper()
-	got := must(o.Operator.GetKey(ctx, access.ByID{ID: want.ID}))
+	got := must(o.Operator.GetKey(ctx, op.ByID{ID: want.ID}))
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool {
 		return p.Last().String() == ".organization" || p.Last().String() == ".paused" || p.Last().String() == ".live"
 	}, cmp.Ignore()), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
@@ -250,7 +251,7 @@ func (o *office) showsKey(want key.Info) {
 func (o *office) listsKeys(organization string, want ...string) {
 	o.Helper()
 	var list []string
-	for _, k := range must(o.Operator.ListKeys(ctx, key.FindInput{Page: access.Page{Organization: organization}})).Data {
+	for _, k := range must(o.Operator.ListKeys(ctx, key.FindInput{Page: op.Page{Organization: organization}})).Data {
 		list = append(list, k.ID)
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -262,8 +263,8 @@ func (o *office) listsKeys(organization string, want ...string) {
 // rotates and revokes it.
 func (o *office) endsKey(made key.WithSecret) {
 	o.Helper()
-	status := func() key.Status { return must(o.Operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }
-	if k := must(o.Operator.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != key.Paused || status() != key.Paused {
+	status := func() key.Status { return must(o.Operator.GetKey(ctx, op.ByID{ID: made.ID})).Status }
+	if k := must(o.Operator.PauseKey(ctx, op.ByID{ID: made.ID})); k.Status != key.Paused || status() != key.Paused {
 		o.Errorf("paused: %s, %s", k.Status, status())
 	}
 	o.Clock.Advance(48 * time.Hour)
@@ -284,7 +285,7 @@ func (o *office) endsKey(made key.WithSecret) {
 		o.Errorf("rotated: %+v, %s", next, status())
 	}
 	o.refused(next.Key, loopback, access.Paused)
-	if k := must(o.Operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != key.Revoked ||
+	if k := must(o.Operator.RevokeKey(ctx, op.ByID{ID: made.ID})); k.Status != key.Revoked ||
 		k.RevokedAt != clock.FromTime(operator.Start.Add(48*time.Hour)) {
 		o.Errorf("revoked: %+v", k)
 	}
@@ -293,7 +294,7 @@ func (o *office) endsKey(made key.WithSecret) {
 func (o *office) knowsNoKey(ids ...string) {
 	o.Helper()
 	for _, unknown := range ids {
-		in := access.ByID{ID: unknown}
+		in := op.ByID{ID: unknown}
 		for _, err := range []error{
 			second(o.Operator.GetKey(ctx, in)), second(o.Operator.PauseKey(ctx, in)), second(o.Operator.ResumeKey(ctx, in)),
 			second(o.Operator.RevokeKey(ctx, in)), second(o.Operator.RotateKey(ctx, key.Rotation{ID: unknown})),

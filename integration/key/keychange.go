@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/input"
 	"kartei/store/db"
@@ -68,7 +67,7 @@ func edit(ctx context.Context, c *op.Call, in Change) (Info, error) {
 	}
 	k.Status = k.statusAt(c.Now)
 	note(c, before, k)
-	return Read(ctx, c, access.ByID{ID: k.ID})
+	return Read(ctx, c, op.ByID{ID: k.ID})
 }
 
 // widens reports whether a key works from more networks or for longer than before. A key without

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -19,7 +20,7 @@ func TestUpdateKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		made := o.key()
-		before := must(o.Operator.GetKey(ctx, access.ByID{ID: made.ID}))
+		before := must(o.Operator.GetKey(ctx, op.ByID{ID: made.ID}))
 		update := func(in key.Change) (key.Info, error) {
 			in.ID = made.ID
 			return operator.Run(ctx, o.Operator, key.Update, in)
@@ -47,7 +48,7 @@ func TestUpdateKey(t *testing.T) {
 				t.Errorf("%q, want %s", got, field)
 			}
 		}
-		must(o.Operator.RevokeKey(ctx, access.ByID{ID: made.ID}))
+		must(o.Operator.RevokeKey(ctx, op.ByID{ID: made.ID}))
 		_, err := update(key.Change{Name: &name})
 		if got := operator.Wrong(t, err); !slices.Equal(got, []string{"id FORBIDDEN_COMBINATION"}) {
 			t.Errorf("of a revoked key: %q", got)

@@ -108,12 +108,12 @@ type ApprovalInfo struct {
 // for an admin. A person who is not an admin sees the approvals for them and their own requests.
 var ListApprovals = op.New("clients.approvals", op.Read, listApprovals, op.By(op.Member|op.Operator))
 
-func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
+func listApprovals(ctx context.Context, c *op.Call, in op.Page) (page op.Entries[ApprovalInfo], err error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return page, err
 	}
-	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	limit, err := op.PageSize(in.Limit, op.MaxPage)
 	if err != nil {
 		return page, err
 	}
@@ -131,7 +131,7 @@ func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access
 			list[i].AskedBy = slices.DeleteFunc(list[i].AskedBy, func(by string) bool { return by != principal })
 		}
 	}
-	return access.PageOf(list, limit), err
+	return op.PageOf(list, limit), err
 }
 
 func approvalInfo(ctx context.Context, tx db.Tx, a *grant.Approval) (ApprovalInfo, error) {
@@ -335,7 +335,7 @@ func setOrganization(ctx context.Context, c *op.Call, in organization.Change) (a
 var RenewGrant = op.New("grants.renew", op.Administer, renewGrant, op.By(op.Self), op.Fresh, op.Gives,
 	op.Audited("grant.renew"))
 
-func renewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo, err error) {
+func renewGrant(ctx context.Context, c *op.Call, in op.ByID) (out GrantInfo, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: noGrant}
 	if !id.Valid(id.Grant, in.ID) {
 		return out, missing

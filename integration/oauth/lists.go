@@ -47,7 +47,7 @@ type GrantInfo struct {
 
 // FindGrants is the input of ListGrants.
 type FindGrants struct {
-	access.Page
+	op.Page
 	// Principal is the id of a user or a service account. Empty means all.
 	Principal string `json:"principalId,omitempty"`
 }
@@ -72,12 +72,12 @@ const (
 // and the operator see the grants of all people and service accounts.
 var ListGrants = op.New("grants.list", op.Read, listGrants, op.By(op.Self|op.Operator))
 
-func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.List[GrantInfo], err error) {
+func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page op.Entries[GrantInfo], err error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return page, err
 	}
-	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	limit, err := op.PageSize(in.Limit, op.MaxPage)
 	if err != nil {
 		return page, err
 	}
@@ -86,11 +86,11 @@ func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.Lis
 	case c.Administers():
 		principal = in.Principal
 	case in.Principal != "" && in.Principal != principal:
-		return access.List[GrantInfo]{Data: []GrantInfo{}}, nil
+		return op.Entries[GrantInfo]{Data: []GrantInfo{}}, nil
 	}
 	found, err := db.List(ctx, c.Tx, scanGrant, selectGrants, int64(limit)+1, o.Live, c.Now, principal, in.After,
 		grant.CodeLifetime.Microseconds())
-	return access.PageOf(found, limit), err
+	return op.PageOf(found, limit), err
 }
 
 func scanGrant(row db.Row) (g GrantInfo, err error) {
@@ -110,7 +110,7 @@ func scanGrant(row db.Row) (g GrantInfo, err error) {
 var EndGrant = op.New("grants.end", op.Administer, endGrant, op.By(op.Self|op.Operator), op.Always,
 	op.Audited("grant.end"))
 
-func endGrant(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+func endGrant(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: noGrant}
 	if !id.Valid(id.Grant, in.ID) {
 		return op.Nothing{}, missing
@@ -268,12 +268,12 @@ var (
 // its sandbox.
 var ListClients = op.New("clients.list", op.Read, listClients, op.By(op.Admin|op.Operator))
 
-func listClients(ctx context.Context, c *op.Call, in access.Page) (page access.List[ClientInfo], err error) {
+func listClients(ctx context.Context, c *op.Call, in op.Page) (page op.Entries[ClientInfo], err error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return page, err
 	}
-	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	limit, err := op.PageSize(in.Limit, op.MaxPage)
 	if err != nil {
 		return page, err
 	}
@@ -289,7 +289,7 @@ func listClients(ctx context.Context, c *op.Call, in access.Page) (page access.L
 		}
 		list = append(list, info)
 	}
-	return access.PageOf(list, limit), nil
+	return op.PageOf(list, limit), nil
 }
 
 // clientInfo returns the client of a service account. It fails with NOT_FOUND if the caller does
@@ -326,7 +326,7 @@ func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, 
 var RotateClient = op.New("clients.rotate", op.Administer, rotateClient, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Gives, op.Audited("client.rotate"))
 
-func rotateClient(ctx context.Context, c *op.Call, in access.ByID) (out CreatedClient, err error) {
+func rotateClient(ctx context.Context, c *op.Call, in op.ByID) (out CreatedClient, err error) {
 	info, err := clientInfo(ctx, c, in.ID)
 	if err != nil {
 		return out, err

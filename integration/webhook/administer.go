@@ -187,8 +187,8 @@ func restrict(q *db.Statement, c *op.Call) {
 // ListInfos is the operation that returns a page of endpoints for administrators.
 var ListInfos = op.New("webhooks.list", op.Read, listInfos, op.By(op.Self|op.Operator))
 
-func listInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[Info], err error) {
-	limit, err := access.PageSize(in.Limit, 100)
+func listInfos(ctx context.Context, c *op.Call, in FindInput) (page op.Entries[Info], err error) {
+	limit, err := op.PageSize(in.Limit, 100)
 	if err != nil {
 		return page, err
 	}
@@ -196,8 +196,8 @@ func listInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[
 	if err != nil {
 		return page, err
 	}
-	rows := access.PageOf(list, limit)
-	page = access.List[Info]{Data: []Info{}, HasMore: rows.HasMore}
+	rows := op.PageOf(list, limit)
+	page = op.Entries[Info]{Data: []Info{}, HasMore: rows.HasMore}
 	for _, r := range rows.Data {
 		info, err := Inform(ctx, c, &r, in.Full)
 		if err != nil {
@@ -328,8 +328,8 @@ func (in *One) find(ctx context.Context, c *op.Call) (r Row, err error) {
 // ListAttempts is the operation that returns entries of the delivery log.
 var ListAttempts = op.New("webhooks.deliveries", op.Read, listAttemptInfos, op.By(op.Self|op.Operator))
 
-func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page access.List[Attempt], err error) {
-	limit, err := access.PageSize(in.Limit, 100)
+func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page op.Entries[Attempt], err error) {
+	limit, err := op.PageSize(in.Limit, 100)
 	if err != nil {
 		return page, err
 	}
@@ -343,7 +343,7 @@ func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page access
 			&a.ErrorCode, &a.AttemptedAt, &a.NextAttemptAt)
 		return a, err
 	}, q.Query, q.Args...)
-	return access.PageOf(found, limit), err
+	return op.PageOf(found, limit), err
 }
 
 const findAttempt = `select a.endpoint, a.event_type || ' ' || a.status, e.principal from webhook_attempts a

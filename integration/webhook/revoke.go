@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/kit/fault"
@@ -44,7 +43,7 @@ func revokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey,
 	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
 		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: keepOrDisable})
 	}
-	if out.Info, err = key.Revoke(ctx, c, access.ByID{ID: in.ID}); err != nil {
+	if out.Info, err = key.Revoke(ctx, c, op.ByID{ID: in.ID}); err != nil {
 		return out, err
 	}
 	asked := FindInput{Organization: out.OrganizationID, Key: out.ID, Limit: MaxEndpoints}

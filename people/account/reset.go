@@ -287,7 +287,7 @@ func (FactorReset) Secret() {}
 var ResetFactors = op.New("people.resetFactors", op.Administer, resetFactors, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Gives, op.Audited("person.resetFactors"))
 
-func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
+func resetFactors(ctx context.Context, c *op.Call, in op.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
@@ -340,7 +340,7 @@ func (l *FactorReset) issue(ctx context.Context, c *op.Call, account string) (er
 var ResetPassword = op.New("people.resetPassword", op.Administer, resetPassword, op.By(op.Operator), op.Gives,
 	op.Audited("person.resetPassword"))
 
-func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
+func resetPassword(ctx context.Context, c *op.Call, in op.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err

@@ -202,7 +202,7 @@ type Browser struct {
 // ListSessions is the operation that calls Own.Sessions.
 var ListSessions = op.New("sessions.list", op.Read, listSessions, op.By(op.Member), op.Always)
 
-func listSessions(ctx context.Context, c *op.Call, _ op.None) (l access.List[Browser], err error) {
+func listSessions(ctx context.Context, c *op.Call, _ op.None) (l op.Entries[Browser], err error) {
 	s, err := FindOwn(ctx, c)
 	if err == nil {
 		l.Data, err = s.Sessions(ctx, c)

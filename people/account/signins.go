@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/audit"
@@ -40,24 +39,24 @@ const (
 // audit lines of the account's persons.
 var ListSignIns = op.New("signins.list", op.Read, listSignIns, op.By(op.Member), op.Always)
 
-func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry], error) {
+func listSignIns(ctx context.Context, c *op.Call, _ op.None) (op.Entries[Entry], error) {
 	s, err := FindOwn(ctx, c)
 	if err != nil {
-		return access.List[Entry]{}, err
+		return op.Entries[Entry]{}, err
 	}
 	persons, err := personsOf(ctx, c.Tx, s.account.id)
 	if err != nil {
-		return access.List[Entry]{}, err
+		return op.Entries[Entry]{}, err
 	}
 	agents, err := agentsOf(ctx, c.Tx, s.account.id)
 	if err != nil {
-		return access.List[Entry]{}, err
+		return op.Entries[Entry]{}, err
 	}
 	all := map[string]Entry{}
 	for _, p := range persons {
 		lines, err := linesOf(ctx, c, p)
 		if err != nil {
-			return access.List[Entry]{}, err
+			return op.Entries[Entry]{}, err
 		}
 		for _, l := range lines { // a refusal has one line for each person
 			all[l.RequestID] = Entry{
@@ -71,7 +70,7 @@ func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry]
 		list = append(list, e)
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Agent, b.Agent)) })
-	return access.PageOf(list[:min(len(list), maxSignIns)], maxSignIns), nil
+	return op.PageOf(list[:min(len(list), maxSignIns)], maxSignIns), nil
 }
 
 // linesOf returns the audit lines about sign-ins of a person.

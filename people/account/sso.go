@@ -327,7 +327,7 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ identity.Return, a identity
 // sessions. If there is no other way to sign in, it returns a link that sets a password.
 var Unlink = op.New("people.unlink", op.Administer, unlink, op.By(op.Operator), op.Gives, op.Audited("person.unlink"))
 
-func unlink(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
+func unlink(ctx context.Context, c *op.Call, in op.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err

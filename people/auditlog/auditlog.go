@@ -4,7 +4,6 @@ package auditlog
 import (
 	"context"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
@@ -32,17 +31,17 @@ type Input struct {
 // List is the operation that returns lines of the audit log, the newest first.
 var List = op.New("audit.list", op.Read, list, op.By(op.Admin|op.Operator))
 
-func list(ctx context.Context, c *op.Call, in Input) (access.List[audit.Line], error) {
-	limit, err := access.PageSize(in.Limit, 100)
+func list(ctx context.Context, c *op.Call, in Input) (op.Entries[audit.Line], error) {
+	limit, err := op.PageSize(in.Limit, 100)
 	if err != nil {
-		return access.List[audit.Line]{}, err
+		return op.Entries[audit.Line]{}, err
 	}
 	ids, err := requestlog.Reached(ctx, c, in.Organization)
 	if err != nil {
-		return access.List[audit.Line]{}, err
+		return op.Entries[audit.Line]{}, err
 	}
 	lines, err := audit.Query(ctx, c.Tx, ids, audit.Filter{
 		Who: in.Who, Word: in.Word, Target: in.Target, Since: in.Since, Until: in.Until, Before: in.Before, Limit: limit + 1,
 	})
-	return access.PageOf(lines, limit), err
+	return op.PageOf(lines, limit), err
 }

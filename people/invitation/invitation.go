@@ -287,19 +287,19 @@ var (
 // List is the operation that lists open invitations, the oldest first.
 var List = op.New("invitations.list", op.Read, list, op.By(op.Admin|op.Operator))
 
-func list(ctx context.Context, c *op.Call, p access.Page) (access.List[Info], error) {
+func list(ctx context.Context, c *op.Call, p op.Page) (op.Entries[Info], error) {
 	organization, err := c.Within(ctx, p.Organization)
 	if err != nil {
-		return access.List[Info]{}, err
+		return op.Entries[Info]{}, err
 	}
-	return access.ListPage(ctx, c.Tx, p, scan, selectInvitations, p.After, organization, c.Now)
+	return op.ListPage(ctx, c.Tx, p, scan, selectInvitations, p.After, organization, c.Now)
 }
 
 // Revoke is the operation that revokes an invitation.
 var Revoke = op.New("invitations.revoke", op.Administer, revoke, op.By(op.Admin|op.Operator), op.Always,
 	op.Audited("invitation.revoke"))
 
-func revoke(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+func revoke(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	i, err := scan(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
 	if errors.Is(err, db.ErrNoRows) || err == nil && (!c.Reaches(i.organization, i.organization) || i.ExpiresAt <= c.Now) {
 		err = fault.Unknown("There is no open invitation with this id.")

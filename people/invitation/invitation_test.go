@@ -53,7 +53,7 @@ func (o *office) acceptAs(token, name string) (access.PrincipalInfo, error) {
 
 func (o *office) invitations() []invitation.Info {
 	o.Helper()
-	return must(operator.Run(ctx, o.Operator, invitation.List, access.Page{Organization: o.Org.ID})).Data
+	return must(operator.Run(ctx, o.Operator, invitation.List, op.Page{Organization: o.Org.ID})).Data
 }
 
 // TestInvitation checks that an invitation creates its person once. The token is not stored.
@@ -82,7 +82,7 @@ func TestInvitation(t *testing.T) {
 			t.Errorf("stored: %q %v", stored, err)
 		}
 		p := must(o.accept(made.Token))
-		if got := must(o.Operator.GetPrincipal(ctx, access.ByID{ID: p.ID})); got.Name != "Ida Neu" ||
+		if got := must(o.Operator.GetPrincipal(ctx, op.ByID{ID: p.ID})); got.Name != "Ida Neu" ||
 			got.Email != "Ida@Neu.example" || got.Role != access.Viewer ||
 			got.Language != "en" || got.Rights["tasks"] != access.NoRight || got.Disabled || got.OrganizationID != o.Org.ID {
 			t.Errorf("%+v", got)
@@ -122,7 +122,7 @@ func TestInvalidInvitations(t *testing.T) {
 		used, replaced, expired := token("used@example.com"), token("replaced@example.com"), token("expired@example.com")
 		must(o.accept(used))
 		revoked := must(o.invite(invitation.New{Email: "revoked@example.com"}))
-		must(operator.Run(ctx, o.Operator, invitation.Revoke, access.ByID{ID: revoked.ID}))
+		must(operator.Run(ctx, o.Operator, invitation.Revoke, op.ByID{ID: revoked.ID}))
 		o.Clock.Advance(time.Hour)
 		must(o.accept(token("fern@example.com")))
 		good := token("replaced@example.com")
@@ -142,7 +142,7 @@ func TestInvalidInvitations(t *testing.T) {
 			}
 		}
 		if _, err := operator.Run(ctx, o.Operator, invitation.Revoke,
-			access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
+			op.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("revoked again: %v", err)
 		}
 		if _, err := o.acceptAs(good, ""); fmt.Sprint(operator.Wrong(t, err)) != "[name REQUIRED]" {

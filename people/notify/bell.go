@@ -14,10 +14,10 @@ import (
 // entries of their own bell, and the operator gets all entries.
 var ListBell = op.New("bell.list", op.Read, listBell, op.By(op.Self|op.Operator))
 
-func listBell(ctx context.Context, c *op.Call, in BellInput) (access.List[Entry], error) {
+func listBell(ctx context.Context, c *op.Call, in BellInput) (op.Entries[Entry], error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
-		return access.List[Entry]{}, err
+		return op.Entries[Entry]{}, err
 	}
 	if !c.IsOperator() {
 		in.Principal = c.Actor.PrincipalID()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
@@ -262,13 +263,13 @@ type Entry struct {
 
 // Bell returns entries of the bells of an organization, the newest first. live is the number of the
 // live organization.
-func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (page access.List[Entry], err error) {
-	limit, err := access.PageSize(in.Limit, 100)
+func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (page op.Entries[Entry], err error) {
+	limit, err := op.PageSize(in.Limit, 100)
 	if err != nil {
 		return page, err
 	}
 	found, err := c.entries(ctx, tx, live, in, limit+1)
-	return access.PageOf(found, limit), err
+	return op.PageOf(found, limit), err
 }
 
 // MarkRead marks an entry of a user as read, or all entries if entry is empty. It returns the

@@ -220,7 +220,7 @@ func (o *office) low() limit.Alert {
 }
 
 // read returns entries of the bells, written by a Center.
-func (o *office) read(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
+func (o *office) read(c *notify.Center, in notify.BellInput) (op.Entries[notify.Entry], error) {
 	return operator.Run(ctx, o.operator.With(*op.Services{}.With(notify.Service.Is(c))), notify.ListBell, in)
 }
 
@@ -978,7 +978,7 @@ func TestPausedWhenExhausted(t *testing.T) {
 		a := o.low()
 		a.Exhausted, a.Used = true, 300
 		o.alert(c, a)
-		key, err := o.operator.GetKey(ctx, access.ByID{ID: o.key})
+		key, err := o.operator.GetKey(ctx, op.ByID{ID: o.key})
 		if err != nil || key.Status != keys.Paused {
 			t.Errorf("%+v, %v", key, err)
 		}

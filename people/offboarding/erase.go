@@ -36,7 +36,7 @@ type heldCounts struct {
 
 // countHeld counts the records that a person owns or is assigned. It reads all records, so it runs
 // before the transaction. The transaction counts only later changes.
-func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen heldCounts, err error) {
+func countHeld(ctx context.Context, c *op.Call, by op.ByID) (seen heldCounts, err error) {
 	seen = heldCounts{map[int64]clock.Micros{}, map[string]record.Holdings{}}
 	var tenants []tenant
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
@@ -111,7 +111,7 @@ func (s *heldCounts) since(
 var Erase = op.NewPrefetched("people.erase", op.Administer, countHeld, erase, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Audited("person.erase"))
 
-func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (access.PrincipalInfo, error) {
+func erase(ctx context.Context, c *op.Call, in op.ByID, seen heldCounts) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}

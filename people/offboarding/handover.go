@@ -255,7 +255,7 @@ const maxShown = 20
 // Status is the operation that returns the latest hand-overs of a principal, the newest first.
 var Status = op.New("people.handOverStatus", op.Read, status, op.By(op.Admin|op.Operator))
 
-func status(ctx context.Context, c *op.Call, in access.ByID) (list access.List[Handover], err error) {
+func status(ctx context.Context, c *op.Call, in op.ByID) (list op.Entries[Handover], err error) {
 	list.Data = []Handover{}
 	p, err := principal.Find(ctx, c, "", in.ID)
 	if err != nil {

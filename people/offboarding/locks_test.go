@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/people/notify"
@@ -49,7 +50,7 @@ func (r *retryCounter) WriteIn(ctx context.Context, organization int64, f func(d
 func TestLockOrder(t *testing.T) {
 	for name, other := range map[string]func(t *testing.T, o *apitest.Office, c *apitest.Client, endpoint, key string){
 		"erase": func(t *testing.T, o *apitest.Office, c *apitest.Client, _, _ string) {
-			must[access.PrincipalInfo](t, o, "people.erase", access.ByID{ID: c.Principal})
+			must[access.PrincipalInfo](t, o, "people.erase", op.ByID{ID: c.Principal})
 		},
 		"delete": func(_ *testing.T, _ *apitest.Office, c *apitest.Client, endpoint, _ string) {
 			c.Do("DELETE", "/webhook_endpoints/"+endpoint, nil, "If-Match", "*").Want(204)

@@ -89,7 +89,7 @@ func handOver(
 	t.Helper()
 	out := must[offboarding.HandOverOutput](t, o, "people.handOver", in)
 	o.Rest()
-	list := must[access.List[offboarding.Handover]](t, o, "people.handOverStatus", access.ByID{ID: in.ID})
+	list := must[op.Entries[offboarding.Handover]](t, o, "people.handOverStatus", op.ByID{ID: in.ID})
 	if list.Data[0].ID != out.ID || list.Data[0].FinishedAt == 0 || len(list.Data[0].Parts) != 2 {
 		t.Fatalf("the hand-over %s has not ended: %+v", out.ID, list.Data)
 	}
@@ -272,13 +272,13 @@ func TestHandOverDisables(t *testing.T) {
 			offboarding.HoldingsInput{ID: l.Principal}); h.Sessions != 0 || session == "" {
 			t.Errorf("a session outlives: %+v", h)
 		}
-		page := must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal})
+		page := must[op.Entries[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal})
 		if text := fmt.Sprint(page.Data); !strings.Contains(text, "disabled") {
 			t.Errorf("the audit log does not say that they were disabled: %s", text)
 		}
 		// A disabled principal hands over too, and the log does not say again that it was disabled.
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal, Disable: true})
-		page = must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal, Word: "person.handOver"})
+		page = must[op.Entries[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal, Word: "person.handOver"})
 		if text := fmt.Sprint(page.Data); len(page.Data) != 2 || strings.Count(text, "disabled") != 1 {
 			t.Errorf("%d lines: %s", len(page.Data), text)
 		}
@@ -301,11 +301,11 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 		if got.Status != 403 {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
-		if p := must[access.PrincipalInfo](t, o, "people.get", access.ByID{ID: boss}); p.Disabled {
+		if p := must[access.PrincipalInfo](t, o, "people.get", op.ByID{ID: boss}); p.Disabled {
 			t.Error("the last admin is disabled")
 		}
-		if list := must[access.List[offboarding.Handover]](t, o, "people.handOverStatus",
-			access.ByID{ID: boss}); len(list.Data) != 0 {
+		if list := must[op.Entries[offboarding.Handover]](t, o, "people.handOverStatus",
+			op.ByID{ID: boss}); len(list.Data) != 0 {
 			t.Errorf("a hand-over began: %+v", list.Data)
 		}
 	})
@@ -315,7 +315,7 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 // parts.
 func audited(t *testing.T, o *apitest.Office, from, to string) {
 	t.Helper()
-	page := must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: from})
+	page := must[op.Entries[audit.Line]](t, o, "audit.list", auditlog.Input{Target: from})
 	words := map[string]int{}
 	text := ""
 	for _, l := range page.Data {
@@ -478,7 +478,7 @@ func TestHandOverSurvivesCrashes(t *testing.T) {
 		}
 		must[offboarding.HandOverOutput](t, o, "people.handOver",
 			offboarding.HandOverInput{ID: c.Principal, To: successor.Principal})
-		var list access.List[offboarding.Handover]
+		var list op.Entries[offboarding.Handover]
 		for tries := 0; tries == 0 || list.Data[0].FinishedAt == 0; tries++ {
 			if tries == 100 {
 				t.Fatalf("does not end: %+v", list.Data)
@@ -488,7 +488,7 @@ func TestHandOverSurvivesCrashes(t *testing.T) {
 			if tries == 1 { // the worker has already read this contact
 				admin.Do("PATCH", "/contacts/"+late, `{"ownerId":"`+c.Principal+`"}`, "If-Match", "*").Want(200)
 			}
-			list = must[access.List[offboarding.Handover]](t, o, "people.handOverStatus", access.ByID{ID: c.Principal})
+			list = must[op.Entries[offboarding.Handover]](t, o, "people.handOverStatus", op.ByID{ID: c.Principal})
 		}
 		if broken.pieces < 6 {
 			t.Errorf("only %d pieces were disturbed", broken.pieces)
@@ -568,7 +568,7 @@ func TestErase(t *testing.T) {
 
 func emailOf(t *testing.T, o *apitest.Office, person string) string {
 	t.Helper()
-	people := must[access.List[access.PrincipalInfo]](t, o, "people.list", access.Page{Organization: o.ID}).Data
+	people := must[op.Entries[access.PrincipalInfo]](t, o, "people.list", op.Page{Organization: o.ID}).Data
 	return people[slices.IndexFunc(people, func(p access.PrincipalInfo) bool { return p.ID == person })].Email
 }
 
@@ -588,7 +588,7 @@ func (l *leaver) becomeUnique(t *testing.T) {
 
 func (l *leaver) erase(t *testing.T) *fault.Fault {
 	t.Helper()
-	_, err := call[access.PrincipalInfo](t, l.Office, "people.erase", access.ByID{ID: l.Principal})
+	_, err := call[access.PrincipalInfo](t, l.Office, "people.erase", op.ByID{ID: l.Principal})
 	return err
 }
 
@@ -604,7 +604,7 @@ func (l *leaver) hasNoName(t *testing.T) {
 		t.Errorf("%+v", names)
 	}
 	if got := must[key.Info](t, l.Office, "keys.get",
-		access.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != key.Revoked || got.Name != "" {
+		op.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != key.Revoked || got.Name != "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -657,7 +657,7 @@ func (l *leaver) staysErased(t *testing.T, admin *apitest.Client) {
 	t.Helper()
 	no := false
 	for row, in := range map[string]any{
-		"people.set": principal.Change{ID: l.Principal, Disabled: &no}, "people.erase": access.ByID{ID: l.Principal},
+		"people.set": principal.Change{ID: l.Principal, Disabled: &no}, "people.erase": op.ByID{ID: l.Principal},
 	} {
 		if _, err := call[any](t, l.Office, row, in); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s of an erased person: %v", row, err)
@@ -783,25 +783,25 @@ func count(t *testing.T, o *apitest.Office, query string, args ...any) (n int64)
 func TestEraseRefused(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		only := o.User(access.Admin)
-		if _, err := call[any](t, o, "people.erase", access.ByID{ID: only}); !fault.Is(err, fault.Forbidden) {
+		if _, err := call[any](t, o, "people.erase", op.ByID{ID: only}); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("the last admin: %v", err)
 		}
 		c, other := o.As(access.Member), o.As(access.Admin)
 		services := op.Services{Read: o.DB.Read}
 		seen, err := optest.Prefetch(ctx, &op.Call{Actor: operatorOf(t, o), Services: &services}, offboarding.Erase,
-			access.ByID{ID: c.Principal})
+			op.ByID{ID: c.Principal})
 		if err != nil {
 			t.Fatal(err)
 		}
 		create(other, "tasks", `{"title":"Frist","assigneeId":"`+c.Principal+`"}`)
-		_, err = operator.Do(ctx, o.Operator, func(ctx context.Context, call *op.Call, in access.ByID) (access.PrincipalInfo, error) {
+		_, err = operator.Do(ctx, o.Operator, func(ctx context.Context, call *op.Call, in op.ByID) (access.PrincipalInfo, error) {
 			call.Prefetched = seen
 			return optest.Run(ctx, call, offboarding.Erase, in)
-		}, access.ByID{ID: c.Principal})
+		}, op.ByID{ID: c.Principal})
 		if !fault.Is(err, fault.Forbidden) || !strings.Contains(fault.From(err).Detail.In(i18n.English), "tasks (assigned) 1") {
 			t.Errorf("with a task of meanwhile: %v", err)
 		}
-		if _, err := call[any](t, o, "people.erase", access.ByID{ID: only}); err != nil {
+		if _, err := call[any](t, o, "people.erase", op.ByID{ID: only}); err != nil {
 			t.Errorf("with another admin: %v", err)
 		}
 	})

@@ -151,8 +151,8 @@ func note(c *op.Call, before, after access.OrganizationInfo) {
 // List is the operation that lists organizations and sandboxes.
 var List = op.New("organizations.list", op.Read, list, op.By(op.Operator))
 
-func list(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
-	return access.ListPage(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
+func list(ctx context.Context, c *op.Call, p op.Page) (op.Entries[access.OrganizationInfo], error) {
+	return op.ListPage(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
 // GetOutput is the output of Get.
@@ -167,7 +167,7 @@ type GetOutput struct {
 // Get is the operation that returns one organization with the number of its keys.
 var Get = op.New("organizations.get", op.Read, get, op.By(op.Admin|op.Operator))
 
-func get(ctx context.Context, c *op.Call, in access.ByID) (out GetOutput, err error) {
+func get(ctx context.Context, c *op.Call, in op.ByID) (out GetOutput, err error) {
 	if out.OrganizationInfo, err = byID(ctx, c, in.ID); err != nil {
 		return out, err
 	}
@@ -364,7 +364,7 @@ func secondFactorFrom(c *op.Call, o *access.OrganizationInfo) clock.Micros {
 // A background worker erases it in steps.
 var Erase = op.New("organizations.erase", op.Administer, erase, op.By(op.Operator), op.Audited("organization.erase"))
 
-func erase(ctx context.Context, c *op.Call, in access.ByID) (access.OrganizationInfo, error) {
+func erase(ctx context.Context, c *op.Call, in op.ByID) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -29,7 +30,7 @@ func TestOrganizations(t *testing.T) {
 			org.State != access.Open {
 			t.Errorf("an organization opens its API deliberately: %+v", org)
 		}
-		sandbox := must(dir.GetOrganization(ctx, access.ByID{ID: org.SandboxID}))
+		sandbox := must(dir.GetOrganization(ctx, op.ByID{ID: org.SandboxID}))
 		if sandbox.SandboxOf != org.ID || sandbox.Name != "Kanzlei (Sandbox)" || sandbox.Module != "on" ||
 			sandbox.Secrecy != "declared" || sandbox.Level != access.On || sandbox.State != access.Open ||
 			sandbox.CreatedAt != clock.FromTime(operator.Start) {
@@ -55,16 +56,16 @@ func TestOrganizations(t *testing.T) {
 			ID: org.ID, Name: new("Büro"), Module: new("on"), Secrecy: new("declared"), Level: new(access.Read),
 			State: new(access.Closed),
 		}))
-		if got := must(dir.GetOrganization(ctx, access.ByID{ID: org.ID})); got != changed || got.Name != "Büro" ||
+		if got := must(dir.GetOrganization(ctx, op.ByID{ID: org.ID})); got != changed || got.Name != "Büro" ||
 			got.Level != access.Read || got.State != access.Closed {
 			t.Errorf("after set: %+v, answered %+v", got, changed)
 		}
-		sandbox = must(dir.GetOrganization(ctx, access.ByID{ID: org.SandboxID}))
+		sandbox = must(dir.GetOrganization(ctx, op.ByID{ID: org.SandboxID}))
 		if sandbox.Name != "Büro (Sandbox)" || sandbox.State != access.Closed || sandbox.Level != access.On {
 			t.Errorf("sandbox after set: %+v", sandbox)
 		}
 		sandbox = must(dir.SetOrganization(ctx, organization.Change{ID: sandbox.ID, Level: new(access.Off)}))
-		if sandbox.Level != access.Off || must(dir.GetOrganization(ctx, access.ByID{ID: org.ID})).Level != access.Read {
+		if sandbox.Level != access.Off || must(dir.GetOrganization(ctx, op.ByID{ID: org.ID})).Level != access.Read {
 			t.Error("the levels of an organization and of its sandbox are each one's own")
 		}
 
@@ -88,7 +89,7 @@ func TestOrganizations(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, unknown := range []string{"", "org_", id.New(id.Organization), id.New(id.User), "a\x00b"} {
-			if _, err := dir.GetOrganization(ctx, access.ByID{ID: unknown}); !fault.Is(err, fault.NotFound) {
+			if _, err := dir.GetOrganization(ctx, op.ByID{ID: unknown}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("get %q: %v", unknown, err)
 			}
 			if _, err := dir.SetOrganization(ctx, organization.Change{ID: unknown}); !fault.Is(err, fault.NotFound) {

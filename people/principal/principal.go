@@ -65,7 +65,7 @@ func createServiceAccount(ctx context.Context, c *op.Call, in New) (access.Princ
 // ListUsers is the operation that lists users.
 var ListUsers = op.New("people.list", op.Read, listUsers, op.By(op.Admin|op.Operator))
 
-func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+func listUsers(ctx context.Context, c *op.Call, p op.Page) (op.Entries[access.PrincipalInfo], error) {
 	page, err := list(ctx, c, access.UserPrincipal, p)
 	if err != nil {
 		return page, err
@@ -77,7 +77,7 @@ func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[acce
 // ListServiceAccounts is the operation that lists service accounts.
 var ListServiceAccounts = op.New("serviceAccounts.list", op.Read, listServiceAccounts, op.By(op.Admin|op.Operator))
 
-func listServiceAccounts(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+func listServiceAccounts(ctx context.Context, c *op.Call, p op.Page) (op.Entries[access.PrincipalInfo], error) {
 	return list(ctx, c, access.ServiceAccountPrincipal, p)
 }
 
@@ -94,7 +94,7 @@ func FindOwn(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo
 // GetUser is the operation that returns a user with data about their sign-ins.
 var GetUser = op.New("people.get", op.Read, getUser, op.By(op.Admin|op.Operator))
 
-func getUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
+func getUser(ctx context.Context, c *op.Call, in op.ByID) (access.PrincipalInfo, error) {
 	p, err := Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return p, err
@@ -107,7 +107,7 @@ func getUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalI
 // GetServiceAccount is the operation that returns a service account.
 var GetServiceAccount = op.New("serviceAccounts.get", op.Read, getServiceAccount, op.By(op.Admin|op.Operator))
 
-func getServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
+func getServiceAccount(ctx context.Context, c *op.Call, in op.ByID) (access.PrincipalInfo, error) {
 	return Find(ctx, c, access.ServiceAccountPrincipal, in.ID)
 }
 
@@ -216,13 +216,13 @@ func note(c *op.Call, before, after access.PrincipalInfo) {
 }
 
 func list(
-	ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page,
-) (access.List[access.PrincipalInfo], error) {
+	ctx context.Context, c *op.Call, kind access.PrincipalType, p op.Page,
+) (op.Entries[access.PrincipalInfo], error) {
 	organization, err := c.Within(ctx, p.Organization)
 	if err != nil {
-		return access.List[access.PrincipalInfo]{}, err
+		return op.Entries[access.PrincipalInfo]{}, err
 	}
-	page, err := access.ListPage(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
+	page, err := op.ListPage(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
 	for n := range page.Data {
 		page.Data[n] = named(c, page.Data[n])
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -26,7 +27,7 @@ func TestLists(t *testing.T) {
 		o := operator.NewOffice(t, d)
 		must(o.Operator.CreateOrganization(ctx, organization.New{Name: "Zweite"}))
 		var names []string
-		var page access.Page
+		var page op.Page
 		for page.Limit = 3; ; {
 			list := must(o.Operator.ListOrganizations(ctx, page))
 			for _, org := range list.Data {
@@ -43,12 +44,12 @@ func TestLists(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, limit := range []int{-1, 1001} {
-			if _, err := o.Operator.ListKeys(ctx, key.FindInput{Page: access.Page{Limit: limit}}); !fault.Is(err,
+			if _, err := o.Operator.ListKeys(ctx, key.FindInput{Page: op.Page{Limit: limit}}); !fault.Is(err,
 				fault.ValidationFailed) {
 				t.Errorf("limit %d: %v", limit, err)
 			}
 		}
-		if list := must(o.Operator.ListServiceAccounts(ctx, access.Page{})); list.Data == nil || len(list.Data) != 0 {
+		if list := must(o.Operator.ListServiceAccounts(ctx, op.Page{})); list.Data == nil || len(list.Data) != 0 {
 			t.Errorf("no service accounts: %#v", list.Data)
 		}
 	})
@@ -71,15 +72,15 @@ func TestPrincipals(t *testing.T) {
 		if robot.Email != "" || robot.Type != access.ServiceAccountPrincipal || !id.Valid(id.ServiceAccount, robot.ID) {
 			t.Errorf("service account: %+v", robot)
 		}
-		users := must(o.Operator.ListUsers(ctx, access.Page{Organization: o.Org.SandboxID}))
+		users := must(o.Operator.ListUsers(ctx, op.Page{Organization: o.Org.SandboxID}))
 		if diff := cmp.Diff([]string{o.Admin.ID, user.ID}, ids(users.Data)); diff != "" {
 			t.Error(diff)
 		}
 		if robots := must(o.Operator.ListServiceAccounts(ctx,
-			access.Page{Organization: o.Org.ID})); len(robots.Data) != 1 || robots.Data[0].ID != robot.ID {
+			op.Page{Organization: o.Org.ID})); len(robots.Data) != 1 || robots.Data[0].ID != robot.ID {
 			t.Errorf("service accounts: %+v", robots)
 		}
-		nowhere := access.Page{Organization: id.New(id.Organization)}
+		nowhere := op.Page{Organization: id.New(id.Organization)}
 		_, noUsers := o.Operator.ListUsers(ctx, nowhere)
 		_, noAccounts := o.Operator.ListServiceAccounts(ctx, nowhere)
 		_, noKeys := o.Operator.ListKeys(ctx, key.FindInput{Page: nowhere})
@@ -93,7 +94,7 @@ func TestPrincipals(t *testing.T) {
 			ID: user.ID, Name: new("Ida Nuss"), Role: new(access.Admin), Rights: access.Rights{"contacts": access.NoRight},
 			Disabled: new(true),
 		}))
-		got := must(o.Operator.GetPrincipal(ctx, access.ByID{ID: user.ID}))
+		got := must(o.Operator.GetPrincipal(ctx, op.ByID{ID: user.ID}))
 		wantRights := access.Rights{"tasks": access.ReadRight, "contacts": access.NoRight}
 		if got.Name != "Ida Nuss" || got.Role != access.Admin || !got.Disabled || got.Email != user.Email ||
 			!cmp.Equal(got.Rights, wantRights) {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/key"
@@ -146,7 +145,7 @@ func findDelivery(ctx context.Context, c *op.Call, name string) (Thing, error) {
 }
 
 func findKey(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	k, err := key.Read(ctx, c, access.ByID{ID: name})
+	k, err := key.Read(ctx, c, op.ByID{ID: name})
 	return Thing{Object: "key", Title: k.Name}, err
 }
 

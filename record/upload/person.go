@@ -3,7 +3,6 @@ package upload
 import (
 	"context"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/extract/filetype"
 	"kartei/kit/fault"
@@ -66,7 +65,7 @@ func (t *Ticket) Granted() blob.Upload {
 // check whether the caller may upload. The receiver checks this when the bytes arrive.
 var GetTicket = op.New("uploads.open", op.Read, getTicket, op.By(op.Member))
 
-func getTicket(ctx context.Context, c *op.Call, in access.ByID) (Ticket, error) {
+func getTicket(ctx context.Context, c *op.Call, in op.ByID) (Ticket, error) {
 	s, found, err := Find(ctx, c, in.ID)
 	if err != nil {
 		return Ticket{}, err

@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/people/organization"
 	"kartei/people/principal"
@@ -20,39 +21,39 @@ import (
 
 // withdrawals are functions that withdraw a right from a client with a key, or give it back if
 // away is false.
-var withdrawals = map[string]func(c *apitest.Client, key access.ByID, away bool) error{
-	"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) error {
+var withdrawals = map[string]func(c *apitest.Client, key op.ByID, away bool) error{
+	"principal disabled": func(c *apitest.Client, _ op.ByID, away bool) error {
 		return second(c.Operator.SetUser(c.Context(), principal.Change{ID: c.Principal, Disabled: &away}))
 	},
-	"role without writing": func(c *apitest.Client, _ access.ByID, away bool) error {
+	"role without writing": func(c *apitest.Client, _ op.ByID, away bool) error {
 		role := either(away, access.Viewer, access.Member)
 		return second(c.Operator.SetUser(c.Context(), principal.Change{ID: c.Principal, Role: &role}))
 	},
-	"organization closed": func(c *apitest.Client, _ access.ByID, away bool) error {
+	"organization closed": func(c *apitest.Client, _ op.ByID, away bool) error {
 		state := either(away, access.Closed, access.Open)
 		return second(c.Operator.SetOrganization(c.Context(), organization.Change{ID: c.ID, State: &state}))
 	},
-	"module off": func(c *apitest.Client, _ access.ByID, away bool) error {
+	"module off": func(c *apitest.Client, _ op.ByID, away bool) error {
 		module := either(away, "off", "on")
 		return second(c.Operator.SetOrganization(c.Context(), organization.Change{ID: c.SandboxID, Module: &module}))
 	},
-	"level read": func(c *apitest.Client, _ access.ByID, away bool) error {
+	"level read": func(c *apitest.Client, _ op.ByID, away bool) error {
 		level := either(away, access.Read, access.On)
 		return second(c.Operator.SetOrganization(c.Context(), organization.Change{ID: c.SandboxID, Level: &level}))
 	},
-	"key paused": func(c *apitest.Client, key access.ByID, away bool) error {
+	"key paused": func(c *apitest.Client, key op.ByID, away bool) error {
 		if away {
 			return second(c.Operator.PauseKey(c.Context(), key))
 		}
 		return second(c.Operator.ResumeKey(c.Context(), key))
 	},
-	"key revoked": func(c *apitest.Client, key access.ByID, away bool) error {
+	"key revoked": func(c *apitest.Client, key op.ByID, away bool) error {
 		if away {
 			return second(c.Operator.RevokeKey(c.Context(), key))
 		}
 		return nil
 	},
-	"key expired": func(c *apitest.Client, _ access.ByID, away bool) error {
+	"key expired": func(c *apitest.Client, _ op.ByID, away bool) error {
 		if away {
 			c.Clock.Advance(2 * time.Hour)
 		}
@@ -104,7 +105,7 @@ func TestWithdrawn(t *testing.T) {
 }
 
 // withOwnKey returns a client with a key that is valid for an hour.
-func withOwnKey(t *testing.T, o *apitest.Office) (*apitest.Client, access.ByID) {
+func withOwnKey(t *testing.T, o *apitest.Office) (*apitest.Client, op.ByID) {
 	t.Helper()
 	user := o.User(access.Member)
 	key, err := o.Operator.CreateKey(t.Context(), key.New{
@@ -114,7 +115,7 @@ func withOwnKey(t *testing.T, o *apitest.Office) (*apitest.Client, access.ByID) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &apitest.Client{Office: o, Principal: user, Key: key.Key}, access.ByID{ID: key.ID}
+	return &apitest.Client{Office: o, Principal: user, Key: key.Key}, op.ByID{ID: key.ID}
 }
 
 // TestCredentialOpensUpload checks that a credential of any kind can begin a session. Its address

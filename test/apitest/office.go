@@ -386,7 +386,7 @@ func (o *Office) Key(principal string, scopes ...string) string {
 	if len(scopes) == 0 {
 		scopes = AllScopes
 	}
-	info, err := o.Operator.GetPrincipal(context.Background(), access.ByID{ID: principal})
+	info, err := o.Operator.GetPrincipal(context.Background(), op.ByID{ID: principal})
 	if err != nil {
 		o.Fatal(err)
 	}

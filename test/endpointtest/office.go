@@ -319,7 +319,7 @@ type Desk struct {
 }
 
 // Bell lists in-app notices of the office. c is the center whose forms it uses.
-func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
+func (o *Office) Bell(c *notify.Center, in notify.BellInput) (op.Entries[notify.Entry], error) {
 	return operator.Run(ctx, o.Operator.With(*op.Services{}.With(notify.Service.Is(c))), notify.ListBell, in)
 }
 
@@ -338,7 +338,7 @@ func (d *Desk) Resender() *webhook.Resender {
 }
 
 // Find calls webhook.ListInfos.
-func (d *Desk) Find(ctx context.Context, in webhook.FindInput) (access.List[webhook.Info], error) {
+func (d *Desk) Find(ctx context.Context, in webhook.FindInput) (op.Entries[webhook.Info], error) {
 	return operator.Run(ctx, d.operator(), webhook.ListInfos, in)
 }
 
@@ -348,7 +348,7 @@ func (d *Desk) Show(ctx context.Context, in webhook.One) (webhook.Info, error) {
 }
 
 // Log calls webhook.ListAttempts.
-func (d *Desk) Log(ctx context.Context, in webhook.LogInput) (access.List[webhook.Attempt], error) {
+func (d *Desk) Log(ctx context.Context, in webhook.LogInput) (op.Entries[webhook.Attempt], error) {
 	return operator.Run(ctx, d.operator(), webhook.ListAttempts, in)
 }
 

@@ -69,13 +69,13 @@ func (o *Operator) CreateOrganization(ctx context.Context, in organization.New) 
 
 // ListOrganizations calls organization.List.
 func (o *Operator) ListOrganizations(
-	ctx context.Context, in access.Page,
-) (access.List[access.OrganizationInfo], error) {
+	ctx context.Context, in op.Page,
+) (op.Entries[access.OrganizationInfo], error) {
 	return Run(ctx, o, organization.List, in)
 }
 
 // GetOrganization calls organization.Get.
-func (o *Operator) GetOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
+func (o *Operator) GetOrganization(ctx context.Context, in op.ByID) (access.OrganizationInfo, error) {
 	out, err := Run(ctx, o, organization.Get, in)
 	return out.OrganizationInfo, err
 }
@@ -86,7 +86,7 @@ func (o *Operator) SetOrganization(ctx context.Context, in organization.Change) 
 }
 
 // EraseOrganization calls organization.Erase.
-func (o *Operator) EraseOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
+func (o *Operator) EraseOrganization(ctx context.Context, in op.ByID) (access.OrganizationInfo, error) {
 	return Run(ctx, o, organization.Erase, in)
 }
 
@@ -101,18 +101,18 @@ func (o *Operator) CreateServiceAccount(ctx context.Context, in principal.New) (
 }
 
 // ListUsers calls principal.ListUsers.
-func (o *Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
+func (o *Operator) ListUsers(ctx context.Context, in op.Page) (op.Entries[access.PrincipalInfo], error) {
 	return Run(ctx, o, principal.ListUsers, in)
 }
 
 // ListServiceAccounts calls principal.ListServiceAccounts.
-func (o *Operator) ListServiceAccounts(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
+func (o *Operator) ListServiceAccounts(ctx context.Context, in op.Page) (op.Entries[access.PrincipalInfo], error) {
 	return Run(ctx, o, principal.ListServiceAccounts, in)
 }
 
 // GetPrincipal calls principal.FindOwn.
-func (o *Operator) GetPrincipal(ctx context.Context, in access.ByID) (access.PrincipalInfo, error) {
-	return Do(ctx, o, func(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
+func (o *Operator) GetPrincipal(ctx context.Context, in op.ByID) (access.PrincipalInfo, error) {
+	return Do(ctx, o, func(ctx context.Context, c *op.Call, in op.ByID) (access.PrincipalInfo, error) {
 		return principal.FindOwn(ctx, c, in.ID)
 	}, in)
 }
@@ -133,27 +133,27 @@ func (o *Operator) CreateKey(ctx context.Context, in key.New) (key.WithSecret, e
 }
 
 // ListKeys calls key.List.
-func (o *Operator) ListKeys(ctx context.Context, in key.FindInput) (access.List[key.Info], error) {
+func (o *Operator) ListKeys(ctx context.Context, in key.FindInput) (op.Entries[key.Info], error) {
 	return Run(ctx, o, key.List, in)
 }
 
 // GetKey calls key.Get.
-func (o *Operator) GetKey(ctx context.Context, in access.ByID) (key.Info, error) {
+func (o *Operator) GetKey(ctx context.Context, in op.ByID) (key.Info, error) {
 	return Run(ctx, o, key.Get, in)
 }
 
 // PauseKey calls key.Pause.
-func (o *Operator) PauseKey(ctx context.Context, in access.ByID) (key.Info, error) {
+func (o *Operator) PauseKey(ctx context.Context, in op.ByID) (key.Info, error) {
 	return Run(ctx, o, key.Pause, in)
 }
 
 // ResumeKey calls key.Resume.
-func (o *Operator) ResumeKey(ctx context.Context, in access.ByID) (key.Info, error) {
+func (o *Operator) ResumeKey(ctx context.Context, in op.ByID) (key.Info, error) {
 	return Run(ctx, o, key.Resume, in)
 }
 
 // RevokeKey calls key.Revoke.
-func (o *Operator) RevokeKey(ctx context.Context, in access.ByID) (key.Info, error) {
+func (o *Operator) RevokeKey(ctx context.Context, in op.ByID) (key.Info, error) {
 	return Do(ctx, o, key.Revoke, in)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -162,21 +163,21 @@ func TestWhatIsRefused(t *testing.T) {
 		a := d.all(bulk.Tag, "a")
 		stranger, admin := sit(o, access.Member), sit(o, access.Admin)
 		for _, row := range []string{"bulk.get", "bulk.report", "bulk.stop", "bulk.resume", "bulk.undo"} {
-			if got := stranger.send(row, access.ByID{ID: a.ID}); got.Status != 404 {
+			if got := stranger.send(row, op.ByID{ID: a.ID}); got.Status != 404 {
 				t.Errorf("%s by another member: %d", row, got.Status)
 			}
-			if got := d.send(row, access.ByID{ID: "blk_x"}); got.Status != 404 {
+			if got := d.send(row, op.ByID{ID: "blk_x"}); got.Status != 404 {
 				t.Errorf("%s of nothing: %d", row, got.Status)
 			}
 		}
-		if list := ask[access.List[bulk.Act]](stranger, "bulk.list", bulk.ListInput{}); len(list.Data) != 0 {
+		if list := ask[op.Entries[bulk.Act]](stranger, "bulk.list", bulk.ListInput{}); len(list.Data) != 0 {
 			t.Errorf("another member sees %+v", list)
 		}
-		if list := ask[access.List[bulk.Act]](admin, "bulk.list", bulk.ListInput{}); len(list.Data) != 1 {
+		if list := ask[op.Entries[bulk.Act]](admin, "bulk.list", bulk.ListInput{}); len(list.Data) != 1 {
 			t.Errorf("an admin sees %+v", list)
 		}
 		for _, row := range []string{"bulk.stop", "bulk.resume"} {
-			if got := d.send(row, access.ByID{ID: a.ID}); got.Status != 422 {
+			if got := d.send(row, op.ByID{ID: a.ID}); got.Status != 422 {
 				t.Errorf("%s of a finished act: %d", row, got.Status)
 			}
 		}
@@ -275,7 +276,7 @@ func TestUndo(t *testing.T) {
 		if d.member(edited, "lastName") != "Neu" {
 			t.Error("the undoing took a later change back")
 		}
-		if got := d.send("bulk.undo", access.ByID{ID: a.ID}); got.Status != 422 {
+		if got := d.send("bulk.undo", op.ByID{ID: a.ID}); got.Status != 422 {
 			t.Errorf("undone twice: %d", got.Status)
 		}
 		r := d.report(a)
@@ -316,8 +317,8 @@ func TestStopAndResume(t *testing.T) {
 		for step := 1; ; step++ {
 			tag := fmt.Sprintf("t%d", step)
 			f.Before(step, func() {
-				list := ask[access.List[bulk.Act]](d, "bulk.list", bulk.ListInput{Limit: 1}).Data
-				if got := d.send("bulk.stop", access.ByID{ID: list[0].ID}); got.Status != 200 && got.Status != 422 {
+				list := ask[op.Entries[bulk.Act]](d, "bulk.list", bulk.ListInput{Limit: 1}).Data
+				if got := d.send("bulk.stop", op.ByID{ID: list[0].ID}); got.Status != 200 && got.Status != 422 {
 					t.Errorf("step %d: %d %s", step, got.Status, got.Body)
 				}
 			})
@@ -361,9 +362,9 @@ func TestResumedAtOnce(t *testing.T) {
 			a := d.start(bulk.Tag, fmt.Sprintf("t%d", step))
 			o.Recover()
 			f.Before(step, func() {
-				ask[bulk.Act](d, "bulk.stop", access.ByID{ID: a.ID})
+				ask[bulk.Act](d, "bulk.stop", op.ByID{ID: a.ID})
 				// The next transaction would end the job.
-				f.Before(1, func() { ask[bulk.Act](d, "bulk.resume", access.ByID{ID: a.ID}) })
+				f.Before(1, func() { ask[bulk.Act](d, "bulk.resume", op.ByID{ID: a.ID}) })
 			})
 			a = d.act("bulk.undo", a)
 			want(t, a, bulk.Undone, "changed 60 restored 60")
@@ -380,7 +381,7 @@ func TestRightsOfTheMoment(t *testing.T) {
 		f.Before(4, func() { set(t, o, `update principals set disabled = true where id = '`+d.Principal+`'`) })
 		a := d.start(bulk.Tag, "x")
 		o.Recover()
-		a = ask[bulk.Act](admin, "bulk.get", access.ByID{ID: a.ID})
+		a = ask[bulk.Act](admin, "bulk.get", op.ByID{ID: a.ID})
 		if a.State != bulk.Stopped || a.Reason != bulk.NoRight || a.Counts[bulk.Changed] == 0 ||
 			a.Counts[bulk.Changed] == 120 {
 			t.Fatalf("%+v", a)
@@ -482,7 +483,7 @@ func TestForget(t *testing.T) {
 		if n := number(t, o, `select count(*) from bulk_acts`) + number(t, o, `select count(*) from bulk_lines`); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
-		if got := d.send("bulk.get", access.ByID{ID: a.ID}); got.Status != 404 {
+		if got := d.send("bulk.get", op.ByID{ID: a.ID}); got.Status != 404 {
 			t.Errorf("%d", got.Status)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -94,15 +95,15 @@ func (d desk) all(kind bulk.Kind, value string, filters ...string) bulk.Act {
 // act calls the operation row on an act, and waits for its job.
 func (d desk) act(row string, a bulk.Act) bulk.Act {
 	d.Helper()
-	ask[bulk.Act](d, row, access.ByID{ID: a.ID})
+	ask[bulk.Act](d, row, op.ByID{ID: a.ID})
 	d.Recover()
-	return ask[bulk.Act](d, "bulk.get", access.ByID{ID: a.ID})
+	return ask[bulk.Act](d, "bulk.get", op.ByID{ID: a.ID})
 }
 
 // report returns the report about an act.
 func (d desk) report(a bulk.Act) bulk.Report {
 	d.Helper()
-	return ask[bulk.Report](d, "bulk.report", access.ByID{ID: a.ID})
+	return ask[bulk.Report](d, "bulk.report", op.ByID{ID: a.ID})
 }
 
 // contact creates a contact and returns its id.

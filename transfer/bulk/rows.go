@@ -146,7 +146,7 @@ func (r *row) unfit() error {
 
 // advance changes an act with alter and enqueues its job, which has the rights of the caller. It
 // fails with a fault if the state of the act is not in from.
-func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) error, from ...State) (Act, error) {
+func advance(ctx context.Context, c *op.Call, in op.ByID, alter func(*row) error, from ...State) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -181,7 +181,7 @@ const maxRequests = 50
 // Resume continues an act, or its undo, that has stopped.
 var Resume = op.New("bulk.resume", op.Administer, resume, op.By(op.Member), op.Gives, op.Audited("records.bulkResume"))
 
-func resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+func resume(ctx context.Context, c *op.Call, in op.ByID) (Act, error) {
 	return advance(ctx, c, in, func(r *row) error {
 		switch {
 		case len(r.Requests) > maxRequests:
@@ -201,7 +201,7 @@ func resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 // others have changed since.
 var Undo = op.New("bulk.undo", op.Administer, undo, op.By(op.Member), op.Gives, op.Audited("records.bulkUndo"))
 
-func undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+func undo(ctx context.Context, c *op.Call, in op.ByID) (Act, error) {
 	return advance(ctx, c, in, func(r *row) error {
 		if r.expires <= c.Now {
 			return unknown()
@@ -217,7 +217,7 @@ func undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 // Stop stops an act. The changes so far stay, and the act can be resumed or undone.
 var Stop = op.New("bulk.stop", op.Administer, stop, op.By(op.Member), op.Audited("records.bulkStop"))
 
-func stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+func stop(ctx context.Context, c *op.Call, in op.ByID) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -242,7 +242,7 @@ const stopAct = `update bulk_acts set state = 'stopped', reason = $4 where organ
 // Get returns an act.
 var Get = op.New("bulk.get", op.Read, get, op.By(op.Member))
 
-func get(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+func get(ctx context.Context, c *op.Call, in op.ByID) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -262,8 +262,8 @@ type ListInput struct {
 // organization.
 var List = op.New("bulk.list", op.Read, list, op.By(op.Member))
 
-func list(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], err error) {
-	limit, err := access.PageSize(in.Limit, 50)
+func list(ctx context.Context, c *op.Call, in ListInput) (out op.Entries[Act], err error) {
+	limit, err := op.PageSize(in.Limit, 50)
 	if err != nil {
 		return out, err
 	}
@@ -281,7 +281,7 @@ func list(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], 
 			return out, err
 		}
 	}
-	return access.PageOf(list, limit), nil
+	return op.PageOf(list, limit), nil
 }
 
 // maxShown is the maximum number of reasons and of records in a report.
@@ -316,7 +316,7 @@ const (
 // GetReport returns the report about an act.
 var GetReport = op.New("bulk.report", op.Read, getReport, op.By(op.Member))
 
-func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err error) {
+func getReport(ctx context.Context, c *op.Call, in op.ByID) (out Report, err error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return out, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
@@ -62,7 +63,7 @@ func (r *partsReader) readKeys(ctx context.Context) (list []key.Info, err error)
 	if err != nil {
 		return nil, err
 	}
-	in := key.FindInput{Page: access.Page{Organization: o, Limit: access.MaxPage}}
+	in := key.FindInput{Page: op.Page{Organization: o, Limit: op.MaxPage}}
 	if r.Subject != anOrganization {
 		in.Principal = r.ID
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -52,7 +53,7 @@ func TestFolder(t *testing.T) {
 			}
 			t.Logf("%s: %s %s, %s, %d read, %v, %d in notes, %d left out", name, x.State, x.Reason, x.Encoding, x.Lines,
 				x.Counts, inNote, leftOut)
-			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID})
+			ask[struct{}](d, "imports.discard", op.ByID{ID: x.ID})
 			return nil
 		})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/test/apitest"
 	"kartei/transfer/imports"
@@ -287,7 +288,7 @@ func TestUndoKeeps(t *testing.T) {
 		if got := d.Do("GET", "/companies?limit=100", nil).Want(200).Data(); len(got) != 2 {
 			t.Errorf("%v", got)
 		}
-		if a := d.send("imports.undo", access.ByID{ID: x.ID}); a.Fault == nil || a.Fault.Code != fault.ValidationFailed {
+		if a := d.send("imports.undo", op.ByID{ID: x.ID}); a.Fault == nil || a.Fault.Code != fault.ValidationFailed {
 			t.Errorf("undone twice: %s", a.Body)
 		}
 	})
@@ -429,10 +430,10 @@ func TestUnreadableFiles(t *testing.T) {
 			if x.State != imports.Unreadable || x.Reason != want {
 				t.Errorf("%.20q became %s %s, want %s", file, x.State, x.Reason, want)
 			}
-			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID})
+			ask[struct{}](d, "imports.discard", op.ByID{ID: x.ID})
 		}
 		o.Recover()
-		if list := ask[access.List[imports.Import]](d, "imports.list", struct{}{}); len(list.Data) != 0 {
+		if list := ask[op.Entries[imports.Import]](d, "imports.list", struct{}{}); len(list.Data) != 0 {
 			t.Errorf("%+v", list)
 		}
 		if rows := count(t, o, "import_lines") + count(t, o, "import_pieces"); rows != 0 {
@@ -448,10 +449,10 @@ func TestWho(t *testing.T) {
 		d, other, admin, viewer := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin), sit(o, access.Viewer)
 		x := d.upload("a.csv", "Nachname\nBerg\n")
 		for _, row := range []string{"imports.get", "imports.run", "imports.undo", "imports.discard"} {
-			if a := other.send(row, access.ByID{ID: x.ID}); a.Status != 404 {
+			if a := other.send(row, op.ByID{ID: x.ID}); a.Status != 404 {
 				t.Errorf("%s for somebody else: %d", row, a.Status)
 			}
-			if a := viewer.send(row, access.ByID{ID: x.ID}); a.Status != 403 {
+			if a := viewer.send(row, op.ByID{ID: x.ID}); a.Status != 403 {
 				t.Errorf("%s for a viewer: %d", row, a.Status)
 			}
 		}
@@ -462,7 +463,7 @@ func TestWho(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		for who, want := range map[*desk]int{&d: 1, &other: 0, &admin: 1} {
-			if list := ask[access.List[imports.Import]](*who, "imports.list", struct{}{}); len(list.Data) != want {
+			if list := ask[op.Entries[imports.Import]](*who, "imports.list", struct{}{}); len(list.Data) != want {
 				t.Errorf("%d are listed, want %d", len(list.Data), want)
 			}
 		}
@@ -488,7 +489,7 @@ func TestRightsWithdrawn(t *testing.T) {
 		d, admin := sit(o, access.Member), sit(o, access.Admin)
 		x := d.check(d.upload("a.csv", "Nachname\n"+strings.Repeat("Berg\n", 120)), mapping.Skip)
 		f.Before(2, func() { set(t, o, `update principals set disabled = true where id = '`+d.Principal+`'`) })
-		ask[imports.Import](d, "imports.run", access.ByID{ID: x.ID})
+		ask[imports.Import](d, "imports.run", op.ByID{ID: x.ID})
 		o.Recover()
 		x = admin.get(x.ID)
 		if x.State != imports.Stopped || x.Reason != imports.NoRight || x.Counts[imports.Created] != 50 {
@@ -502,7 +503,7 @@ func TestRightsWithdrawn(t *testing.T) {
 		f.Before(2, func() {
 			set(t, o, `update organizations set state = 'closed' where id = '`+o.SandboxID+`'`)
 		})
-		ask[imports.Import](admin, "imports.undo", access.ByID{ID: x.ID})
+		ask[imports.Import](admin, "imports.undo", op.ByID{ID: x.ID})
 		o.Recover()
 		set(t, o, `update organizations set state = 'open' where id = '`+o.SandboxID+`'`)
 		o.Directory.Forget()
@@ -510,7 +511,7 @@ func TestRightsWithdrawn(t *testing.T) {
 			// after the first transaction
 			t.Fatalf("%+v", x)
 		}
-		if a := admin.send("imports.run", access.ByID{ID: x.ID}); a.Status != 422 {
+		if a := admin.send("imports.run", op.ByID{ID: x.ID}); a.Status != 422 {
 			t.Errorf("a run goes on after its undoing: %s", a.Body)
 		}
 		if x = admin.undo(x); x.State != imports.Undone || x.Counts[imports.Deleted] != 120 {
@@ -542,7 +543,7 @@ func TestForgotten(t *testing.T) {
 		if count(t, o, "import_lines") != 0 {
 			t.Error("lines are left")
 		}
-		if a := d.send("imports.undo", access.ByID{ID: x.ID}); a.Status != 422 {
+		if a := d.send("imports.undo", op.ByID{ID: x.ID}); a.Status != 422 {
 			t.Errorf("undone too late: %s", a.Body)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -67,7 +68,7 @@ func ask[T any](d desk, row string, in any) (out T) {
 // get returns an import.
 func (d desk) get(id string) imports.Import {
 	d.Helper()
-	return ask[imports.Import](d, "imports.get", access.ByID{ID: id})
+	return ask[imports.Import](d, "imports.get", op.ByID{ID: id})
 }
 
 // upload sends a file to a new import, and waits until the file is read.
@@ -112,7 +113,7 @@ func (d desk) check(x imports.Import, how mapping.Duplicates, tags ...string) im
 // run runs a checked import.
 func (d desk) run(x imports.Import) imports.Import {
 	d.Helper()
-	ask[imports.Import](d, "imports.run", access.ByID{ID: x.ID})
+	ask[imports.Import](d, "imports.run", op.ByID{ID: x.ID})
 	d.Recover()
 	return d.get(x.ID)
 }
@@ -120,7 +121,7 @@ func (d desk) run(x imports.Import) imports.Import {
 // undo undoes an import.
 func (d desk) undo(x imports.Import) imports.Import {
 	d.Helper()
-	ask[imports.Import](d, "imports.undo", access.ByID{ID: x.ID})
+	ask[imports.Import](d, "imports.undo", op.ByID{ID: x.ID})
 	d.Recover()
 	return d.get(x.ID)
 }

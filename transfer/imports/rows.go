@@ -325,14 +325,14 @@ type ListInput struct {
 // otherwise the caller's own.
 var List = op.New("imports.list", op.Read, list, op.By(op.Member|op.Operator))
 
-func list(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], error) {
-	limit, err := access.PageSize(in.Limit, 50)
+func list(ctx context.Context, c *op.Call, in ListInput) (op.Entries[Import], error) {
+	limit, err := op.PageSize(in.Limit, 50)
 	if err != nil {
-		return access.List[Import]{}, err
+		return op.Entries[Import]{}, err
 	}
 	organization, err := organizationOf(ctx, c, in.Organization)
 	if err != nil {
-		return access.List[Import]{}, err
+		return op.Entries[Import]{}, err
 	}
 	statement := selectOwn
 	if c.Administers() {
@@ -348,7 +348,7 @@ func list(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], e
 		}
 		return r.public(), nil
 	}, statement, organization, c.Actor.PrincipalID(), in.After, limit+1)
-	return access.PageOf(list, limit), err
+	return op.PageOf(list, limit), err
 }
 
 // Line is an entry of the file in the report.
@@ -396,7 +396,7 @@ type LinesInput struct {
 }
 
 // Lines is a page of entries.
-type Lines struct{ access.List[Line] }
+type Lines struct{ op.Entries[Line] }
 
 // Records returns 0, because a report contains no records.
 func (Lines) Records() int { return 0 }
@@ -416,7 +416,7 @@ func getLines(ctx context.Context, c *op.Call, in LinesInput) (Lines, error) {
 	if err != nil {
 		return Lines{}, err
 	}
-	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	limit, err := op.PageSize(in.Limit, op.MaxPage)
 	if err != nil {
 		return Lines{}, err
 	}
@@ -453,7 +453,7 @@ func getLines(ctx context.Context, c *op.Call, in LinesInput) (Lines, error) {
 		}
 		return l, r.readProblems(&l, problems, c.Language)
 	}, statement, r.organization, r.id, in.After, limit+1)
-	return Lines{access.PageOf(list, limit)}, err
+	return Lines{op.PageOf(list, limit)}, err
 }
 
 // cells returns the values of an entry in the order of the columns.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/test/apitest"
 	"kartei/transfer/imports"
 	"kartei/transfer/imports/mapping"
@@ -122,7 +123,7 @@ func TestWild(t *testing.T) {
 			for _, line := range d.report(x) {
 				fmt.Fprintln(&b, line)
 			}
-			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID}) // makes room, because the number of imports is limited
+			ask[struct{}](d, "imports.discard", op.ByID{ID: x.ID}) // makes room, because the number of imports is limited
 		}
 		if os.Getenv("KARTEI_TEST_UPDATE") != "" {
 			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/people/account"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -68,7 +69,7 @@ func TestLostFactors(t *testing.T) {
 		var ida string
 		dbtest.Get(t, d, []any{&ida}, `select id from principals where email = 'ida@kanzlei.example'`)
 		token := o.Session(admin.Principal)
-		pagetest.Do[account.FactorReset](t, o, token, "people.resetFactors", access.ByID{ID: ida})
+		pagetest.Do[account.FactorReset](t, o, token, "people.resetFactors", op.ByID{ID: ida})
 		link := o.Linked("ida@kanzlei.example")
 		if mails := o.Mailed(); !strings.Contains(mails[len(mails)-1].Text, "https://kartei.example/factors#"+link) {
 			t.Errorf("the mail does not lead to /factors: %s", mails[len(mails)-1].Text)

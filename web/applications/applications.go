@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/integration/oauth"
@@ -69,7 +68,7 @@ func showApplications(v *shell.Request) shell.View {
 		owners = append(owners, g.PrincipalID)
 	}
 	if v.Session.Administers {
-		clients, err := shell.Ask(v, oauth.ListClients, access.Page{})
+		clients, err := shell.Ask(v, oauth.ListClients, op.Page{})
 		if err != nil {
 			return v.Failed(err)
 		}
@@ -87,7 +86,7 @@ func showApplications(v *shell.Request) shell.View {
 // readApprovals reads the requests for approval and the approvals. It returns the ids of the people
 // whose names the page needs.
 func (p *applicationsPage) readApprovals(v *shell.Request) (named []string, err error) {
-	approvals, err := shell.Ask(v, oauth.ListApprovals, access.Page{})
+	approvals, err := shell.Ask(v, oauth.ListApprovals, op.Page{})
 	for _, one := range approvals.Data {
 		a := approvalInfo(one)
 		if a.ApprovedAt == 0 {
@@ -141,7 +140,7 @@ const approvalsPath = shell.ApplicationsPath + "/approvals"
 
 // showApproval serves the page on which an admin approves an application.
 func showApproval(v *shell.Request) shell.View {
-	approvals, err := shell.Ask(v, oauth.ListApprovals, access.Page{})
+	approvals, err := shell.Ask(v, oauth.ListApprovals, op.Page{})
 	if err != nil {
 		return v.Failed(err)
 	}
@@ -171,7 +170,7 @@ func disapprove(v *shell.Request) shell.View {
 
 // renewGrant extends a grant by 90 days.
 func renewGrant(v *shell.Request) shell.View {
-	return actedOnApplication(v, oauth.RenewGrant, access.ByID{ID: v.PathValue("id")}, "grantRenewed")
+	return actedOnApplication(v, oauth.RenewGrant, op.ByID{ID: v.PathValue("id")}, "grantRenewed")
 }
 
 func applicationsTitle(v *shell.Request) string { return v.Words.Say("Applications") }
@@ -188,7 +187,7 @@ func (p *applicationsPage) add(g oauth.GrantInfo) {
 
 // endGrant disconnects an application.
 func endGrant(v *shell.Request) shell.View {
-	return actedOnApplication(v, oauth.EndGrant, access.ByID{ID: v.PathValue("id")}, "grantEnded")
+	return actedOnApplication(v, oauth.EndGrant, op.ByID{ID: v.PathValue("id")}, "grantEnded")
 }
 
 // switchClient returns a handler that disables or enables an application of a service account.
@@ -225,7 +224,7 @@ func showNewClient(v *shell.Request) shell.View {
 }
 
 func drawClientForm(v *shell.Request, f clientForm, status int) shell.View {
-	found, err := shell.Ask(v, principal.ListServiceAccounts, access.Page{})
+	found, err := shell.Ask(v, principal.ListServiceAccounts, op.Page{})
 	if err != nil {
 		return v.Failed(err)
 	}
@@ -254,7 +253,7 @@ func createClient(v *shell.Request) shell.View {
 
 // rotateClient creates a new secret for an application and shows it once.
 func rotateClient(v *shell.Request) shell.View {
-	a := shell.Do(v, oauth.RotateClient, access.ByID{ID: v.PathValue("id")}, shell.Once)
+	a := shell.Do(v, oauth.RotateClient, op.ByID{ID: v.PathValue("id")}, shell.Once)
 	if a.Fault != nil {
 		return v.Failed(a.Fault)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -178,7 +177,7 @@ type changePage struct {
 func showChange(v *shell.Request) shell.View {
 	p := changePage{names: map[string]string{}}
 	var err error
-	if p.Act, err = shell.Ask(v, bulk.Get, access.ByID{ID: v.PathValue("id")}); err != nil {
+	if p.Act, err = shell.Ask(v, bulk.Get, op.ByID{ID: v.PathValue("id")}); err != nil {
 		return v.Failed(err)
 	}
 	if p.State.Works() {
@@ -195,7 +194,7 @@ func showChange(v *shell.Request) shell.View {
 // read reads the report of the records that were left unchanged, and their titles.
 func (p *changePage) read(v *shell.Request) error {
 	var err error
-	if p.report, err = shell.Ask(v, bulk.GetReport, access.ByID{ID: p.ID}); err != nil {
+	if p.report, err = shell.Ask(v, bulk.GetReport, op.ByID{ID: p.ID}); err != nil {
 		return err
 	}
 	var ids []string
@@ -207,10 +206,10 @@ func (p *changePage) read(v *shell.Request) error {
 
 // actOnChange returns a handler that runs the operation row on a change. The handler redirects to
 // the change's page, which shows the new state.
-func actOnChange(row op.Operation[access.ByID, bulk.Act]) func(*shell.Request) shell.View {
+func actOnChange(row op.Operation[op.ByID, bulk.Act]) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")
-		a := shell.Do(v, row, access.ByID{ID: id}, shell.Once)
+		a := shell.Do(v, row, op.ByID{ID: id}, shell.Once)
 		if a.Fault != nil && !a.Is(fault.ValidationFailed) {
 			return v.Failed(a.Fault)
 		}

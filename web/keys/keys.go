@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/api/release"
 	"kartei/integration/key"
@@ -96,7 +95,7 @@ const keysShown = 50
 // showKeys serves the list of keys.
 func showKeys(v *shell.Request) shell.View {
 	after := v.URL.Query().Get("after")
-	found, err := shell.Ask(v, key.List, key.FindInput{Page: access.Page{After: after, Limit: keysShown}})
+	found, err := shell.Ask(v, key.List, key.FindInput{Page: op.Page{After: after, Limit: keysShown}})
 	if err != nil {
 		return v.Failed(err)
 	}
@@ -153,7 +152,7 @@ func drawKey(v *shell.Request, p keyPage, status int) shell.View {
 	id, names := v.PathValue("id"), map[string]string{}
 	err := shell.Together(
 		func() error {
-			k, err := shell.Ask(v, key.Get, access.ByID{ID: id})
+			k, err := shell.Ask(v, key.Get, op.ByID{ID: id})
 			p.key = KeyInfo(k)
 			return err
 		},
@@ -236,10 +235,10 @@ func saveKey(v *shell.Request) shell.View {
 
 // actOnKey returns a handler that runs the operation o on a key. The handler redirects to the key's
 // page with the message done.
-func actOnKey(o op.Operation[access.ByID, key.Info], done string) func(*shell.Request) shell.View {
+func actOnKey(o op.Operation[op.ByID, key.Info], done string) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")
-		if a := shell.Do(v, o, access.ByID{ID: id}, shell.Once); a.Fault != nil {
+		if a := shell.Do(v, o, op.ByID{ID: id}, shell.Once); a.Fault != nil {
 			return v.Failed(a.Fault)
 		}
 		return v.Saved(shell.KeysPath+"/"+id, done)
@@ -258,7 +257,7 @@ func rotateKey(v *shell.Request) shell.View {
 // askToRevoke serves the page that asks for a confirmation before a key is revoked. The page also
 // asks whether to disable the webhook endpoints that the key created.
 func askToRevoke(v *shell.Request) shell.View {
-	k, err := shell.Ask(v, key.Get, access.ByID{ID: v.PathValue("id")})
+	k, err := shell.Ask(v, key.Get, op.ByID{ID: v.PathValue("id")})
 	if err != nil {
 		return v.Failed(err)
 	}

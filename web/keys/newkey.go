@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
@@ -144,7 +145,7 @@ func (f *keyForm) offerOwners(v *shell.Request) error {
 	if !v.Session.Administers {
 		return nil
 	}
-	found, err := shell.Ask(v, principal.ListServiceAccounts, access.Page{Limit: ownersOffered})
+	found, err := shell.Ask(v, principal.ListServiceAccounts, op.Page{Limit: ownersOffered})
 	for _, a := range found.Data {
 		if !a.Disabled && a.ID != f.owner {
 			f.others = append(f.others, ui.Option{Value: a.ID, Text: a.Name})
@@ -434,7 +435,7 @@ func showFirstCall(v *shell.Request) shell.View {
 	}
 	asked, _ := strconv.Atoi(v.URL.Query().Get("asked"))
 	w := keyWait{ID: v.PathValue("id"), Since: since, Asked: asked + 1}
-	if _, err := shell.Ask(v, key.Get, access.ByID{ID: w.ID}); err != nil {
+	if _, err := shell.Ask(v, key.Get, op.ByID{ID: w.ID}); err != nil {
 		return v.Failed(err)
 	}
 	found, err := shell.Ask(v, requestlog.List, requestlog.QueryInput{Key: w.ID, Since: since, Limit: 20})

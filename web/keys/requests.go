@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
@@ -176,7 +176,7 @@ func showRequests(v *shell.Request) shell.View {
 }
 
 // offeredKeys is the query for the keys that the filter offers.
-var offeredKeys = key.FindInput{Page: access.Page{Limit: 200}}
+var offeredKeys = key.FindInput{Page: op.Page{Limit: 200}}
 
 func requestsTitle(v *shell.Request) string { return v.Words.Say("API calls") }
 
@@ -258,7 +258,7 @@ func showRequest(v *shell.Request) shell.View {
 		p.call, p.parts = loggedCall(found[0]), found[1:]
 	}
 	if p.call.KeyID != "" && strings.HasPrefix(p.call.KeyID, "key_") {
-		k, err := shell.Ask(v, key.Get, access.ByID{ID: p.call.KeyID})
+		k, err := shell.Ask(v, key.Get, op.ByID{ID: p.call.KeyID})
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return v.Failed(err)
 		}

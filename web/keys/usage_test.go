@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/integration/usage"
 	"kartei/kit/clock"
@@ -29,7 +30,7 @@ func TestUsageOnPages(t *testing.T) {
 		b.Cookie, boss.Cookie = o.Session(member.Principal), o.Session(admin.Principal)
 		b.Get(usagePath).Want(200, "Nichts in dieser Zeit", "92 Tage")
 
-		keys, err := o.Operator.ListKeys(t.Context(), key.FindInput{Page: access.Page{Organization: o.SandboxID}})
+		keys, err := o.Operator.ListKeys(t.Context(), key.FindInput{Page: op.Page{Organization: o.SandboxID}})
 		if err != nil {
 			t.Fatal(err)
 		}

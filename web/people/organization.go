@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/integration/oauth"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
@@ -62,11 +63,11 @@ func (p *organizationPage) read(v *shell.Request) (err error) {
 
 // readOrganization reads the organization, or its sandbox if the query has of=sandbox.
 func readOrganization(v *shell.Request) (organization.GetOutput, error) {
-	o, err := shell.Ask(v, organization.Get, access.ByID{})
+	o, err := shell.Ask(v, organization.Get, op.ByID{})
 	if err != nil || !ofSandbox(v) {
 		return o, err
 	}
-	return shell.Ask(v, organization.Get, access.ByID{ID: o.SandboxID})
+	return shell.Ask(v, organization.Get, op.ByID{ID: o.SandboxID})
 }
 
 // fields returns the fields of the form in their order.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -54,7 +55,7 @@ func TestOrganizationOnPages(t *testing.T) {
 // organizationOf returns the data of an organization, read as the operator.
 func organizationOf(t *testing.T, o *apitest.Office, id string) access.OrganizationInfo {
 	t.Helper()
-	is, err := o.Operator.GetOrganization(t.Context(), access.ByID{ID: id})
+	is, err := o.Operator.GetOrganization(t.Context(), op.ByID{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package people
 
 import (
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/people/principal"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -29,7 +30,7 @@ func (p *organizationPage) readPasswordPeople(v *shell.Request) error {
 	if !p.hasPasswords(v) {
 		return nil
 	}
-	found, err := shell.Ask(v, principal.ListUsers, access.Page{Limit: peopleCounted})
+	found, err := shell.Ask(v, principal.ListUsers, op.Page{Limit: peopleCounted})
 	p.many = found.HasMore
 	p.admins = []ui.Option{{Text: v.Words.Say("nobody")}}
 	for _, one := range found.Data {

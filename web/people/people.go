@@ -24,8 +24,8 @@ import (
 type principals struct {
 	path, icon string
 	// list, get and set are the operations on principals of this kind.
-	list op.Operation[access.Page, access.List[access.PrincipalInfo]]
-	get  op.Operation[access.ByID, access.PrincipalInfo]
+	list op.Operation[op.Page, op.Entries[access.PrincipalInfo]]
+	get  op.Operation[op.ByID, access.PrincipalInfo]
 	set  op.Operation[principal.Change, access.PrincipalInfo]
 }
 
@@ -180,13 +180,13 @@ func showPrincipals(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		after := v.URL.Query().Get("after")
 		p := principalsPage{of: of}
-		found, err := shell.Ask(v, of.list, access.Page{After: after, Limit: principalsShown})
+		found, err := shell.Ask(v, of.list, op.Page{After: after, Limit: principalsShown})
 		if err != nil {
 			return v.Failed(err)
 		}
 		if of.isPeople() && after == "" {
-			var open access.List[invitation.Info]
-			open, err = shell.Ask(v, invitation.List, access.Page{Limit: invitationsShown})
+			var open op.Entries[invitation.Info]
+			open, err = shell.Ask(v, invitation.List, op.Page{Limit: invitationsShown})
 			p.invitations = open.Data
 		}
 		if err != nil {
@@ -211,7 +211,7 @@ const principalsOffered = 1000
 // principals for which offers returns false.
 func PrincipalOptions(v *shell.Request, offers func(*access.PrincipalInfo) bool) (options []ui.Option, err error) {
 	for _, of := range []*principals{&persons, &accounts} {
-		found, err := shell.Ask(v, of.list, access.Page{Limit: principalsOffered})
+		found, err := shell.Ask(v, of.list, op.Page{Limit: principalsOffered})
 		if err != nil {
 			return nil, err
 		}
@@ -289,7 +289,7 @@ func invite(v *shell.Request) shell.View {
 
 // revokeInvitation revokes an open invitation.
 func revokeInvitation(v *shell.Request) shell.View {
-	if a := shell.Do(v, invitation.Revoke, access.ByID{ID: v.PathValue("id")}, shell.Once); a.Fault != nil {
+	if a := shell.Do(v, invitation.Revoke, op.ByID{ID: v.PathValue("id")}, shell.Once); a.Fault != nil {
 		return v.Failed(a.Fault)
 	}
 	return v.Saved(shell.PeoplePath, "uninvited")

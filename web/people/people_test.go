@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/people/invitation"
 	"kartei/people/principal"
 	"kartei/store/db"
@@ -129,7 +130,7 @@ func TestLastAdminOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b := pagetest.Open(t, o, access.Admin)
-		page, err := o.Operator.ListUsers(t.Context(), access.Page{Organization: o.ID})
+		page, err := o.Operator.ListUsers(t.Context(), op.Page{Organization: o.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func TestLeaveOnPages(t *testing.T) {
 		leaver.Do("GET", "/me", nil).Want(401)
 		erase := b.Get(path+"/erase").Want(200, "nicht zurücknehmen")
 		erase.Send(path+"/erase", "name", "falsch").Want(422, "Bitte geben Sie den Namen ein")
-		info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{ID: leaver.Principal})
+		info, err := o.Operator.GetPrincipal(t.Context(), op.ByID{ID: leaver.Principal})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func (p *principalPage) underway() bool {
 
 // read reads the principal.
 func (p *principalPage) read(v *shell.Request) (err error) {
-	p.one, err = shell.Ask(v, p.of.get, access.ByID{ID: v.PathValue("id")})
+	p.one, err = shell.Ask(v, p.of.get, op.ByID{ID: v.PathValue("id")})
 	return err
 }
 
@@ -114,7 +114,7 @@ func drawPrincipal(v *shell.Request, p principalPage, status int) shell.View {
 	if err := shell.Together(
 		func() error { return p.readProperty(v, true) },
 		func() error {
-			found, err := shell.Ask(v, offboarding.Status, access.ByID{ID: p.one.ID})
+			found, err := shell.Ask(v, offboarding.Status, op.ByID{ID: p.one.ID})
 			p.handovers = found.Data
 			return err
 		},
@@ -153,7 +153,7 @@ func (p *principalPage) readProperty(v *shell.Request, endpointsOnly bool) error
 // readKeys reads all keys that are not revoked.
 func (p *principalPage) readKeys(v *shell.Request) error {
 	for after := ""; ; {
-		found, err := shell.Ask(v, key.List, key.FindInput{Principal: p.one.ID, Page: access.Page{After: after}})
+		found, err := shell.Ask(v, key.List, key.FindInput{Principal: p.one.ID, Page: op.Page{After: after}})
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func enablePrincipal(of *principals) func(*shell.Request) shell.View {
 
 // resetFactors sends a person a link that removes their second factors.
 func resetFactors(v *shell.Request) shell.View {
-	return actOnPrincipal(v, &persons, account.ResetFactors, access.ByID{ID: v.PathValue("id")}, "factors")
+	return actOnPrincipal(v, &persons, account.ResetFactors, op.ByID{ID: v.PathValue("id")}, "factors")
 }
 
 // actOnPrincipal runs the operation o on a principal and redirects to the principal's page with the
@@ -415,7 +415,7 @@ func erase(v *shell.Request) shell.View {
 	case v.Sent.Text("name") != one.one.Name:
 		return drawErase(v, erasePage{wrong: true}, http.StatusUnprocessableEntity)
 	}
-	a := shell.Do(v, offboarding.Erase, access.ByID{ID: id}, shell.Once)
+	a := shell.Do(v, offboarding.Erase, op.ByID{ID: id}, shell.Once)
 	switch {
 	case a.Is(fault.Forbidden) && !v.Stale:
 		return drawErase(v, erasePage{why: v.Reason(a.Fault)}, a.Status)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
@@ -26,8 +25,8 @@ func securityTitle(v *shell.Request) string { return v.Words.Say("Security") }
 // showSecurity serves the page of sign-in methods and sessions.
 func showSecurity(v *shell.Request) shell.View {
 	var p securityPage
-	var sessions access.List[account.Browser]
-	var signIns access.List[account.Entry]
+	var sessions op.Entries[account.Browser]
+	var signIns op.Entries[account.Entry]
 	err := shell.Together(
 		func() (err error) {
 			p.factors, err = shell.Ask(v, account.GetFactors, op.None{})

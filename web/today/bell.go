@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/notify"
 	"kartei/record/task"
@@ -39,7 +39,7 @@ func (e bellEntry) task() string {
 
 // bellPage is a page of notifications, the newest first.
 type bellPage struct {
-	access.List[bellEntry]
+	op.Entries[bellEntry]
 	// after is the id of the last notification on the previous page. It is empty on the first page.
 	after string
 }

@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"kartei/access"
 	"kartei/api/op"
 )
 
@@ -19,8 +18,8 @@ type PageFlags struct {
 }
 
 // Page returns the page of an organization's list, or of all organizations if org is empty.
-func (p PageFlags) Page(org string) access.Page {
-	return access.Page{Organization: org, Limit: p.Limit, After: p.After}
+func (p PageFlags) Page(org string) op.Page {
+	return op.Page{Organization: org, Limit: p.Limit, After: p.After}
 }
 
 // PrintOne prints a value as JSON, or as a table with one row.
@@ -42,7 +41,7 @@ func PrintDone(g *Globals, j JSON, line string) error {
 
 // PrintList prints a page of a list. If there are more entries, it prints the ID after which the
 // next page begins to g.Err.
-func PrintList[T any](g *Globals, j JSON, page access.List[T], header []string, row func(T) []string) error {
+func PrintList[T any](g *Globals, j JSON, page op.Entries[T], header []string, row func(T) []string) error {
 	if j.JSON {
 		return g.PrintJSON(page)
 	}

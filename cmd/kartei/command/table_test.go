@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/people/notify"
 )
 
@@ -25,7 +25,7 @@ func TestTableIsPlain(t *testing.T) {
 func TestHintOfNextPage(t *testing.T) {
 	var out, errs bytes.Buffer
 	g := &Globals{Out: &out, Err: &errs}
-	page := access.List[notify.Entry]{Data: []notify.Entry{{ID: "ntc_1"}, {ID: "ntc_2"}}, HasMore: true}
+	page := op.Entries[notify.Entry]{Data: []notify.Entry{{ID: "ntc_1"}, {ID: "ntc_2"}}, HasMore: true}
 	err := PrintList(g, JSON{}, page, []string{"TIME", "ID"}, func(e notify.Entry) []string { return []string{"-", e.ID} })
 	if err != nil || !strings.HasSuffix(errs.String(), "--after ntc_2\n") {
 		t.Errorf("%s %v", errs.String(), err)

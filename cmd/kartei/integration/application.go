@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/integration/oauth"
 	"kartei/kit/id"
@@ -93,7 +93,7 @@ type clientRotateCmd struct{ oneClient }
 
 // Run gives a client a new secret and prints it.
 func (c *clientRotateCmd) Run(ctx context.Context, g *command.Globals) error {
-	made, err := command.Call(ctx, g, oauth.RotateClient, access.ByID{ID: c.ID})
+	made, err := command.Call(ctx, g, oauth.RotateClient, op.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ type grantEndCmd struct {
 
 // Run ends a grant.
 func (c *grantEndCmd) Run(ctx context.Context, g *command.Globals) error {
-	if _, err := command.Call(ctx, g, oauth.EndGrant, access.ByID{ID: c.ID}); err != nil {
+	if _, err := command.Call(ctx, g, oauth.EndGrant, op.ByID{ID: c.ID}); err != nil {
 		return err
 	}
 	return command.PrintDone(g, c.JSON, c.ID+" has ended.")

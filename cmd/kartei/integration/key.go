@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/instance"
@@ -96,8 +95,8 @@ type oneKey struct {
 	command.JSON
 }
 
-func (c *oneKey) show(ctx context.Context, g *command.Globals, o op.Operation[access.ByID, key.Info]) error {
-	k, err := command.Call(ctx, g, o, access.ByID{ID: c.ID})
+func (c *oneKey) show(ctx context.Context, g *command.Globals, o op.Operation[op.ByID, key.Info]) error {
+	k, err := command.Call(ctx, g, o, op.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}
@@ -162,8 +161,8 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *command.Globals) error {
 // Endpoints belong to the owner, not to the key. After a leak all of them matter, because the key
 // may have changed an endpoint that another key created.
 func tellEndpoints(ctx context.Context, g *command.Globals, id string) error {
-	var page access.List[webhook.Info]
-	k, err := command.Call(ctx, g, key.Get, access.ByID{ID: id})
+	var page op.Entries[webhook.Info]
+	k, err := command.Call(ctx, g, key.Get, op.ByID{ID: id})
 	if err == nil {
 		page, err = command.Call(ctx, g, webhook.ListInfos, webhook.FindInput{
 			Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/people/account"
 	"kartei/people/invitation"
@@ -83,7 +84,7 @@ type invitationRevokeCmd struct {
 
 // Run revokes an invitation.
 func (c *invitationRevokeCmd) Run(ctx context.Context, g *command.Globals) error {
-	if _, err := command.Call(ctx, g, invitation.Revoke, access.ByID{ID: c.ID}); err != nil {
+	if _, err := command.Call(ctx, g, invitation.Revoke, op.ByID{ID: c.ID}); err != nil {
 		return err
 	}
 	return command.PrintDone(g, c.JSON, c.ID+" is revoked.")
@@ -114,7 +115,7 @@ changes before the link is used.`
 
 // Run prints a link that sets a password.
 func (c *userResetCmd) Run(ctx context.Context, g *command.Globals) error {
-	l, err := command.Call(ctx, g, account.ResetPassword, access.ByID{ID: c.ID})
+	l, err := command.Call(ctx, g, account.ResetPassword, op.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ its sessions. The password stays. The link sets a new one; it works once, and fo
 
 // Run removes the second factors of a user.
 func (c *userResetFactorsCmd) Run(ctx context.Context, g *command.Globals) error {
-	l, err := command.Call(ctx, g, account.ResetFactors, access.ByID{ID: c.ID})
+	l, err := command.Call(ctx, g, account.ResetFactors, op.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ minutes. The user links the account again under settings, security.`
 
 // Run removes a user's links with OpenID providers.
 func (c *userUnlinkCmd) Run(ctx context.Context, g *command.Globals) error {
-	l, err := command.Call(ctx, g, account.Unlink, access.ByID{ID: c.ID})
+	l, err := command.Call(ctx, g, account.Unlink, op.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/people/offboarding"
 )
@@ -105,7 +105,7 @@ type userHandOverStatusCmd struct {
 
 // Run prints the progress of hand-overs, the newest first.
 func (c *userHandOverStatusCmd) Run(ctx context.Context, g *command.Globals) error {
-	page, err := command.Call(ctx, g, offboarding.Status, access.ByID{ID: c.From})
+	page, err := command.Call(ctx, g, offboarding.Status, op.ByID{ID: c.From})
 	if err != nil {
 		return err
 	}
@@ -158,5 +158,5 @@ func (c *userEraseCmd) Run(ctx context.Context, g *command.Globals) error {
 			return err
 		}
 	}
-	return showPrincipal(ctx, g, c.JSON, offboarding.Erase, access.ByID{ID: c.ID})
+	return showPrincipal(ctx, g, c.JSON, offboarding.Erase, op.ByID{ID: c.ID})
 }

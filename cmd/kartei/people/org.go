@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/cmd/kartei/transfer"
 	"kartei/door/admin"
@@ -90,7 +91,7 @@ type orgShowCmd struct {
 
 // Run prints one organization.
 func (c *orgShowCmd) Run(ctx context.Context, g *command.Globals) error {
-	o, err := command.Call(ctx, g, organization.Get, access.ByID{ID: c.ID})
+	o, err := command.Call(ctx, g, organization.Get, op.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}
@@ -157,13 +158,13 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *command.Globals) error {
 		return err
 	}
 	defer done()
-	if _, err := admin.Call(ctx, caller, organization.Erase, access.ByID{ID: c.ID}); err != nil {
+	if _, err := admin.Call(ctx, caller, organization.Erase, op.ByID{ID: c.ID}); err != nil {
 		return g.NameCommand(err)
 	}
 	var sum erasure.Output
 	for told := clock.Micros(0); !sum.Done; {
 		var out erasure.Output
-		if err := caller.Call(ctx, "org.erase", access.ByID{ID: c.ID}, &out); err != nil {
+		if err := caller.Call(ctx, "org.erase", op.ByID{ID: c.ID}, &out); err != nil {
 			return g.NameCommand(err)
 		}
 		sum = erasure.Output{Rows: sum.Rows + out.Rows, Files: sum.Files + out.Files, Done: out.Done}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/people/principal"
 )
@@ -49,7 +50,7 @@ type serviceAccountShowCmd struct {
 
 // Run prints one service account.
 func (c *serviceAccountShowCmd) Run(ctx context.Context, g *command.Globals) error {
-	return showPrincipal(ctx, g, c.JSON, principal.GetServiceAccount, access.ByID{ID: c.ID})
+	return showPrincipal(ctx, g, c.JSON, principal.GetServiceAccount, op.ByID{ID: c.ID})
 }
 
 type serviceAccountSetCmd struct {

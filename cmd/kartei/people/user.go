@@ -74,7 +74,7 @@ type userShowCmd struct {
 
 // Run prints one user.
 func (c *userShowCmd) Run(ctx context.Context, g *command.Globals) error {
-	return showPrincipal(ctx, g, c.JSON, principal.GetUser, access.ByID{ID: c.ID})
+	return showPrincipal(ctx, g, c.JSON, principal.GetUser, op.ByID{ID: c.ID})
 }
 
 type userSetCmd struct {
@@ -134,7 +134,7 @@ func showPrincipal[In any](
 
 func listPrincipals(
 	ctx context.Context, g *command.Globals, j command.JSON,
-	o op.Operation[access.Page, access.List[access.PrincipalInfo]], in access.Page,
+	o op.Operation[op.Page, op.Entries[access.PrincipalInfo]], in op.Page,
 ) error {
 	page, err := command.Call(ctx, g, o, in)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/instance"
 	"kartei/instance/jobs"
@@ -61,7 +61,7 @@ type jobsRetryCmd struct {
 
 // Run retries a job.
 func (c *jobsRetryCmd) Run(ctx context.Context, g *command.Globals) error {
-	_, running, err := command.CallWhere(ctx, g, jobs.Retry, access.ByID{ID: c.ID})
+	_, running, err := command.CallWhere(ctx, g, jobs.Retry, op.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}

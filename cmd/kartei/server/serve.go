@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/cmd/kartei/command"
 	"kartei/instance"
 	"kartei/instance/config"
@@ -101,7 +101,7 @@ func (c *Serve) welcome(ctx context.Context, g *command.Globals, i *instance.Ins
 			fmt.Fprintf(g.Err, "Every replica on this database needs the same file: name it with --master-key-file.\n")
 		}
 	}
-	list, err := i.Operator().ListOrganizations(ctx, access.Page{Limit: 1})
+	list, err := i.Operator().ListOrganizations(ctx, op.Page{Limit: 1})
 	if err != nil || len(list.Data) > 0 {
 		return err
 	}
