@@ -71,33 +71,38 @@ func TestContradictions(t *testing.T) {
 }
 
 // TestJoinsEntries checks that an import keeps every value of a later entry about the same contact.
-// A value for an empty member fills it. Any other value becomes a line of the note and is reported.
+// A value for an empty member fills it. Another email, number or address becomes an additional one. Any
+// other value becomes a line of the note and is reported.
 func TestJoinsEntries(t *testing.T) {
 	for _, how := range []mapping.Duplicates{mapping.Skip, mapping.Fill, mapping.Replace} {
 		d := at(t)
 		d.wantReport("a.csv", "Nachname;Vorname;E-Mail;Telefon;Mobil;Firma;Ort;Notiz\n"+
 			"Meier;Eva;eva@example.com;0221 1111;;Haas;Bonn;alt\nMeier;Eva;eva@example.com;0221 2222;0171 3333;Berg;Köln;neu\n", how,
-			"created con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu",
-			"updated con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu [   ] [note address Ort Köln] [note phone Telefon 0221 2222] [note company Firma Berg]",
+			"created con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn +:0221 2222 +:Köln note=alt|Firma: Berg|neu",
+			"updated con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn +:0221 2222 +:Köln note=alt|Firma: Berg|neu [   ] [note company Firma Berg]",
 		)
 	}
 }
 
 // TestOwnLabels checks that labels from the file become the labels of lines. A number whose label
-// contains the word fax is not the main number.
+// contains the word fax is an additional number with the label fax.
 func TestOwnLabels(t *testing.T) {
 	d := at(t)
 	for file, want := range map[string]string{
-		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Event 1 - Label,Event 1 - Value,Relation 1 - Label,Relation 1 - Value,Custom Field 1 - Label,Custom Field 1 - Value\nEva,Adler,Fax (Arbeit),0221 9,Jahrestag,2001-05-04,Ehepartner,Otto,Aktenzeichen,12/24\n": "Fax: 0221 9|Jahrestag: 2001-05-04|Ehepartner: Otto|Aktenzeichen: 12/24",
-		"Given Name,Family Name,Phone 1 - Type,Phone 1 - Value,Custom Field 1 - Type,Custom Field 1 - Value\nIda,Baum,Fax Büro,0221 8,Aktenzeichen,13/24\n":                                                                                                                 "Fax: 0221 8|Aktenzeichen: 13/24",
-		"BEGIN:VCARD\nVERSION:3.0\nN:Claas;Udo\nitem1.TEL:0221 7\nitem1.X-ABLabel:Fax Büro\nEND:VCARD\n":                                                                                                                                                                    "Fax: 0221 7",
-		"BEGIN:VCARD\nVERSION:2.1\nN:Dorn;Ute\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=BCro=20Fax):0221 6\nEND:VCARD\n":                                                                                                                                   "Fax: 0221 6",
+		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Event 1 - Label,Event 1 - Value,Relation 1 - Label,Relation 1 - Value,Custom Field 1 - Label,Custom Field 1 - Value\nEva,Adler,Fax (Arbeit),0221 9,Jahrestag,2001-05-04,Ehepartner,Otto,Aktenzeichen,12/24\n": "fax:0221 9|Jahrestag: 2001-05-04|Ehepartner: Otto|Aktenzeichen: 12/24",
+		"Given Name,Family Name,Phone 1 - Type,Phone 1 - Value,Custom Field 1 - Type,Custom Field 1 - Value\nIda,Baum,Fax Büro,0221 8,Aktenzeichen,13/24\n":                                                                                                                 "fax:0221 8|Aktenzeichen: 13/24",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Claas;Udo\nitem1.TEL:0221 7\nitem1.X-ABLabel:Fax Büro\nEND:VCARD\n":                                                                                                                                                                    "fax:0221 7",
+		"BEGIN:VCARD\nVERSION:2.1\nN:Dorn;Ute\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=BCro=20Fax):0221 6\nEND:VCARD\n":                                                                                                                                   "fax:0221 6",
 	} {
 		x := d.run(d.check(d.upload("a.csv", file), mapping.Skip))
 		for _, l := range d.lines(x) {
 			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
 			note, _ := c["note"].(string)
-			if strings.ReplaceAll(note, "\n", "|") != want || c["phone"] != nil {
+			got := strings.Split(note, "\n")
+			for _, one := range c["additionalPhones"].([]any) {
+				got = slices.Insert(got, 0, tellEntry(one.(map[string]any)))
+			}
+			if strings.TrimSuffix(strings.Join(got, "|"), "|") != want || c["phone"] != nil {
 				t.Errorf("%v, want %s", c, want)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 // This file turns the addresses of an entry into members.
 
-// addresses sets the member address to the preferred address. Other addresses go into the note.
+// addresses sets the member address to the preferred address. Other addresses become additional ones.
 func (e *Entry) addresses() {
 	type group struct {
 		places.Address
@@ -92,25 +92,31 @@ func (e *Entry) addresses() {
 		g := groups[slot]
 		switch {
 		case g.Address.IsEmpty():
-		case n == 0 || e.Body["address"] == nil:
-			e.setAddress(&g.Address, g.first)
+		case (n == 0 || e.Body["address"] == nil) && !(g.first.additional && e.Exact):
+			if address := e.addressOf(&g.Address, g.first); len(address) > 0 {
+				e.Body["address"] = address
+				for part, value := range address {
+					i := g.first
+					i.text = value.(string)
+					e.items["=address."+part] = []item{i}
+				}
+			}
 		default:
-			i := g.first
-			i.text = g.Line()
-			e.move("address", e.labelled("address", g.kind), i, noPlace, onlyOne)
+			if address := e.addressOf(&g.Address, g.first); len(address) > 0 {
+				i := g.first
+				i.member, i.kind = "address", g.kind
+				e.addTo(&addressList, i, address)
+			}
 		}
 	}
 }
 
-// setAddress sets the member address.
-func (e *Entry) setAddress(a *places.Address, i item) {
+// addressOf returns an address in the form of the API. It repairs the parts of the address.
+func (e *Entry) addressOf(a *places.Address, i item) map[string]any {
 	into := map[string]any{}
 	set := func(name, text string) {
 		if text != "" {
 			into[name] = text
-			part := i
-			part.text = text
-			e.items["=address."+name] = []item{part}
 		}
 	}
 	if e.Exact {
@@ -159,9 +165,7 @@ func (e *Entry) setAddress(a *places.Address, i item) {
 		}
 	}
 	set("region", a.Region)
-	if len(into) > 0 {
-		e.Body["address"] = into
-	}
+	return into
 }
 
 // withoutName removes lines with the entry's own name from the beginning of an address.

@@ -54,6 +54,8 @@ type item struct {
 	card bool
 	// named says that the kind is a label from the file itself, for example Aktenzeichen.
 	named bool
+	// additional says that the file has the value in a list of additional values.
+	additional bool
 }
 
 // Text returns the text of a member, or an empty string.
@@ -89,6 +91,9 @@ func (e *Entry) put(i item) {
 			e.putEmails(i)
 			continue
 		case "phone":
+			if i.additional && e.Exact {
+				break
+			}
 			if i.kind == "mobile" {
 				i.member = "mobile"
 			} else if i.kind == "fax" {
@@ -187,6 +192,7 @@ func (e *Entry) compose(p *mapping.Plan, today string) {
 	}
 	e.reach()
 	e.addresses()
+	e.attributes()
 	e.born(p, today)
 	e.joinVatID()
 	e.plain("language", "visibility", "legalForm", "vatId", "registerNumber")

@@ -81,6 +81,9 @@ func (e *Entry) oneLine(text string) string {
 func (e *Entry) giveUp(f fault.Field) bool {
 	path := strings.TrimPrefix(f.Name, "body.")
 	name, _, _ := strings.Cut(path, "[")
+	if strings.HasPrefix(path, "additional") {
+		return e.giveUpListed(path, f)
+	}
 	var value string
 	in, member := e.Body, name
 	if part, is := strings.CutPrefix(name, "address."); is {
