@@ -73,6 +73,23 @@ func entriesIn(members map[string]any, name string) (entries []map[string]any) {
 	return entries
 }
 
+// Emails returns the emails of the entry, the first one first.
+func (e *Entry) Emails() []string { return e.valuesOf(&emailList) }
+
+// Numbers returns the telephone numbers of the entry without those of a fax, the first ones first.
+func (e *Entry) Numbers() []string { return e.valuesOf(&phoneList) }
+
+// valuesOf returns the first values of a list and its entries. It leaves out a fax, which an office
+// often shares.
+func (e *Entry) valuesOf(l *list) (values []string) {
+	for _, one := range slices.Concat(l.firsts(e.Body), entriesIn(e.Body, l.name)) {
+		if textIn(one, "label") != "fax" {
+			values = append(values, textIn(one, l.member))
+		}
+	}
+	return values
+}
+
 // sameNumber reports whether two texts are the same telephone number in two notations. Texts with
 // other words are equal only if the words are.
 func sameNumber(a, b string) bool {
@@ -230,7 +247,8 @@ func (e *Entry) putAdditional(i item, label string) {
 		e.putRest(i)
 		return
 	}
-	i.additional, i.rank, i.kind = true, lastRank, kindOf(label)
+	e.turns++
+	i.additional, i.turn, i.rank, i.kind = true, e.turns, lastRank, kindOf(label)
 	if e.Exact {
 		i.kind = strings.TrimSpace(label)
 	}

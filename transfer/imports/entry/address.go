@@ -1,6 +1,7 @@
 package entry
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ func (e *Entry) addresses() {
 	type group struct {
 		places.Address
 		rank  int
+		turn  int
 		kind  string
 		first item
 	}
@@ -28,9 +30,10 @@ func (e *Entry) addresses() {
 	at := func(i item) *group {
 		g := groups[i.slot]
 		if g == nil {
-			g = &group{rank: i.rank, kind: i.kind, first: i}
+			g = &group{rank: i.rank, turn: i.turn, kind: i.kind, first: i}
 			groups[i.slot], order = g, append(order, i.slot)
 		}
+		g.turn = min(g.turn, i.turn)
 		return g
 	}
 	for _, part := range []string{
@@ -87,7 +90,10 @@ func (e *Entry) addresses() {
 			g.SetWhole(i.text)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return groups[b].rank - groups[a].rank })
+	slices.SortStableFunc(order, func(a, b string) int {
+		x, y := groups[a], groups[b]
+		return cmp.Or(y.rank-x.rank, x.turn-y.turn)
+	})
 	for n, slot := range order {
 		g := groups[slot]
 		switch {

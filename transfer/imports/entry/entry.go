@@ -42,6 +42,8 @@ type Entry struct {
 	late     bool
 	language i18n.Language
 	items    map[string][]item
+	// turns is the number of additional values so far.
+	turns int
 }
 
 // item is a value of an entry with its meaning.
@@ -56,6 +58,8 @@ type item struct {
 	named bool
 	// additional says that the file has the value in a list of additional values.
 	additional bool
+	// turn is the number of an additional value, in the order of the file.
+	turn int
 }
 
 // Text returns the text of a member, or an empty string.

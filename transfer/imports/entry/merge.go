@@ -156,13 +156,23 @@ func (j *joinedEntry) labelOther(one map[string]any, member, text string) map[st
 
 // lineOf adds an entry of a full list as a line of the note, unless the note contains the line.
 func (j *joinedEntry) lineOf(l *list, one map[string]any) {
-	text := textIn(one, l.member)
+	i, label := item{text: textIn(one, l.member)}, textIn(one, "label")
 	if l == &addressList {
-		text = addressLine(one)
+		i.text = addressLine(one)
 	}
-	label := j.labelled(l.member, textIn(one, "label"))
-	if !hasLine(j.note, label+": "+text) {
-		j.move(l.name, label, j.itemOf(l.member, text), fault.TooLong, l.full)
+	for part, value := range one {
+		if list := j.items["="+l.name+"."+part+"="+value.(string)]; len(list) > 0 {
+			i.heading = list[0].heading
+			break
+		}
+	}
+	if label != "fax" && label != "mobile" {
+		label = j.labelled(l.member, label)
+	} else {
+		label = j.say(label)
+	}
+	if !hasLine(j.note, label+": "+i.text) {
+		j.move(l.name, label, i, fault.TooLong, l.full)
 	}
 }
 

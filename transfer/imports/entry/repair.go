@@ -89,6 +89,9 @@ func (e *Entry) giveUp(f fault.Field) bool {
 	if part, is := strings.CutPrefix(name, "address."); is {
 		in, _ = e.Body["address"].(map[string]any)
 		member = part
+	} else if part, is := strings.CutPrefix(name, "attributes."); is {
+		in, _ = e.Body["attributes"].(map[string]any)
+		name, member = "attributes", part
 	}
 	switch v := in[member].(type) {
 	case string:
@@ -100,7 +103,9 @@ func (e *Entry) giveUp(f fault.Field) bool {
 	}
 	delete(in, member)
 	i := item{text: value}
-	if list := e.items["="+name]; len(list) > 0 {
+	if name == "attributes" {
+		i = e.itemOf(name, value)
+	} else if list := e.items["="+name]; len(list) > 0 {
 		i = list[0]
 	}
 	p := problemOf(f)
