@@ -1,6 +1,8 @@
 package imports_test
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -182,4 +184,72 @@ func TestFindsCompanyByID(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFindsByAdditionalValues checks that an additional email or number of an entry or of a contact is
+// enough to recognize the contact, as the first one is. A fax is not.
+func TestFindsByAdditionalValues(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		for _, members := range []string{
+			`{"lastName":"Adler","email":"a1@example.com","additionalEmails":[{"email":"A2@example.com"}]}`,
+			`{"lastName":"Baum","email":"b1@example.com","visibility":"private","additionalEmails":[{"email":"b2@example.com"}]}`,
+			`{"lastName":"Claas","phone":"0221 30001","additionalPhones":[{"phone":"+49 221 30002"},{"phone":"0221 30003","label":"fax"}]}`,
+		} {
+			d.Do("POST", "/contacts", members).Want(201)
+		}
+		for file, want := range map[string]imports.Outcome{
+			"Nachname;E-Mail\nAdler;a2@example.com\n":                                     imports.Skipped,
+			"Nachname;E-Mail;E-Mail 2\nAdler;a9@example.com;A2@Example.com\n":             imports.Skipped,
+			"Nachname;E-Mail;E-Mail 2\nAdler;a9@example.com;a1@example.com\n":             imports.Skipped,
+			"Nachname;E-Mail\nBaum;b2@example.com\n":                                      imports.Skipped,
+			"Nachname;Telefon\nClaas;0221/30002\n":                                        imports.Skipped,
+			"Nachname;Telefon;Telefon 2\nClaas;0221 9;0221 30002\n":                       imports.Skipped,
+			"Nachname;Telefon\nClaas;0221 30003\n":                                        imports.Created,
+			"Nachname;Telefon;Fax\nClaas;0221 9;0221 30001\n":                             imports.Created,
+			"Nachname;Vorname;E-Mail\nZander;Udo;a2@example.com\n":                        imports.Created,
+			"Nachname;E-Mail\nDorn;d1@example.com, d2@example.com\nDorn;d2@example.com\n": imports.Created,
+		} {
+			x := d.check(d.upload("a.csv", file), mapping.Skip)
+			if x.Counts[want] != 1 {
+				t.Errorf("%q: %v, want %s", file, x.Counts, want)
+			}
+			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID})
+		}
+	})
+}
+
+// TestUnitesLists checks that an import adds additional values to those of a contact, and that its undo
+// restores them. No value is there twice, and those beyond the limit become lines of the note.
+func TestUnitesLists(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		many := ""
+		for i := range 19 {
+			many += fmt.Sprintf(`,{"phone":"0221 4000%d"}`, i)
+		}
+		was := d.Do("POST", "/contacts", `{"lastName":"Adler","email":"a1@example.com","phone":"0221 30001","address":{"street":"Hauptstr. 1","city":"Köln"},
+			"additionalEmails":[{"email":"a2@example.com","label":"Verein"}],"additionalPhones":[{"phone":"+49 221 30002"}`+many+`],"attributes":{"a":"1"}}`).Want(201)
+		id := was.Text("id")
+		file := "Nachname;E-Mail;E-Mail privat;Telefon;Telefon privat;Fax;Straße;Ort;Attribute\n" +
+			"Adler;A2@example.com;a3@example.com;0221/30002;0221 30001;0221 30009;Hauptstraße 1;Köln;\"{\"\"b\"\":\"\"2\"\"}\"\n" +
+			"Adler;a2@example.com;;;;;Nebenstr. 2;Bonn;\n"
+		with := "lastName=Adler email=a1@example.com phone=0221 30001 street=Hauptstr. 1 city=Köln +Verein:a2@example.com +home:a3@example.com +:+49 221 30002"
+		for i := range 19 {
+			with += fmt.Sprintf(" +:0221 4000%d", i)
+		}
+		with += " +:Nebenstr. 2, Bonn note=Fax: 0221 30009 attributes=map[a:1 b:2]"
+		x := d.wantReport("a.csv", file, mapping.Fill,
+			"updated con_ "+with+" [note additionalPhones Fax 0221 30009]", "updated con_ "+with)
+		d.wantReport("a.csv", file, mapping.Fill, "unchanged con_ "+with, "unchanged con_ "+with)
+		d.undo(x)
+		want, got := was.JSON(), d.Do("GET", "/contacts/"+id, nil).Want(200).JSON()
+		for _, name := range []string{"revision", "updatedAt"} {
+			delete(want, name)
+			delete(got, name)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("after the undo\n%v\nwant\n%v", got, want)
+		}
+	})
 }
