@@ -240,7 +240,7 @@ func TestUnitesLists(t *testing.T) {
 		}
 		with += " +:Nebenstr. 2, Bonn note=Fax: 0221 30009 attributes=map[a:1 b:2]"
 		x := d.wantReport("a.csv", file, mapping.Fill,
-			"updated con_ "+with+" [note additionalPhones Fax 0221 30009]", "updated con_ "+with)
+			"updated con_ "+with+" [note phone Fax 0221 30009]", "updated con_ "+with)
 		d.wantReport("a.csv", file, mapping.Fill, "unchanged con_ "+with, "unchanged con_ "+with)
 		d.undo(x)
 		want, got := was.JSON(), d.Do("GET", "/contacts/"+id, nil).Want(200).JSON()
@@ -252,4 +252,21 @@ func TestUnitesLists(t *testing.T) {
 			t.Errorf("after the undo\n%v\nwant\n%v", got, want)
 		}
 	})
+}
+
+// TestNumbersOfPrograms checks that files of other programs lose no email, number or address of a person.
+// The labels of the programs become those of the API, and other labels stay.
+func TestNumbersOfPrograms(t *testing.T) {
+	d := at(t)
+	outlook := func(headings, values string) string { return headings + "\n" + values + "\n" }
+	for file, want := range map[string]string{
+		"BEGIN:VCARD\nVERSION:3.0\nN:Neun;Anna\nTEL;TYPE=CELL:0171 1\nTEL;TYPE=CELL:0171 2\nTEL;TYPE=WORK:0221 3\nTEL;TYPE=WORK:0221 4\nTEL;TYPE=HOME:0221 5\nTEL;TYPE=WORK,FAX:0221 6\nTEL;TYPE=HOME,FAX:0221 7\nTEL;TYPE=OTHER:0221 8\nitem1.TEL:0221 9\nitem1.X-ABLabel:Ferienhaus\nEND:VCARD\n":                                                                                                                       "created con_ firstName=Anna lastName=Neun phone=0221 3 mobile=0171 1 +mobile:0171 2 +work:0221 4 +other:0221 8 +Ferienhaus:0221 9 +home:0221 5 +fax:0221 6 +fax:0221 7",
+		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Phone 2 - Label,Phone 2 - Value,Phone 3 - Label,Phone 3 - Value,Phone 4 - Label,Phone 4 - Value,E-mail 1 - Label,E-mail 1 - Value,E-mail 2 - Label,E-mail 2 - Value\nAnna,Zehn,Mobile,0172 1 ::: 0172 2 ::: 0172 3,* Work,0222 4 ::: 0222 5,Home,0222 6 ::: 0222 7,Home Fax,0222 8 ::: 0222 9,* ,z1@example.com ::: z2@example.com,Verein,z3@example.com\n": "created con_ firstName=Anna lastName=Zehn email=z1@example.com phone=0222 4 mobile=0172 1 +Verein:z3@example.com +:z2@example.com +mobile:0172 2 +mobile:0172 3 +home:0222 6 +work:0222 5 +home:0222 7 +fax:0222 8 +fax:0222 9",
+		outlook("First Name,Last Name,Business Phone,Business Phone 2,Home Phone,Other Fax,Business Street,Business City,Home Street,Home City,Home Postal Code,E-mail Address,E-mail 2 Address", "Anna,Elf,555-0001,555-0002,555-0003,555-0004,1 Main St,Boston,2 Side St,Salem,01970,e1@example.com,e2@example.com"):                                                                                                    "created con_ firstName=Anna lastName=Elf email=e1@example.com phone=555-0001 street=1 Main St city=Boston +:e2@example.com +work:555-0002 +home:555-0003 +fax:555-0004 +home:2 Side St, 01970, Salem",
+		"Nachname;E-Mail;Rechnungs-E-Mail;Ort\nZwölf;z@b12.example;rechnung@b12.example;Köln\n": "created con_ lastName=Zwölf email=z@b12.example city=Köln +Rechnungs-E-Mail:rechnung@b12.example",
+	} {
+		if got := d.report(d.run(d.check(d.upload("a.csv", file), mapping.Skip))); !slices.Equal(got, []string{want}) {
+			t.Errorf("%.60q:\n%s\nwant\n%s", file, strings.Join(got, "\n"), want)
+		}
+	}
 }

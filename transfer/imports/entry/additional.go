@@ -200,8 +200,9 @@ func (e *Entry) giveUpListed(path string, f fault.Field) bool {
 	if m == nil {
 		return false
 	}
-	all, at := entriesIn(e.Body, m[1]), 0
-	if at, _ = strconv.Atoi(m[2]); at >= len(all) { // the pattern has digits only
+	all := entriesIn(e.Body, m[1])
+	at, err := strconv.Atoi(m[2])
+	if err != nil || at >= len(all) {
 		return false
 	}
 	value, is := all[at][m[3]].(string)
@@ -218,7 +219,13 @@ func (e *Entry) giveUpListed(path string, f fault.Field) bool {
 	} else {
 		word = e.say(word)
 	}
-	e.move(m[1], word, i, f.Code, i18n.InEach(p.In))
+	member := m[1]
+	for _, l := range lists {
+		if l.name == m[1] {
+			member = l.member
+		}
+	}
+	e.move(member, word, i, f.Code, i18n.InEach(p.In))
 	return true
 }
 

@@ -172,7 +172,7 @@ func (j *joinedEntry) lineOf(l *list, one map[string]any) {
 		label = j.say(label)
 	}
 	if !hasLine(j.note, label+": "+i.text) {
-		j.move(l.name, label, i, fault.TooLong, l.full)
+		j.move(l.member, label, i, fault.TooLong, l.full)
 	}
 }
 

@@ -158,7 +158,11 @@ func (r *Reader) additional(column *mapping.Column, v source.Value, labels map[s
 	if i.heading == "" {
 		i.heading = "Spalte " + letters(v.Column)
 	}
-	return i, labels[family+"."+column.Slot]
+	label := labels[family+"."+column.Slot]
+	if label == "" && !isNumeral(column.Slot) {
+		label = column.Slot
+	}
+	return i, label
 }
 
 // generalKinds are kinds of values that are too general for a label in the note.
