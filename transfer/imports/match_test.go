@@ -228,13 +228,17 @@ func TestUnitesLists(t *testing.T) {
 		for i := range 19 {
 			many += fmt.Sprintf(`,{"phone":"0221 4000%d"}`, i)
 		}
-		was := d.Do("POST", "/contacts", `{"lastName":"Adler","email":"a1@example.com","phone":"0221 30001","address":{"street":"Hauptstr. 1","city":"Köln"},
-			"additionalEmails":[{"email":"a2@example.com","label":"Verein"}],"additionalPhones":[{"phone":"+49 221 30002"}`+many+`],"attributes":{"a":"1"}}`).Want(201)
+		was := d.Do("POST", "/contacts", `{"lastName":"Adler","email":"a1@example.com","phone":"0221 30001",
+			"address":{"street":"Hauptstr. 1","city":"Köln"},
+			"additionalEmails":[{"email":"a2@example.com","label":"Verein"}],
+			"additionalPhones":[{"phone":"+49 221 30002"}`+many+`],
+			"attributes":{"a":"1"}}`).Want(201)
 		id := was.Text("id")
 		file := "Nachname;E-Mail;E-Mail privat;Telefon;Telefon privat;Fax;Straße;Ort;Attribute\n" +
 			"Adler;A2@example.com;a3@example.com;0221/30002;0221 30001;0221 30009;Hauptstraße 1;Köln;\"{\"\"b\"\":\"\"2\"\"}\"\n" +
 			"Adler;a2@example.com;;;;;Nebenstr. 2;Bonn;\n"
-		with := "lastName=Adler email=a1@example.com phone=0221 30001 street=Hauptstr. 1 city=Köln +Verein:a2@example.com +home:a3@example.com +:+49 221 30002"
+		with := "lastName=Adler email=a1@example.com phone=0221 30001 street=Hauptstr. 1 city=Köln " +
+			"+Verein:a2@example.com +home:a3@example.com +:+49 221 30002"
 		for i := range 19 {
 			with += fmt.Sprintf(" +:0221 4000%d", i)
 		}
@@ -260,10 +264,23 @@ func TestNumbersOfPrograms(t *testing.T) {
 	d := at(t)
 	outlook := func(headings, values string) string { return headings + "\n" + values + "\n" }
 	for file, want := range map[string]string{
-		"BEGIN:VCARD\nVERSION:3.0\nN:Neun;Anna\nTEL;TYPE=CELL:0171 1\nTEL;TYPE=CELL:0171 2\nTEL;TYPE=WORK:0221 3\nTEL;TYPE=WORK:0221 4\nTEL;TYPE=HOME:0221 5\nTEL;TYPE=WORK,FAX:0221 6\nTEL;TYPE=HOME,FAX:0221 7\nTEL;TYPE=OTHER:0221 8\nitem1.TEL:0221 9\nitem1.X-ABLabel:Ferienhaus\nEND:VCARD\n":                                                                                                                       "created con_ firstName=Anna lastName=Neun phone=0221 3 mobile=0171 1 +mobile:0171 2 +work:0221 4 +other:0221 8 +Ferienhaus:0221 9 +home:0221 5 +fax:0221 6 +fax:0221 7",
-		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Phone 2 - Label,Phone 2 - Value,Phone 3 - Label,Phone 3 - Value,Phone 4 - Label,Phone 4 - Value,E-mail 1 - Label,E-mail 1 - Value,E-mail 2 - Label,E-mail 2 - Value\nAnna,Zehn,Mobile,0172 1 ::: 0172 2 ::: 0172 3,* Work,0222 4 ::: 0222 5,Home,0222 6 ::: 0222 7,Home Fax,0222 8 ::: 0222 9,* ,z1@example.com ::: z2@example.com,Verein,z3@example.com\n": "created con_ firstName=Anna lastName=Zehn email=z1@example.com phone=0222 4 mobile=0172 1 +Verein:z3@example.com +:z2@example.com +mobile:0172 2 +mobile:0172 3 +home:0222 6 +work:0222 5 +home:0222 7 +fax:0222 8 +fax:0222 9",
-		outlook("First Name,Last Name,Business Phone,Business Phone 2,Home Phone,Other Fax,Business Street,Business City,Home Street,Home City,Home Postal Code,E-mail Address,E-mail 2 Address", "Anna,Elf,555-0001,555-0002,555-0003,555-0004,1 Main St,Boston,2 Side St,Salem,01970,e1@example.com,e2@example.com"):                                                                                                    "created con_ firstName=Anna lastName=Elf email=e1@example.com phone=555-0001 street=1 Main St city=Boston +:e2@example.com +work:555-0002 +home:555-0003 +fax:555-0004 +home:2 Side St, 01970, Salem",
-		"Nachname;E-Mail;Rechnungs-E-Mail;Ort\nZwölf;z@b12.example;rechnung@b12.example;Köln\n": "created con_ lastName=Zwölf email=z@b12.example city=Köln +Rechnungs-E-Mail:rechnung@b12.example",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Neun;Anna\nTEL;TYPE=CELL:0171 1\nTEL;TYPE=CELL:0171 2\n" +
+			"TEL;TYPE=WORK:0221 3\nTEL;TYPE=WORK:0221 4\nTEL;TYPE=HOME:0221 5\nTEL;TYPE=WORK,FAX:0221 6\n" +
+			"TEL;TYPE=HOME,FAX:0221 7\nTEL;TYPE=OTHER:0221 8\nitem1.TEL:0221 9\nitem1.X-ABLabel:Ferienhaus\nEND:VCARD\n": "" +
+			"created con_ firstName=Anna lastName=Neun phone=0221 3 mobile=0171 1 " +
+			"+mobile:0171 2 +work:0221 4 +other:0221 8 +Ferienhaus:0221 9 +home:0221 5 +fax:0221 6 +fax:0221 7",
+		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Phone 2 - Label,Phone 2 - Value," +
+			"Phone 3 - Label,Phone 3 - Value,Phone 4 - Label,Phone 4 - Value,E-mail 1 - Label,E-mail 1 - Value,E-mail 2 - Label,E-mail 2 - Value\n" +
+			"Anna,Zehn,Mobile,0172 1 ::: 0172 2 ::: 0172 3,* Work,0222 4 ::: 0222 5,Home,0222 6 ::: 0222 7,Home Fax,0222 8 ::: 0222 9,* ,z1@example.com ::: z2@example.com,Verein,z3@example.com\n": "" +
+			"created con_ firstName=Anna lastName=Zehn email=z1@example.com phone=0222 4 mobile=0172 1 +Verein:z3@example.com +:z2@example.com " +
+			"+mobile:0172 2 +mobile:0172 3 +home:0222 6 +work:0222 5 +home:0222 7 +fax:0222 8 +fax:0222 9",
+		outlook("First Name,Last Name,Business Phone,Business Phone 2,Home Phone,Other Fax,"+
+			"Business Street,Business City,Home Street,Home City,Home Postal Code,E-mail Address,E-mail 2 Address",
+			"Anna,Elf,555-0001,555-0002,555-0003,555-0004,1 Main St,Boston,2 Side St,Salem,01970,e1@example.com,e2@example.com"): "" +
+			"created con_ firstName=Anna lastName=Elf email=e1@example.com phone=555-0001 street=1 Main St city=Boston " +
+			"+:e2@example.com +work:555-0002 +home:555-0003 +fax:555-0004 +home:2 Side St, 01970, Salem",
+		"Nachname;E-Mail;Rechnungs-E-Mail;Ort\nZwölf;z@b12.example;rechnung@b12.example;Köln\n": "" +
+			"created con_ lastName=Zwölf email=z@b12.example city=Köln +Rechnungs-E-Mail:rechnung@b12.example",
 	} {
 		if got := d.report(d.run(d.check(d.upload("a.csv", file), mapping.Skip))); !slices.Equal(got, []string{want}) {
 			t.Errorf("%.60q:\n%s\nwant\n%s", file, strings.Join(got, "\n"), want)

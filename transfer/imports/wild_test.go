@@ -17,7 +17,8 @@ import (
 // members are the members that tell writes, in this order.
 var members = []string{
 	"salutation", "title", "firstName", "lastName", "nameSuffix", "name", "legalForm", "vatId", "registerNumber", "email", "phone", "mobile",
-	"website", "jobTitle", "department", "companyId", "address", "additionalEmails", "additionalPhones", "additionalAddresses",
+	"website", "jobTitle", "department", "companyId", "address",
+	"additionalEmails", "additionalPhones", "additionalAddresses",
 	"birthday", "language", "note", "tags", "externalId", "visibility", "attributes",
 }
 

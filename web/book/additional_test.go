@@ -9,11 +9,15 @@ import (
 
 // TestCardHasAdditionalValues checks the lines of vCards for additional values and attributes.
 func TestCardHasAdditionalValues(t *testing.T) {
-	const record = `{"object":"contact","id":"con_1","lastName":"Berg","email":"a@b.example","phone":"+49 221 1234567","mobile":null,
+	const record = `{"object":"contact","id":"con_1","lastName":"Berg","email":"a@b.example",
+		"phone":"+49 221 1234567","mobile":null,
 		"address":{"street":"Weg 1","postalCode":"50667","city":"Köln","region":null,"country":"DE"},
-		"additionalEmails":[{"email":"h@b.example","label":"home"},{"email":"o@b.example","label":"other"},{"email":"n@b.example","label":null}],
-		"additionalPhones":[{"phone":"+492217654321","label":"fax"},{"phone":"0171 1234567","label":"mobile"},{"phone":"0221 1234568","label":"Büro \"Süd\""}],
-		"additionalAddresses":[{"street":null,"postalCode":null,"city":"Bonn","region":null,"country":"AT","label":"home"}],
+		"additionalEmails":[{"email":"h@b.example","label":"home"},{"email":"o@b.example","label":"other"},
+			{"email":"n@b.example","label":null}],
+		"additionalPhones":[{"phone":"+492217654321","label":"fax"},{"phone":"0171 1234567","label":"mobile"},
+			{"phone":"0221 1234568","label":"Büro \"Süd\""}],
+		"additionalAddresses":[{"street":null,"postalCode":null,"city":"Bonn","region":null,"country":"AT",
+			"label":"home"}],
 		"attributes":{"crmStage":"won; a\nb"}}`
 	for old, want := range map[bool]string{
 		false: `TEL;TYPE=work;PREF=1;VALUE=uri;X-KARTEI-TYPED="+49 221 1234567":tel:+492211234567

@@ -72,7 +72,8 @@ func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, c
 	c.Add(more.first("EMAIL", "", more.emails), v["email"])
 	more.addEmails()
 	a := addressOf(v)
-	c.Parts(more.first("ADR", "work", more.addresses), "", "", a.Street, a.City, a.Region, a.PostalCode, countryOf(a.Country))
+	c.Parts(more.first("ADR", "work", more.addresses),
+		"", "", a.Street, a.City, a.Region, a.PostalCode, countryOf(a.Country))
 	more.addAddresses()
 	c.Add("URL", v["website"])
 	c.Day("BDAY", v["birthday"])

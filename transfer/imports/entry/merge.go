@@ -58,7 +58,8 @@ func (e *Entry) Patch(before any, how mapping.Duplicates, companyID string) (map
 // not fit are omitted.
 func (j *joinedEntry) keepLines(lines []string) {
 	for _, line := range lines {
-		if j.note != "" && !hasLine(j.note, line) && utf8.RuneCountInString(j.note)+utf8.RuneCountInString(line) < maxNote {
+		size := utf8.RuneCountInString(j.note) + utf8.RuneCountInString(line)
+		if j.note != "" && !hasLine(j.note, line) && size < maxNote {
 			j.note += "\n" + line
 		}
 	}
@@ -102,7 +103,8 @@ func (j *joinedEntry) unite(patch, has map[string]any, o others) {
 		more := false
 		for _, one := range add {
 			switch {
-			case slices.ContainsFunc(slices.Concat(known, all), func(other map[string]any) bool { return l.same(one, other) }):
+			case slices.ContainsFunc(slices.Concat(known, all),
+				func(other map[string]any) bool { return l.same(one, other) }):
 			case len(all) < l.limit:
 				all, more = append(all, one), true
 			default:
@@ -294,7 +296,8 @@ func (e *Entry) Join(has map[string]any, otherFirm bool) (map[string]any, []Prob
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		switch value := body[name].(type) {
 		case string:
-			if is := textIn(has, name); is != "" && !strings.EqualFold(is, value) && !slices.Contains(others.members, name) {
+			is := textIn(has, name)
+			if is != "" && !strings.EqualFold(is, value) && !slices.Contains(others.members, name) {
 				j.line(name, e.itemOf(name, value))
 			}
 		case map[string]any:

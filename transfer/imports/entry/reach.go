@@ -159,7 +159,8 @@ func (e *Entry) numbers() {
 func (e *Entry) addNumber(i item, text string) {
 	number, rest := remark(e.withZero(i, text))
 	if len([]rune(number)) > maxNumber {
-		e.move(i.member, e.labelled(i.member, i.kind), i, fault.TooLong, "A telephone number has at most 50 characters.")
+		e.move(i.member, e.labelled(i.member, i.kind), i, fault.TooLong,
+			"A telephone number has at most 50 characters.")
 		return
 	}
 	e.addTo(&phoneList, i, map[string]any{"phone": number})

@@ -213,11 +213,11 @@ func (f contactIndex) scan(ctx context.Context, c *op.Call, kind, statement stri
 // selectByAdditional finds contacts by their additional emails, which are rows of the table tags with
 // the tick of the contact. The first part is for records that all people can see.
 const selectByAdditional = `select c.id, g.tag from tags as g cross join contacts as c
-	where g.organization = $1 and g.family = 'contacts.email' and g.reader = '' and g.tag {in} and c.organization = $1 and c.deleted = false and c.audience = ''
-		and c.updated_at = g.tick
+	where g.organization = $1 and g.family = 'contacts.email' and g.reader = '' and g.tag {in}
+		and c.organization = $1 and c.deleted = false and c.audience = '' and c.updated_at = g.tick
 	union all select c.id, g.tag from tags as g cross join contacts as c
-	where g.organization = $1 and g.family = 'contacts.email' and g.reader = $2 and g.tag {in} and c.organization = $1 and c.deleted = false and {own}
-		and c.updated_at = g.tick
+	where g.organization = $1 and g.family = 'contacts.email' and g.reader = $2 and g.tag {in}
+		and c.organization = $1 and c.deleted = false and {own} and c.updated_at = g.tick
 	order by 1`
 
 // additional adds contacts with the emails among their additional ones.

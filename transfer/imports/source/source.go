@@ -67,7 +67,8 @@ var Members = []Member{
 	{Name: "additionalAddress.region"}, {Name: "additionalAddress.country"},
 	{Name: "additionalEmail.label", Several: true}, {Name: "additionalPhone.label", Several: true},
 	{Name: "additionalAddress.label", Several: true},
-	{Name: "additionalEmails"}, {Name: "additionalPhones"}, {Name: "additionalAddresses"}, {Name: "attributes", Several: true},
+	{Name: "additionalEmails"}, {Name: "additionalPhones"}, {Name: "additionalAddresses"},
+	{Name: "attributes", Several: true},
 	{Name: Kind}, {Name: Dropped, Several: true},
 }
 
