@@ -35,7 +35,13 @@ type Property struct {
 	// Pref is the preference, from 1 (the first choice) to 100. It is 0 if the card has none.
 	Pref int
 	// Typed is the text as a person typed it, from the parameter X-KARTEI-TYPED in cards of Kartei.
-	Typed string
+	// Repeats says that this parameter is empty. The text is that of a property before then.
+	Typed   string
+	Repeats bool
+	// Additional says that the value is in a list of additional values, in cards of Kartei. Label is its
+	// label in the list, from the parameter X-KARTEI-LABEL, or empty.
+	Additional bool
+	Label      string
 	// Head is the name and the parameters as in the file.
 	Head string
 	// Binary says that the value is in Base64, such as a picture, a sound or a key. A value that is
@@ -229,6 +235,10 @@ func (r *Reader) property() (p Property, err error) {
 		}
 		if strings.EqualFold(key, TypedParameter) {
 			p.Typed = typedUnescapes.Replace(strings.Trim(is, `"`))
+			p.Repeats = p.Typed == ""
+		}
+		if strings.EqualFold(key, LabelParameter) {
+			p.Additional, p.Label = true, typedUnescapes.Replace(strings.Trim(is, `"`))
 		}
 		switch is = strings.ToLower(strings.Trim(is, `"`)); strings.ToUpper(strings.TrimSpace(key)) {
 		case "TYPE":

@@ -42,6 +42,12 @@ func cards(t testing.TB, file string) (list []string) {
 			if p.Typed != "" {
 				text += "(" + p.Typed + ")"
 			}
+			if p.Repeats {
+				text += "(again)"
+			}
+			if p.Additional {
+				text += "<" + p.Label + ">"
+			}
 		}
 		list = append(list, text)
 	}
@@ -62,11 +68,12 @@ func TestReader(t *testing.T) {
 			"\nFN;:y\nEND:VCARD": "1 NOTE=" + strings.Repeat("x", 64<<10-5) + " PHOTO= FN=y",
 		// Some programs fold within a character or after a soft line break, or write the lines of a
 		// note without escapes. Some forget the end of a value or of a card.
-		"BEGIN:VCARD\nNOTE:M\xc3\n \xbcller\nN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=BC=\n =C3=9Fe\nEND:VCARD": "1 NOTE=Müller N=Grüße",
-		"BEGIN:VCARD\nNOTE:eins\nzwei\n\nFN:y\nEND:VCARD":                                                              "1 NOTE=eins\nzwei FN=y",
-		"BEGIN:VCARD\nADR:;;a\nb;c\nTITLE:x\ny\nPHOTO;ENCODING=b:AA\nBB\nEND:VCARD":                                    "1 ADR=||a\nb|c TITLE=x =y PHOTO=",
-		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:x=zz=\nEND:VCARD\nBEGIN:VCARD\nFN;X=\"a:y\nEND:VCARD":                      "1 NOTE/quoted-printable=x=zz;4 FN=y",
-		"BEGIN:VCARD\nTEL;VALUE=uri;X-KARTEI-TYPED=\"0221 1 ^'a^'^n;x:\":tel:+492211\nEND:VCARD":                       "1 TEL=tel:+492211(0221 1 \"a\"\n;x:)",
+		"BEGIN:VCARD\nNOTE:M\xc3\n \xbcller\nN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=BC=\n =C3=9Fe\nEND:VCARD":     "1 NOTE=Müller N=Grüße",
+		"BEGIN:VCARD\nNOTE:eins\nzwei\n\nFN:y\nEND:VCARD":                                                                  "1 NOTE=eins\nzwei FN=y",
+		"BEGIN:VCARD\nADR:;;a\nb;c\nTITLE:x\ny\nPHOTO;ENCODING=b:AA\nBB\nEND:VCARD":                                        "1 ADR=||a\nb|c TITLE=x =y PHOTO=",
+		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:x=zz=\nEND:VCARD\nBEGIN:VCARD\nFN;X=\"a:y\nEND:VCARD":                          "1 NOTE/quoted-printable=x=zz;4 FN=y",
+		"BEGIN:VCARD\nTEL;VALUE=uri;X-KARTEI-TYPED=\"0221 1 ^'a^'^n;x:\":tel:+492211\nEND:VCARD":                           "1 TEL=tel:+492211(0221 1 \"a\"\n;x:)",
+		"BEGIN:VCARD\nitem1.TEL;X-KARTEI-LABEL=\"B^'ü^^\";X-KARTEI-TYPED=\"\":1\nEMAIL;X-KARTEI-LABEL=\"\":a@b\nEND:VCARD": "1 TEL=1(again)<B\"ü^> EMAIL=a@b<>",
 		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) +
 			"END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD": "1 !" + strings.Repeat(" FN=x", 500) + ";603 FN=y",
 		"Nachname;Vorname\n": "",

@@ -3,6 +3,7 @@ package vcard
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,6 +14,8 @@ const MediaType = "text/vcard; charset=utf-8"
 // Card is a card that is being written.
 type Card struct {
 	b strings.Builder
+	// items is the number of groups that Item has begun.
+	items int
 	// old says that the card has version 3.0 (RFC 2426), which Outlook and Apple read.
 	old bool
 }
@@ -54,6 +57,15 @@ func (c *Card) Day(name, day string) {
 	c.Add(name, day)
 }
 
+// Old reports whether the card has version 3.0.
+func (c *Card) Old() bool { return c.old }
+
+// Item begins a group of properties. It returns the beginning of their names: item1. and so on.
+func (c *Card) Item() string {
+	c.items++
+	return "item" + strconv.Itoa(c.items) + "."
+}
+
 // URI adds a property with a URI, unless the URI is empty. name has the parameter VALUE=uri.
 func (c *Card) URI(name, address string) {
 	switch {
@@ -72,6 +84,15 @@ const TypedParameter = "X-KARTEI-TYPED"
 // Typed returns the parameter TypedParameter for a text, in quotes and escaped (RFC 6868).
 func Typed(text string) string {
 	return ";" + TypedParameter + `="` + typedEscapes.Replace(text) + `"`
+}
+
+// LabelParameter is the parameter of a value in a list of additional values, with its label in the list.
+// It is empty for a value without a label. So a card of Kartei can be read exactly.
+const LabelParameter = "X-KARTEI-LABEL"
+
+// Label returns the parameter LabelParameter for a label, in quotes and escaped (RFC 6868).
+func Label(label string) string {
+	return ";" + LabelParameter + `="` + typedEscapes.Replace(label) + `"`
 }
 
 var typedEscapes = strings.NewReplacer("^", "^^", "\r\n", "^n", "\n", "^n", "\r", "^n", `"`, "^'")

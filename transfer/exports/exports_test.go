@@ -154,13 +154,21 @@ func TestContact(t *testing.T) {
 		make := func(path string, body map[string]any) string { return c.Do("POST", path, body).Want(201).Text("id") }
 		firm := make("/companies", map[string]any{"name": "Weingut <Haas> & Söhne"})
 		anna := make("/contacts", map[string]any{
-			"lastName":   "Berg",
-			"firstName":  "Anna",
-			"companyId":  firm,
-			"salutation": "ms",
-			"note":       "<script>alert(1)</script>",
-			"tags":       []string{"Mandant"},
-			"address":    map[string]any{"city": "Wien", "country": "AT"},
+			"lastName":         "Berg",
+			"firstName":        "Anna",
+			"companyId":        firm,
+			"salutation":       "ms",
+			"note":             "<script>alert(1)</script>",
+			"tags":             []string{"Mandant"},
+			"address":          map[string]any{"city": "Wien", "country": "AT"},
+			"additionalEmails": []any{map[string]any{"email": "berg@verein.example", "label": "<Verein>"}},
+			"additionalPhones": []any{
+				map[string]any{"phone": "0221 7", "label": "work"}, map[string]any{"phone": "0221 8"},
+			},
+			"additionalAddresses": []any{
+				map[string]any{"street": "Weg 1", "postalCode": "1010", "city": "Linz", "country": "CH", "label": "home"},
+			},
+			"attributes": map[string]any{"crmStage": "won"},
 		})
 		make("/contacts", map[string]any{"lastName": "Andere"})
 		c.Do("PATCH", "/contacts/"+anna, map[string]any{"phone": "+49 221 1"}, "If-Match", `"r1"`).Want(200)
@@ -217,6 +225,8 @@ func TestContact(t *testing.T) {
 			for _, word := range []string{
 				"Berg", "Weingut &lt;Haas&gt; &amp; Söhne", "&lt;script&gt;alert(1)", "Österreich", "Frau",
 				"Klage prüfen", "geändert: Telefon", "Petra Morgenstern",
+				"berg@verein.example (&lt;Verein&gt;)", "0221 7 (geschäftlich)\n0221 8<",
+				"Weg 1, 1010 Linz, Schweiz (privat)", "crmStage: won",
 			} {
 				if !strings.Contains(page, word) {
 					t.Errorf("%s: the summary lacks %q:\n%s", who, word, page)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
+	"slices"
 	"strings"
 
 	"kartei/kit/clock"
@@ -43,15 +45,17 @@ var labels = []struct {
 	{"language", "Language"}, {"companyId", "Company"},
 	{"jobTitle", "Job title"},
 	{"department", "Department"},
-	{"email", "Email"}, {"phone", "Telephone"},
-	{"mobile", "Mobile telephone"},
+	{"email", "Email"}, {"additionalEmails", "Additional emails"},
+	{"phone", "Telephone"}, {"mobile", "Mobile telephone"},
+	{"additionalPhones", "Additional telephone numbers"},
 	{"website", "Website"},
 	{"address.street", "Street and number"},
 	{"address.postalCode", "Postal code"},
 	{"address.city", "City"}, {"address.region", "Region"},
 	{"address.country", "Country"},
+	{"additionalAddresses", "Additional addresses"},
 	{"note", "Note"}, {"tags", "Tags"},
-	{"externalId", "External ID"},
+	{"externalId", "External ID"}, {"attributes", "Attributes"},
 	{"ownerId", "Owner [in an export]"},
 	{"visibility", "Visibility"},
 	{"id", "Identifier"}, {"createdAt", "Created"},
@@ -64,7 +68,9 @@ var values = map[string]i18n.Text{
 	"salutation.mx":           "Mx",
 	"visibility.organization": "everybody in the office",
 	"visibility.private":      "the owner and admins alone",
-	"status.open":             "open", "status.completed": "completed",
+	"label.work":              "work", "label.home": "home",
+	"label.mobile": "Mobile", "label.fax": "Fax", "label.other": "other",
+	"status.open": "open", "status.completed": "completed",
 	"act.created": "created", "act.updated": "changed",
 	"act.deleted": "deleted",
 	"door.rest":   "by the API",
@@ -144,14 +150,16 @@ func (s *summary) member(name string, all map[string]any) string {
 	switch {
 	case name == "tags":
 		return strings.Join(s.contact.Tags, ", ")
+	case strings.HasPrefix(name, "additional"):
+		return s.additional(v)
+	case name == "attributes":
+		return attributes(v)
 	case name == "companyId" && text != "":
 		return joined(s.company, text)
 	case name == "ownerId":
 		return joined(s.names[text], text)
 	case name == "address.country" && text != "":
-		if t, known := i18n.CountryNames[text]; known {
-			return t.In(s.Language)
-		}
+		return s.country(text)
 	case name == "createdAt" || name == "updatedAt":
 		var at clock.Micros
 		if json.Unmarshal([]byte(`"`+text+`"`), &at) == nil {
@@ -159,6 +167,44 @@ func (s *summary) member(name string, all map[string]any) string {
 		}
 	}
 	return s.value(name, text)
+}
+
+// country returns the name of a country.
+func (s *summary) country(code string) string {
+	if t, known := i18n.CountryNames[code]; known {
+		return t.In(s.Language)
+	}
+	return code
+}
+
+// additional returns the text of a list of emails, numbers or addresses: a line for each, with its label
+// in brackets.
+func (s *summary) additional(list any) string {
+	var lines []string
+	all, _ := list.([]any)
+	for _, one := range all {
+		entry, _ := one.(map[string]any)
+		text := func(part string) string { t, _ := entry[part].(string); return t }
+		parts := present(text("email"), text("phone"), text("street"),
+			strings.Join(present(text("postalCode"), text("city")), " "), text("region"), s.country(text("country")))
+		line := strings.Join(parts, ", ")
+		if label := text("label"); label != "" {
+			line += " (" + s.value("label", label) + ")"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// attributes returns the text of attributes: a line for each.
+func attributes(object any) string {
+	var lines []string
+	all, _ := object.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		text, _ := all[name].(string)
+		lines = append(lines, name+": "+text)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // joined returns a name followed by its id.

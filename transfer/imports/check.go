@@ -169,7 +169,7 @@ func (x *work) judge(
 			m.told = []entry.Problem{n.ToldThere(n.Match.ID)}
 		} else {
 			var more []fault.Field
-			m.outcome, more, err = x.judgeUpdate(n)
+			m.outcome, m.told, more, err = x.judgeUpdate(n)
 			wrong = append(wrong, more...)
 		}
 	case double:
@@ -230,16 +230,17 @@ var (
 	unreadCard = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end.")
 )
 
-// judgeUpdate returns the expected outcome of an entry about an existing contact.
-func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
-	patch, err := n.Patch(n.Match.Members, x.Options.Duplicates, n.CompanyID)
+// judgeUpdate returns the expected outcome of an entry about an existing contact, and the problems of
+// values for which the contact has no room.
+func (x *work) judgeUpdate(n *candidate) (Outcome, []entry.Problem, []fault.Field, error) {
+	patch, told, err := n.Patch(n.Match.Members, x.Options.Duplicates, n.CompanyID)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	if len(patch) == 0 && (n.CompanyKey == "" || n.CompanyID != "") {
-		return Unchanged, nil, nil
+		return Unchanged, told, nil, nil
 	}
-	return Updated, x.broken(patch, "contacts.update", new(op.Patch[contact.Fields])), nil
+	return Updated, told, x.broken(patch, "contacts.update", new(op.Patch[contact.Fields])), nil
 }
 
 // violations returns the fields that a check refused. Other errors are returned as errors.

@@ -72,14 +72,16 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 	if err != nil {
 		return r, err
 	}
-	patch, err := n.Patch(before, b.Options.Duplicates, "")
+	patch, told, err := n.Patch(before, b.Options.Duplicates, "")
 	if err != nil {
 		return r, err
 	}
 	if wrong := b.broken(patch, "companies.update", new(op.Patch[company.Fields])); len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, nil
 	}
-	return b.write(ctx, updateCompany, selectFirmRevision, n.number, target, before, patch)
+	r, err = b.write(ctx, updateCompany, selectFirmRevision, n.number, target, before, patch)
+	r.told = told
+	return r, err
 }
 
 // judgeFirm returns the expected outcome of an entry that is a company.
@@ -95,11 +97,11 @@ func (x *work) judgeFirm(
 	case n.FirmMatch == nil && double && x.Options.Duplicates == mapping.Skip:
 		m.outcome, m.told = Skipped, []entry.Problem{was.ToldSame()}
 	case n.FirmMatch != nil:
-		patch, err := n.Patch(n.FirmMatch.Members, x.Options.Duplicates, "")
+		patch, told, err := n.Patch(n.FirmMatch.Members, x.Options.Duplicates, "")
 		if err != nil {
 			return m, err
 		}
-		if m.outcome = Updated; len(patch) == 0 {
+		if m.outcome, m.told = Updated, told; len(patch) == 0 {
 			m.outcome = Unchanged
 		}
 		wrong = x.broken(patch, "companies.update", new(op.Patch[company.Fields]))

@@ -1,6 +1,8 @@
 package imports_test
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -71,33 +73,38 @@ func TestContradictions(t *testing.T) {
 }
 
 // TestJoinsEntries checks that an import keeps every value of a later entry about the same contact.
-// A value for an empty member fills it. Any other value becomes a line of the note and is reported.
+// A value for an empty member fills it. Another email, number or address becomes an additional one. Any
+// other value becomes a line of the note and is reported.
 func TestJoinsEntries(t *testing.T) {
 	for _, how := range []mapping.Duplicates{mapping.Skip, mapping.Fill, mapping.Replace} {
 		d := at(t)
 		d.wantReport("a.csv", "Nachname;Vorname;E-Mail;Telefon;Mobil;Firma;Ort;Notiz\n"+
 			"Meier;Eva;eva@example.com;0221 1111;;Haas;Bonn;alt\nMeier;Eva;eva@example.com;0221 2222;0171 3333;Berg;Köln;neu\n", how,
-			"created con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu",
-			"updated con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu [   ] [note address Ort Köln] [note phone Telefon 0221 2222] [note company Firma Berg]",
+			"created con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn +:0221 2222 +:Köln note=alt|Firma: Berg|neu",
+			"updated con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn +:0221 2222 +:Köln note=alt|Firma: Berg|neu [   ] [note company Firma Berg]",
 		)
 	}
 }
 
 // TestOwnLabels checks that labels from the file become the labels of lines. A number whose label
-// contains the word fax is not the main number.
+// contains the word fax is an additional number with the label fax.
 func TestOwnLabels(t *testing.T) {
 	d := at(t)
 	for file, want := range map[string]string{
-		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Event 1 - Label,Event 1 - Value,Relation 1 - Label,Relation 1 - Value,Custom Field 1 - Label,Custom Field 1 - Value\nEva,Adler,Fax (Arbeit),0221 9,Jahrestag,2001-05-04,Ehepartner,Otto,Aktenzeichen,12/24\n": "Fax: 0221 9|Jahrestag: 2001-05-04|Ehepartner: Otto|Aktenzeichen: 12/24",
-		"Given Name,Family Name,Phone 1 - Type,Phone 1 - Value,Custom Field 1 - Type,Custom Field 1 - Value\nIda,Baum,Fax Büro,0221 8,Aktenzeichen,13/24\n":                                                                                                                 "Fax: 0221 8|Aktenzeichen: 13/24",
-		"BEGIN:VCARD\nVERSION:3.0\nN:Claas;Udo\nitem1.TEL:0221 7\nitem1.X-ABLabel:Fax Büro\nEND:VCARD\n":                                                                                                                                                                    "Fax: 0221 7",
-		"BEGIN:VCARD\nVERSION:2.1\nN:Dorn;Ute\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=BCro=20Fax):0221 6\nEND:VCARD\n":                                                                                                                                   "Fax: 0221 6",
+		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Event 1 - Label,Event 1 - Value,Relation 1 - Label,Relation 1 - Value,Custom Field 1 - Label,Custom Field 1 - Value\nEva,Adler,Fax (Arbeit),0221 9,Jahrestag,2001-05-04,Ehepartner,Otto,Aktenzeichen,12/24\n": "fax:0221 9|Jahrestag: 2001-05-04|Ehepartner: Otto|Aktenzeichen: 12/24",
+		"Given Name,Family Name,Phone 1 - Type,Phone 1 - Value,Custom Field 1 - Type,Custom Field 1 - Value\nIda,Baum,Fax Büro,0221 8,Aktenzeichen,13/24\n":                                                                                                                 "fax:0221 8|Aktenzeichen: 13/24",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Claas;Udo\nitem1.TEL:0221 7\nitem1.X-ABLabel:Fax Büro\nEND:VCARD\n":                                                                                                                                                                    "fax:0221 7",
+		"BEGIN:VCARD\nVERSION:2.1\nN:Dorn;Ute\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=BCro=20Fax):0221 6\nEND:VCARD\n":                                                                                                                                   "fax:0221 6",
 	} {
 		x := d.run(d.check(d.upload("a.csv", file), mapping.Skip))
 		for _, l := range d.lines(x) {
 			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
 			note, _ := c["note"].(string)
-			if strings.ReplaceAll(note, "\n", "|") != want || c["phone"] != nil {
+			got := strings.Split(note, "\n")
+			for _, one := range c["additionalPhones"].([]any) {
+				got = slices.Insert(got, 0, tellEntry(one.(map[string]any)))
+			}
+			if strings.TrimSuffix(strings.Join(got, "|"), "|") != want || c["phone"] != nil {
 				t.Errorf("%v, want %s", c, want)
 			}
 		}
@@ -175,6 +182,108 @@ func TestFindsCompanyByID(t *testing.T) {
 				n == 2 && (c["companyId"] == bonn || c["companyId"] == nil) || c["note"] != nil {
 				t.Errorf("file %d: %v", i, c)
 			}
+		}
+	}
+}
+
+// TestFindsByAdditionalValues checks that an additional email or number of an entry or of a contact is
+// enough to recognize the contact, as the first one is. A fax is not.
+func TestFindsByAdditionalValues(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		for _, members := range []string{
+			`{"lastName":"Adler","email":"a1@example.com","additionalEmails":[{"email":"A2@example.com"}]}`,
+			`{"lastName":"Baum","email":"b1@example.com","visibility":"private","additionalEmails":[{"email":"b2@example.com"}]}`,
+			`{"lastName":"Claas","phone":"0221 30001","additionalPhones":[{"phone":"+49 221 30002"},{"phone":"0221 30003","label":"fax"}]}`,
+		} {
+			d.Do("POST", "/contacts", members).Want(201)
+		}
+		for file, want := range map[string]imports.Outcome{
+			"Nachname;E-Mail\nAdler;a2@example.com\n":                                     imports.Skipped,
+			"Nachname;E-Mail;E-Mail 2\nAdler;a9@example.com;A2@Example.com\n":             imports.Skipped,
+			"Nachname;E-Mail;E-Mail 2\nAdler;a9@example.com;a1@example.com\n":             imports.Skipped,
+			"Nachname;E-Mail\nBaum;b2@example.com\n":                                      imports.Skipped,
+			"Nachname;Telefon\nClaas;0221/30002\n":                                        imports.Skipped,
+			"Nachname;Telefon;Telefon 2\nClaas;0221 9;0221 30002\n":                       imports.Skipped,
+			"Nachname;Telefon\nClaas;0221 30003\n":                                        imports.Created,
+			"Nachname;Telefon;Fax\nClaas;0221 9;0221 30001\n":                             imports.Created,
+			"Nachname;Vorname;E-Mail\nZander;Udo;a2@example.com\n":                        imports.Created,
+			"Nachname;E-Mail\nDorn;d1@example.com, d2@example.com\nDorn;d2@example.com\n": imports.Created,
+		} {
+			x := d.check(d.upload("a.csv", file), mapping.Skip)
+			if x.Counts[want] != 1 {
+				t.Errorf("%q: %v, want %s", file, x.Counts, want)
+			}
+			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID})
+		}
+	})
+}
+
+// TestUnitesLists checks that an import adds additional values to those of a contact, and that its undo
+// restores them. No value is there twice, and those beyond the limit become lines of the note.
+func TestUnitesLists(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		many := ""
+		for i := range 19 {
+			many += fmt.Sprintf(`,{"phone":"0221 4000%d"}`, i)
+		}
+		was := d.Do("POST", "/contacts", `{"lastName":"Adler","email":"a1@example.com","phone":"0221 30001",
+			"address":{"street":"Hauptstr. 1","city":"Köln"},
+			"additionalEmails":[{"email":"a2@example.com","label":"Verein"}],
+			"additionalPhones":[{"phone":"+49 221 30002"}`+many+`],
+			"attributes":{"a":"1"}}`).Want(201)
+		id := was.Text("id")
+		file := "Nachname;E-Mail;E-Mail privat;Telefon;Telefon privat;Fax;Straße;Ort;Attribute\n" +
+			"Adler;A2@example.com;a3@example.com;0221/30002;0221 30001;0221 30009;Hauptstraße 1;Köln;\"{\"\"b\"\":\"\"2\"\"}\"\n" +
+			"Adler;a2@example.com;;;;;Nebenstr. 2;Bonn;\n"
+		with := "lastName=Adler email=a1@example.com phone=0221 30001 street=Hauptstr. 1 city=Köln " +
+			"+Verein:a2@example.com +home:a3@example.com +:+49 221 30002"
+		for i := range 19 {
+			with += fmt.Sprintf(" +:0221 4000%d", i)
+		}
+		with += " +:Nebenstr. 2, Bonn note=Fax: 0221 30009 attributes=map[a:1 b:2]"
+		x := d.wantReport("a.csv", file, mapping.Fill,
+			"updated con_ "+with+" [note phone Fax 0221 30009]", "updated con_ "+with)
+		d.wantReport("a.csv", file, mapping.Fill, "unchanged con_ "+with, "unchanged con_ "+with)
+		d.undo(x)
+		want, got := was.JSON(), d.Do("GET", "/contacts/"+id, nil).Want(200).JSON()
+		for _, name := range []string{"revision", "updatedAt"} {
+			delete(want, name)
+			delete(got, name)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("after the undo\n%v\nwant\n%v", got, want)
+		}
+	})
+}
+
+// TestNumbersOfPrograms checks that files of other programs lose no email, number or address of a person.
+// The labels of the programs become those of the API, and other labels stay.
+func TestNumbersOfPrograms(t *testing.T) {
+	d := at(t)
+	outlook := func(headings, values string) string { return headings + "\n" + values + "\n" }
+	for file, want := range map[string]string{
+		"BEGIN:VCARD\nVERSION:3.0\nN:Neun;Anna\nTEL;TYPE=CELL:0171 1\nTEL;TYPE=CELL:0171 2\n" +
+			"TEL;TYPE=WORK:0221 3\nTEL;TYPE=WORK:0221 4\nTEL;TYPE=HOME:0221 5\nTEL;TYPE=WORK,FAX:0221 6\n" +
+			"TEL;TYPE=HOME,FAX:0221 7\nTEL;TYPE=OTHER:0221 8\nitem1.TEL:0221 9\nitem1.X-ABLabel:Ferienhaus\nEND:VCARD\n": "" +
+			"created con_ firstName=Anna lastName=Neun phone=0221 3 mobile=0171 1 " +
+			"+mobile:0171 2 +work:0221 4 +other:0221 8 +Ferienhaus:0221 9 +home:0221 5 +fax:0221 6 +fax:0221 7",
+		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Phone 2 - Label,Phone 2 - Value," +
+			"Phone 3 - Label,Phone 3 - Value,Phone 4 - Label,Phone 4 - Value,E-mail 1 - Label,E-mail 1 - Value,E-mail 2 - Label,E-mail 2 - Value\n" +
+			"Anna,Zehn,Mobile,0172 1 ::: 0172 2 ::: 0172 3,* Work,0222 4 ::: 0222 5,Home,0222 6 ::: 0222 7,Home Fax,0222 8 ::: 0222 9,* ,z1@example.com ::: z2@example.com,Verein,z3@example.com\n": "" +
+			"created con_ firstName=Anna lastName=Zehn email=z1@example.com phone=0222 4 mobile=0172 1 +Verein:z3@example.com +:z2@example.com " +
+			"+mobile:0172 2 +mobile:0172 3 +home:0222 6 +work:0222 5 +home:0222 7 +fax:0222 8 +fax:0222 9",
+		outlook("First Name,Last Name,Business Phone,Business Phone 2,Home Phone,Other Fax,"+
+			"Business Street,Business City,Home Street,Home City,Home Postal Code,E-mail Address,E-mail 2 Address",
+			"Anna,Elf,555-0001,555-0002,555-0003,555-0004,1 Main St,Boston,2 Side St,Salem,01970,e1@example.com,e2@example.com"): "" +
+			"created con_ firstName=Anna lastName=Elf email=e1@example.com phone=555-0001 street=1 Main St city=Boston " +
+			"+:e2@example.com +work:555-0002 +home:555-0003 +fax:555-0004 +home:2 Side St, 01970, Salem",
+		"Nachname;E-Mail;Rechnungs-E-Mail;Ort\nZwölf;z@b12.example;rechnung@b12.example;Köln\n": "" +
+			"created con_ lastName=Zwölf email=z@b12.example city=Köln +Rechnungs-E-Mail:rechnung@b12.example",
+	} {
+		if got := d.report(d.run(d.check(d.upload("a.csv", file), mapping.Skip))); !slices.Equal(got, []string{want}) {
+			t.Errorf("%.60q:\n%s\nwant\n%s", file, strings.Join(got, "\n"), want)
 		}
 	}
 }

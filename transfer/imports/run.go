@@ -260,7 +260,7 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	if err != nil {
 		return r, err
 	}
-	patch, err := n.Patch(before, b.Options.Duplicates, n.CompanyID)
+	patch, told, err := n.Patch(before, b.Options.Duplicates, n.CompanyID)
 	if err != nil {
 		return r, err
 	}
@@ -276,7 +276,7 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 		patch["companyId"] = company
 	}
 	r, err = b.write(ctx, updateContact, selectRevision, n.number, target, before, patch)
-	r.company = made
+	r.company, r.told = made, told
 	return r, err
 }
 
@@ -327,6 +327,7 @@ func (b *batch) write(
 		return r, nil
 	}
 	r.outcome, r.former, r.revision = Updated, revision, revision+1
-	r.before = b.seal(before, beforePart(number))
-	return r, nil
+	former, err := entry.Former(before, patch)
+	r.before = b.seal(former, beforePart(number))
+	return r, err
 }

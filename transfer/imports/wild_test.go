@@ -18,8 +18,9 @@ import (
 // members are the members that tell writes, in this order.
 var members = []string{
 	"salutation", "title", "firstName", "lastName", "nameSuffix", "name", "legalForm", "vatId", "registerNumber", "email", "phone", "mobile",
-	"website", "jobTitle", "department", "companyId", "address", "birthday", "language", "note", "tags", "externalId",
-	"visibility",
+	"website", "jobTitle", "department", "companyId", "address",
+	"additionalEmails", "additionalPhones", "additionalAddresses",
+	"birthday", "language", "note", "tags", "externalId", "visibility", "attributes",
 }
 
 // untold are the members that all records have.
@@ -48,9 +49,16 @@ func (d desk) tell(id string) string {
 					parts = append(parts, fmt.Sprintf("%s=%v", part, v[part]))
 				}
 			}
+			if m == "attributes" && len(v) > 0 {
+				parts = append(parts, fmt.Sprintf("attributes=%v", v))
+			}
 		case []any:
-			if len(v) > 0 {
+			if m == "tags" && len(v) > 0 {
 				parts = append(parts, fmt.Sprintf("%s=%q", m, v))
+				continue
+			}
+			for _, one := range v {
+				parts = append(parts, "+"+tellEntry(one.(map[string]any)))
 			}
 		default:
 			text := fmt.Sprint(v)
@@ -63,6 +71,18 @@ func (d desk) tell(id string) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// tellEntry returns an additional value as LABEL:VALUE.
+func tellEntry(entry map[string]any) string {
+	var parts []string
+	for _, part := range []string{"email", "phone", "street", "postalCode", "city", "region", "country"} {
+		if entry[part] != nil {
+			parts = append(parts, fmt.Sprint(entry[part]))
+		}
+	}
+	label, _ := entry["label"].(string)
+	return label + ":" + strings.Join(parts, ", ")
 }
 
 // report returns the report of an import: the outcome and the record of each entry, and the

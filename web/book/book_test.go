@@ -263,7 +263,7 @@ func TestNumbers(t *testing.T) {
 			{"AT", "0664/1234567", "tel:+436641234567", []string{`TEL;TYPE=work;VALUE=uri;X-KARTEI-TYPED="0664/1234567":tel:+436641234567`}},
 			{"", "0221 98765-12/13", "tel:+492219876512", []string{`X-KARTEI-TYPED="0221 98765-12/13":tel:+492219876512`}},
 			{"", "+49 221 123456 ext. 5", "tel:+49221123456;ext=5", []string{`X-KARTEI-TYPED="+49 221 123456 ext. 5":tel:+49221123456;ext=5`}},
-			{"", "0221 123456 oder 0171 9999999", "tel:+49221123456", []string{`X-KARTEI-TYPED="0221 123456 oder 0171 9999999":tel:+49221123456`, "TEL;TYPE=work;VALUE=uri:tel:+491719999999"}},
+			{"", "0221 123456 oder 0171 9999999", "tel:+49221123456", []string{`X-KARTEI-TYPED="0221 123456 oder 0171 9999999":tel:+49221123456`, `TEL;TYPE=work;VALUE=uri;X-KARTEI-TYPED="":tel:+491719999999`}},
 			{"", "+4922198765", "tel:+4922198765", []string{"TEL;TYPE=work;VALUE=uri:tel:+4922198765"}},
 			{"", "778899", "tel:778899", []string{"TEL;TYPE=work:778899"}},
 			{"AT", "778899", "", []string{"TEL;TYPE=work:778899"}},

@@ -3,7 +3,9 @@ package book
 import (
 	"cmp"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 
 	"kartei/kit/i18n"
 	"kartei/kit/vcard"
@@ -59,15 +61,20 @@ func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, c
 	}
 	c.Parts("ORG", unit...)
 	c.Add("TITLE", v["jobTitle"])
-	addNumbers(c, w, "TEL;TYPE=cell", v["mobile"], v, whole)
-	addNumbers(c, w, "TEL;TYPE=work", v["phone"], v, whole)
-	c.Add("EMAIL", v["email"])
-	a := addressOf(v)
-	country := ""
-	if a.Country != "" {
-		country = i18n.Words{Language: "en"}.Country(a.Country)
+	more := additional{c: c}
+	if whole {
+		more.emails, more.phones = shell.Entries(v["additionalEmails"]), shell.Entries(v["additionalPhones"])
+		more.addresses = shell.Entries(v["additionalAddresses"])
 	}
-	c.Parts("ADR;TYPE=work", "", "", a.Street, a.City, a.Region, a.PostalCode, country)
+	addNumbers(c, w, more.first("TEL", "cell", more.phones), v["mobile"], v["address.country"], whole)
+	addNumbers(c, w, more.first("TEL", "work", more.phones), v["phone"], v["address.country"], whole)
+	more.addPhones(w, v["address.country"])
+	c.Add(more.first("EMAIL", "", more.emails), v["email"])
+	more.addEmails()
+	a := addressOf(v)
+	c.Parts(more.first("ADR", "work", more.addresses),
+		"", "", a.Street, a.City, a.Region, a.PostalCode, countryOf(a.Country))
+	more.addAddresses()
 	c.Add("URL", v["website"])
 	c.Day("BDAY", v["birthday"])
 	if whole {
@@ -90,7 +97,8 @@ var ownMembers = []struct{ member, property string }{
 	{"vatId", "X-KARTEI-VAT-ID"}, {"registerNumber", "X-KARTEI-REGISTER-NUMBER"},
 }
 
-// addOwn adds the extension properties of an entry.
+// addOwn adds the extension properties of an entry. Each attribute is a property with a JSON object, so
+// that any character is kept.
 func addOwn(f *records.Family, c *vcard.Card, v shell.Values) {
 	for _, own := range ownMembers {
 		c.Add(own.property, v[own.member])
@@ -98,20 +106,28 @@ func addOwn(f *records.Family, c *vcard.Card, v shell.Values) {
 	if v["visibility"] == "private" {
 		c.Add("X-KARTEI-VISIBILITY", v["visibility"])
 	}
+	all := attributesOf(v)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c.Add("X-KARTEI-ATTRIBUTE", attributesJSON(map[string]string{name: all[name]}))
+	}
 }
 
 // addNumbers adds each telephone number in a member of an entry as a tel: URI. If the text contains
 // no unambiguous number, it adds the text itself. If whole is true, the first number also has the
-// typed text as a parameter, unless the text is the number.
-func addNumbers(c *vcard.Card, w i18n.Words, name, typed string, entry shell.Values, whole bool) {
-	numbers := w.Numbers(typed, entry["address.country"])
+// typed text as a parameter, unless the text is the number. Further numbers of the text have an empty
+// one. country is the country of the entry.
+func addNumbers(c *vcard.Card, w i18n.Words, name, typed, country string, whole bool) {
+	numbers := w.Numbers(typed, country)
 	if len(numbers) == 0 {
 		c.Add(name, typed)
 		return
 	}
 	for i, n := range numbers {
 		parameter := ";VALUE=uri"
-		if whole && i == 0 && typed != n.E164 {
+		switch {
+		case whole && i > 0:
+			parameter += vcard.Typed("")
+		case whole && typed != n.E164:
 			parameter += vcard.Typed(typed)
 		}
 		c.URI(name+parameter, n.URI())

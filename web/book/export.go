@@ -139,8 +139,16 @@ func (e *export) csv(w http.ResponseWriter) error {
 	table := spreadsheet.NewWriter(w)
 	var heads []string
 	for _, m := range e.family.Fields {
-		heads = append(heads, m.Label.In(e.v.Words.Language))
+		if shell.PartsOf(m.Name) == nil {
+			heads = append(heads, m.Label.In(e.v.Words.Language))
+		}
 	}
+	if e.family.Has("address.city") {
+		for _, l := range additionalLists {
+			heads = append(heads, l.headings(e.v.Words)...)
+		}
+	}
+	heads = append(heads, e.v.Words.Say("Attributes"))
 	heads = append(heads, e.v.Words.Say("Identifier"), e.v.Words.Say("Created"), e.v.Words.Say("Changed"))
 	if e.family.Has("companyId") {
 		heads = append(heads, e.v.Words.Say("Company identifier"))
@@ -156,6 +164,9 @@ func (e *export) cells(r shell.Values) []string {
 	var cells []string
 	for _, m := range e.family.Fields {
 		text := r[m.Name]
+		if shell.PartsOf(m.Name) != nil {
+			continue
+		}
 		switch m.Kind {
 		case records.Choice:
 			text = m.LabelOf(text).In(e.v.Words.Language)
@@ -168,7 +179,16 @@ func (e *export) cells(r shell.Values) []string {
 		}
 		cells = append(cells, text)
 	}
-	cells = append(cells, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
+	if e.family.Has("address.city") {
+		for _, l := range additionalLists {
+			cells = append(cells, l.cells(e.v.Words, r[l.member])...)
+		}
+	}
+	attributes := ""
+	if all := attributesOf(r); len(all) > 0 {
+		attributes = attributesJSON(all)
+	}
+	cells = append(cells, attributes, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
 	if e.family.Has("companyId") { // the id tells an import which company is meant if several have the same name
 		cells = append(cells, r["companyId"])
 	}

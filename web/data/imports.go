@@ -366,7 +366,22 @@ var importTargets = func() []importTarget {
 		{"id", "Id in Kartei"}, {"visibility", ""},
 		{"legalForm", "Legal form"}, {"vatId", "VAT ID"}, {"registerNumber", "Register number"},
 		{"email.label", "Kind of the email address"}, {"email.display", "Name of the email address"}, {"phone.label", "Kind of the telephone number"},
-		{"address.label", "Kind of the address"}, {"website.label", "Kind of the website"}, {"other.label", "Kind of the value beside it"}}
+		{"address.label", "Kind of the address"},
+		{"website.label", "Kind of the website"},
+		{"other.label", "Kind of the value beside it"},
+		{"additionalEmail", "Additional email"},
+		{"additionalEmail.label", "Kind of the additional email"},
+		{"additionalPhone", "Additional telephone number"},
+		{"additionalPhone.label", "Kind of the additional telephone number"},
+		{"additionalAddress.street", "Additional address: street"},
+		{"additionalAddress.postalCode", "Additional address: postal code"},
+		{"additionalAddress.city", "Additional address: city"},
+		{"additionalAddress.region", "Additional address: region"},
+		{"additionalAddress.country", "Additional address: country"},
+		{"additionalAddress.label", "Kind of the additional address"},
+		{"additionalEmails", "Other additional emails"},
+		{"additionalPhones", "Other additional numbers"},
+		{"additionalAddresses", "Other additional addresses"}, {"attributes", "Attributes"}}
 	for i, t := range list {
 		if t.label == "" {
 			list[i].label = records.Contacts.Field(t.name).Label
@@ -391,7 +406,12 @@ func targetLabel(v *shell.Request, name string) string {
 // that are left out.
 func (p *importPage) columnFields(v *shell.Request) (used, unused []ui.Field) {
 	options := []ui.Option{{Text: v.Words.Say("leave out")}}
+	guessed := slices.ContainsFunc(p.Columns,
+		func(c mapping.Column) bool { return strings.HasPrefix(c.Target, "additional") })
 	for _, t := range importTargets {
+		if strings.HasPrefix(t.name, "additional") && !guessed { // a second email is additional anyway
+			continue
+		}
 		options = append(options, ui.Option{Value: t.name, Text: v.Words.Say(t.label)})
 	}
 	for i, c := range p.Columns {

@@ -46,6 +46,9 @@ func draw(r *rapid.T, company bool, n int) map[string]any {
 		}
 	}
 	m["email"] = fmt.Sprintf("a.b+%d@example.com", n)
+	if company && n%4 == 1 { // only additional ones
+		delete(m, "email")
+	}
 	if company {
 		m["name"] = fmt.Sprintf("F%d %s", n, hostile.Draw(r, "name"))
 		some("legalForm", hostile)
@@ -80,7 +83,63 @@ func draw(r *rapid.T, company bool, n int) map[string]any {
 	if n%3 == 0 {
 		m["visibility"] = "private"
 	}
+	drawAdditional(r, m)
+	attributes := map[string]any{}
+	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{0,9}`), 0, 4,
+		func(s string) string { return s })
+	for _, name := range names.Draw(r, "attributes") {
+		attributes[name] = rapid.OneOf(hostile, rapid.SampledFrom([]string{
+			" a ", "a\n b\n", "{}", "x\u200b\U000e0001\u2028", "a\u00ad", "\ufeffa", "e\u0301"})).
+			Filter(func(s string) bool { return strings.TrimSpace(s) != "" }).Draw(r, "attribute "+name)
+	}
+	m["attributes"] = attributes
 	return m
+}
+
+// label generates labels of additional values: none, those of the API, their translations, and labels of
+// the office.
+var label = rapid.OneOf(rapid.SampledFrom([]string{
+	"", "work", "home", "mobile", "fax", "other", "Work", "privat", "Fax", "Mobil", "2",
+}), hostile)
+
+// drawAdditional adds additional emails, numbers and addresses to the members of a record. A long list
+// has a rest without columns of its own in a table.
+func drawAdditional(r *rapid.T, m map[string]any) {
+	list := func(name string, limit int, one func(n int) map[string]any) {
+		all := []any{}
+		for n := range rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, limit)).Draw(r, name) {
+			entry := one(n)
+			if text := strings.TrimSpace(label.Draw(r, name+" label")); text != "" {
+				entry["label"] = text
+			}
+			all = append(all, entry)
+		}
+		m[name] = all
+	}
+	list("additionalEmails", 20, func(n int) map[string]any {
+		return map[string]any{"email": rapid.SampledFrom([]string{
+			"a@example.com", "A@example.com", "o'neil+1@example.com",
+		}).Draw(r, "another email")}
+	})
+	list("additionalPhones", 20, func(n int) map[string]any {
+		return map[string]any{"phone": rapid.OneOf(hostile, rapid.SampledFrom([]string{
+			"+491711234567", "0171 1234567", "0221 123456 oder 0171 9999999", "nur abends",
+			"+49 221 1, ext. 5", "0221/98765-12", "1,71E+11", "112"})).
+			Filter(func(s string) bool { return strings.TrimSpace(s) != "" }).Draw(r, "another number")}
+	})
+	list("additionalAddresses", 10, func(n int) map[string]any {
+		address := map[string]any{"city": fmt.Sprint("Ort ", n%3)}
+		for _, part := range []string{"street", "postalCode", "region"} {
+			text := strings.TrimSpace(hostile.Draw(r, part+" of another address"))
+			if text != "" && len([]rune(text)) <= 20 && rapid.Bool().Draw(r, part) {
+				address[part] = text
+			}
+		}
+		if rapid.Bool().Draw(r, "another country") {
+			address["country"] = rapid.SampledFrom([]string{"DE", "AT", "CI", "GB", "VA"}).Draw(r, "another code")
+		}
+		return address
+	})
 }
 
 // notDrawn are the members that draw leaves out, each with the reason.

@@ -149,7 +149,7 @@ type profile struct {
 // Help returns the help text below the summary.
 func (*importCheckCmd) Help() string {
 	return "The members are " + strings.Join(mapping.Targets(), ", ") +
-		".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none;\nother becomes a line of the note, and *.label says what kind of value the column beside it has."
+		".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none;\nother becomes a line of the note, and *.label says what kind of value the column beside it has.\nA second column that is email, phone, fax or an address becomes an additional one."
 }
 
 // Run maps the columns and starts the dry run.

@@ -1,6 +1,7 @@
 package entry
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,11 +16,12 @@ import (
 
 // This file turns the addresses of an entry into members.
 
-// addresses sets the member address to the preferred address. Other addresses go into the note.
+// addresses sets the member address to the preferred address. Other addresses become additional ones.
 func (e *Entry) addresses() {
 	type group struct {
 		places.Address
 		rank  int
+		turn  int
 		kind  string
 		first item
 	}
@@ -28,9 +30,10 @@ func (e *Entry) addresses() {
 	at := func(i item) *group {
 		g := groups[i.slot]
 		if g == nil {
-			g = &group{rank: i.rank, kind: i.kind, first: i}
+			g = &group{rank: i.rank, turn: i.turn, kind: i.kind, first: i}
 			groups[i.slot], order = g, append(order, i.slot)
 		}
+		g.turn = min(g.turn, i.turn)
 		return g
 	}
 	for _, part := range []string{
@@ -87,30 +90,39 @@ func (e *Entry) addresses() {
 			g.SetWhole(i.text)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return groups[b].rank - groups[a].rank })
+	slices.SortStableFunc(order, func(a, b string) int {
+		x, y := groups[a], groups[b]
+		return cmp.Or(y.rank-x.rank, x.turn-y.turn)
+	})
 	for n, slot := range order {
 		g := groups[slot]
 		switch {
 		case g.Address.IsEmpty():
-		case n == 0 || e.Body["address"] == nil:
-			e.setAddress(&g.Address, g.first)
+		case (n == 0 || e.Body["address"] == nil) && !(g.first.additional && e.Exact):
+			if address := e.addressOf(&g.Address, g.first); len(address) > 0 {
+				e.Body["address"] = address
+				for part, value := range address {
+					i := g.first
+					i.text = value.(string)
+					e.items["=address."+part] = []item{i}
+				}
+			}
 		default:
-			i := g.first
-			i.text = g.Line()
-			e.move("address", e.labelled("address", g.kind), i, noPlace, onlyOne)
+			if address := e.addressOf(&g.Address, g.first); len(address) > 0 {
+				i := g.first
+				i.member, i.kind = "address", g.kind
+				e.addTo(&addressList, i, address)
+			}
 		}
 	}
 }
 
-// setAddress sets the member address.
-func (e *Entry) setAddress(a *places.Address, i item) {
+// addressOf returns an address in the form of the API. It repairs the parts of the address.
+func (e *Entry) addressOf(a *places.Address, i item) map[string]any {
 	into := map[string]any{}
 	set := func(name, text string) {
 		if text != "" {
 			into[name] = text
-			part := i
-			part.text = text
-			e.items["=address."+name] = []item{part}
 		}
 	}
 	if e.Exact {
@@ -159,9 +171,7 @@ func (e *Entry) setAddress(a *places.Address, i item) {
 		}
 	}
 	set("region", a.Region)
-	if len(into) > 0 {
-		e.Body["address"] = into
-	}
+	return into
 }
 
 // withoutName removes lines with the entry's own name from the beginning of an address.

@@ -42,6 +42,8 @@ type Entry struct {
 	late     bool
 	language i18n.Language
 	items    map[string][]item
+	// turns is the number of additional values so far.
+	turns int
 }
 
 // item is a value of an entry with its meaning.
@@ -54,6 +56,10 @@ type item struct {
 	card bool
 	// named says that the kind is a label from the file itself, for example Aktenzeichen.
 	named bool
+	// additional says that the file has the value in a list of additional values.
+	additional bool
+	// turn is the number of an additional value, in the order of the file.
+	turn int
 }
 
 // Text returns the text of a member, or an empty string.
@@ -89,6 +95,9 @@ func (e *Entry) put(i item) {
 			e.putEmails(i)
 			continue
 		case "phone":
+			if i.additional && e.Exact {
+				break
+			}
 			if i.kind == "mobile" {
 				i.member = "mobile"
 			} else if i.kind == "fax" {
@@ -187,6 +196,7 @@ func (e *Entry) compose(p *mapping.Plan, today string) {
 	}
 	e.reach()
 	e.addresses()
+	e.attributes()
 	e.born(p, today)
 	e.joinVatID()
 	e.plain("language", "visibility", "legalForm", "vatId", "registerNumber")

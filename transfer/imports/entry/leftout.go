@@ -193,7 +193,8 @@ var labelWords = map[string]i18n.Text{
 	"phonetic-org":         "Company (phonetic)",
 	"google-talk-id":       "Google Talk", "caluri": "Calendar",
 	"caladruri": "Calendar address", "fburl": "Availability",
-	"street": "Street", "postalCode": "Postal code [short]",
+	"attributes": "Attributes",
+	"street":     "Street", "postalCode": "Postal code [short]",
 	"city": "City", "region": "Region",
 }
 

@@ -8,6 +8,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/kit/website"
+	"kartei/record"
 	"kartei/transfer/imports/names"
 )
 
@@ -89,11 +90,10 @@ func (e *Entry) reach() {
 		if !tells && !e.Exact && e.repaired(i.text, address) {
 			e.tell(Altered, "email", i, fault.InvalidFormat, takenAs(address))
 		}
-		if e.Text("email") == "" {
+		if e.Text("email") == "" && !(i.additional && e.Exact) {
 			e.set("email", i, address)
-		} else if !strings.EqualFold(e.Text("email"), address) {
-			i.text = address
-			e.move("email", e.labelled("email", i.kind), i, noPlace, onlyOne)
+		} else {
+			e.addTo(&emailList, i, map[string]any{"email": record.Clean(invisible.Remove(address))})
 		}
 	}
 	e.numbers()
@@ -129,34 +129,59 @@ func (e *Entry) reach() {
 func (e *Entry) numbers() {
 	for _, i := range e.callable("mobile", "phone") {
 		text := e.oneLine(invisible.Remove(i.text))
+		if e.Exact {
+			text = e.oneLine(i.text)
+		}
 		member := i.member
 		if e.Firm || member == "" {
 			member = "phone"
 		}
 		switch {
+		case i.additional && e.Exact:
+			e.addTo(&phoneList, i, map[string]any{"phone": text})
 		case e.Text(member) == text:
 		case e.Exact:
 			e.set(member, i, text)
 		case e.Text(member) != "":
-			e.move(i.member, e.labelled(i.member, i.kind), i, noPlace, onlyOne)
+			e.addNumber(i, text)
 		default:
 			number, rest := remark(e.withZero(i, text))
 			e.set(member, i, number)
-			if rest != "" {
-				i.text = text
-				e.move(i.member, e.labelled(i.member,
-					i.kind), i, fault.TooLong, "A telephone number has at most 50 characters. The remark behind it is in the note.")
-			}
+			e.moveRemark(i, text, rest)
 		}
 	}
 	for _, i := range e.callable("fax") {
-		e.move("fax", e.labelled("fax", i.kind), i, noPlace, noField)
+		e.addNumber(i, e.oneLine(invisible.Remove(i.text)))
 	}
 }
 
+// addNumber adds a number to the additional ones. A long remark after the number goes into the note.
+func (e *Entry) addNumber(i item, text string) {
+	number, rest := remark(e.withZero(i, text))
+	if len([]rune(number)) > maxNumber {
+		e.move(i.member, e.labelled(i.member, i.kind), i, fault.TooLong,
+			"A telephone number has at most 50 characters.")
+		return
+	}
+	e.addTo(&phoneList, i, map[string]any{"phone": number})
+	e.moveRemark(i, text, rest)
+}
+
+// moveRemark adds a number with its remark to the note, unless the remark is empty.
+func (e *Entry) moveRemark(i item, text, rest string) {
+	if rest != "" {
+		i.text = text
+		e.move(i.member, e.labelled(i.member, i.kind), i, fault.TooLong,
+			"A telephone number has at most 50 characters. The remark behind it is in the note.")
+	}
+}
+
+// maxNumber is the maximum length of a telephone number, in characters.
+const maxNumber = 50
+
 // remark separates a number from a remark after it, if the text is too long for a number.
 func remark(text string) (number, rest string) {
-	if len([]rune(text)) <= 50 {
+	if len([]rune(text)) <= maxNumber {
 		return text, ""
 	}
 	at := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("+0123456789 ()/.-", r) })

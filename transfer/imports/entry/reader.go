@@ -69,6 +69,7 @@ func (r *Reader) readAs(values []source.Value, now clock.Micros, firm bool) *Ent
 		for _, f := range r.Violations(e) {
 			gaveUp = e.giveUp(f) || gaveUp
 		}
+		e.tidyLists()
 		if !gaveUp {
 			break
 		}
@@ -97,6 +98,8 @@ func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *En
 		switch {
 		case column == nil:
 			e.put(item{member: source.Other, text: v.Text, heading: "Spalte " + letters(v.Column)})
+		case strings.HasPrefix(column.Target, "additional"):
+			e.putAdditional(r.additional(column, v, labels))
 		case r.OfCards():
 			e.put(item{
 				member: column.Target, text: v.Text, heading: v.Head, kind: kindOf(v.Label), slot: v.Slot,
@@ -143,6 +146,23 @@ func (r *Reader) collect(values []source.Value, now clock.Micros, firm bool) *En
 	}
 	e.compose(r.Plan, now.Time().Format(time.DateOnly))
 	return e
+}
+
+// additional returns the item for a value of a list of additional values, and its label.
+func (r *Reader) additional(column *mapping.Column, v source.Value, labels map[string]string) (item, string) {
+	if r.OfCards() {
+		return item{member: column.Target, text: v.Text, heading: v.Head, slot: v.Slot, card: true}, v.Label
+	}
+	family, _, _ := strings.Cut(column.Target, ".")
+	i := item{member: column.Target, text: v.Text, heading: column.Heading, slot: column.Slot}
+	if i.heading == "" {
+		i.heading = "Spalte " + letters(v.Column)
+	}
+	label := labels[family+"."+column.Slot]
+	if label == "" && !isNumeral(column.Slot) {
+		label = column.Slot
+	}
+	return i, label
 }
 
 // generalKinds are kinds of values that are too general for a label in the note.

@@ -81,11 +81,17 @@ func (e *Entry) oneLine(text string) string {
 func (e *Entry) giveUp(f fault.Field) bool {
 	path := strings.TrimPrefix(f.Name, "body.")
 	name, _, _ := strings.Cut(path, "[")
+	if strings.HasPrefix(path, "additional") {
+		return e.giveUpListed(path, f)
+	}
 	var value string
 	in, member := e.Body, name
 	if part, is := strings.CutPrefix(name, "address."); is {
 		in, _ = e.Body["address"].(map[string]any)
 		member = part
+	} else if part, is := strings.CutPrefix(name, "attributes."); is {
+		in, _ = e.Body["attributes"].(map[string]any)
+		name, member = "attributes", part
 	}
 	switch v := in[member].(type) {
 	case string:
@@ -97,7 +103,9 @@ func (e *Entry) giveUp(f fault.Field) bool {
 	}
 	delete(in, member)
 	i := item{text: value}
-	if list := e.items["="+name]; len(list) > 0 {
+	if name == "attributes" {
+		i = e.itemOf(name, value)
+	} else if list := e.items["="+name]; len(list) > 0 {
 		i = list[0]
 	}
 	p := problemOf(f)

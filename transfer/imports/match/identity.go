@@ -20,11 +20,12 @@ import (
 
 // Identity has the values of an entry that distinguish it from others.
 type Identity struct {
-	first, last     string
-	External, email string
+	first, last string
+	External    string
+	// emails and numbers are keys of all emails and numbers.
+	emails, numbers []string
 	// salutation and birthday distinguish people with the same name.
 	salutation, birthday string
-	numbers              []string
 	// exact says that Kartei exported the entry. Then its external id decides, even if the names
 	// differ.
 	exact bool
@@ -47,11 +48,14 @@ func IdentityOf(e *entry.Entry) Identity {
 	}
 	i := Identity{
 		own: e.Itself, first: nameKey(e.Text("firstName")), last: lastKey(e.Text("lastName"), e.Text("nameSuffix")),
-		External: e.Text("externalId"), email: foldEmail(e.Text("email")),
+		External: e.Text("externalId"),
 	}
 	i.salutation, i.birthday, i.exact = e.Text("salutation"), e.Text("birthday"), e.Exact
-	for _, member := range []string{"mobile", "phone"} {
-		if key := search.NumberKey(e.Text(member)); key != "" {
+	for _, email := range e.Emails() {
+		i.emails = append(i.emails, foldEmail(email))
+	}
+	for _, number := range e.Numbers() {
+		if key := search.NumberKey(number); key != "" {
 			i.numbers = append(i.numbers, key)
 		}
 	}
@@ -124,8 +128,8 @@ func (i *Identity) keys() (list []string) {
 	if i.External != "" {
 		list = append(list, "x"+i.External)
 	}
-	if i.email != "" {
-		list = append(list, "e"+i.email)
+	for _, email := range i.emails {
+		list = append(list, "e"+email)
 	}
 	for _, n := range i.numbers {
 		list = append(list, "n"+n)
@@ -192,7 +196,7 @@ func (s Index) Find(i *Identity) (was Sighting, double, taken bool) {
 // Add adds an entry to the index.
 func (s Index) Add(i *Identity, was Sighting) {
 	was.Identity = *i
-	was.email, was.numbers = "", nil
+	was.emails, was.numbers = nil, nil
 	for _, key := range i.keys() {
 		if k := sumOf(key); len(s[k]) < maxSightings {
 			s[k] = append(s[k], was)

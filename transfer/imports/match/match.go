@@ -4,6 +4,7 @@ package match
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"kartei/api/op"
 	"kartei/kit/id"
@@ -145,9 +146,7 @@ func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 		if x.External != "" {
 			external = append(external, x.External)
 		}
-		if x.email != "" {
-			emails = append(emails, x.email)
-		}
+		emails = append(emails, x.emails...)
 		if id.Valid(id.Contact, x.Itself) {
 			by.add("i"+x.Itself, x.Itself)
 		}
@@ -156,6 +155,9 @@ func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 		return err
 	}
 	if err := by.read(ctx, c, "contacts", "e", selectByEmail, "email", emails); err != nil {
+		return err
+	}
+	if err := by.additional(ctx, c, emails); err != nil {
 		return err
 	}
 	if err := by.numbers(ctx, c, list); err != nil {
@@ -186,9 +188,14 @@ func (f contactIndex) read(
 	if len(values) == 0 {
 		return nil
 	}
-	rows, err := c.Tx.Query(ctx, statement+op.Visible(family, c.Actor, "$2")+` and `+column+` `+
+	return f.scan(ctx, c, kind, statement+op.Visible(family, c.Actor, "$2")+` and `+column+` `+
 		c.Tx.Dialect().In("$3")+` order by id`,
 		c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(record.Unique(values)))
+}
+
+// scan adds the records that a statement returns, each with an id and a value.
+func (f contactIndex) scan(ctx context.Context, c *op.Call, kind, statement string, args ...any) error {
+	rows, err := c.Tx.Query(ctx, statement, args...)
 	if err != nil {
 		return err
 	}
@@ -203,6 +210,29 @@ func (f contactIndex) read(
 	return rows.Err()
 }
 
+// selectByAdditional finds contacts by their additional emails, which are rows of the table tags with
+// the tick of the contact. The first part is for records that all people can see.
+const selectByAdditional = `select c.id, g.tag from tags as g cross join contacts as c
+	where g.organization = $1 and g.family = 'contacts.email' and g.reader = '' and g.tag {in}
+		and c.organization = $1 and c.deleted = false and c.audience = '' and c.updated_at = g.tick
+	union all select c.id, g.tag from tags as g cross join contacts as c
+	where g.organization = $1 and g.family = 'contacts.email' and g.reader = $2 and g.tag {in}
+		and c.organization = $1 and c.deleted = false and {own} and c.updated_at = g.tick
+	order by 1`
+
+// additional adds contacts with the emails among their additional ones.
+func (f contactIndex) additional(ctx context.Context, c *op.Call, emails []string) error {
+	if len(emails) == 0 {
+		return nil
+	}
+	reader, own := c.Actor.PrincipalID(), `c.audience <> '' and c.audience = $2`
+	if c.Actor.SeesAll() {
+		reader, own = search.Admins, `c.audience <> ''`
+	}
+	statement := strings.NewReplacer("{in}", c.Tx.Dialect().In("$3"), "{own}", own).Replace(selectByAdditional)
+	return f.scan(ctx, c, "e", statement, c.Actor.Org(), reader, db.Texts(record.Unique(emails)))
+}
+
 // holders is the maximum number of contacts with the same number that are compared.
 const holders = 20
 
@@ -211,13 +241,13 @@ func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*Candidate
 	var keys []string
 	var queries []search.Query
 	for _, x := range list {
-		for _, member := range []string{"mobile", "phone"} {
-			key := search.NumberKey(x.Text(member))
+		for _, number := range x.Numbers() {
+			key := search.NumberKey(number)
 			if _, known := f["n"+key]; known || key == "" {
 				continue
 			}
 			f["n"+key] = nil
-			for _, q := range search.Numbers(x.Text(member)) {
+			for _, q := range search.Numbers(number) {
 				keys, queries = append(keys, "n"+key), append(queries, q)
 			}
 		}
@@ -281,12 +311,18 @@ func identityIn(f *contact.Fields) *Identity {
 
 // calls reports whether the entry and a contact have the same telephone number.
 func (x *Candidate) calls(f *contact.Fields) bool {
-	for _, mine := range []string{x.Text("mobile"), x.Text("phone")} {
+	theirs := []string{text(f.Mobile), text(f.Phone)}
+	for _, p := range f.AdditionalPhones {
+		if text(p.Label) != "fax" {
+			theirs = append(theirs, p.Phone)
+		}
+	}
+	for _, mine := range x.Numbers() {
 		readings := search.Numbers(mine)
-		for _, theirs := range []*string{f.Mobile, f.Phone} {
-			if mine != "" && theirs != nil && search.IsNumberOf(mine, readings, *theirs) {
-				return true
-			}
+		if slices.ContainsFunc(theirs, func(number string) bool {
+			return number != "" && search.IsNumberOf(mine, readings, number)
+		}) {
+			return true
 		}
 	}
 	return false

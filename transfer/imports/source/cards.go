@@ -66,8 +66,8 @@ func (f *File) openCards(from io.Reader) {
 // cardReader turns the properties of a card into values of an entry.
 type cardReader struct {
 	values []Value
-	// typed are the types of telephone properties with a number as a person typed it. Further
-	// properties of such a type contain the same number, and are skipped.
+	// typed are the types of telephone properties with a number as a person typed it. In older cards of
+	// Kartei, further properties of such a type contain the same number, and are skipped.
 	typed []string
 	// labels maps groups of properties to their labels: Apple writes item1.X-ABLabel.
 	labels map[string]string
@@ -188,7 +188,7 @@ var plainTexts = map[string]string{
 	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website",
 	"X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId", "X-KARTEI-COMPANY-ID": "companyId",
 	"X-KARTEI-LEGAL-FORM": "legalForm", "X-KARTEI-VAT-ID": "vatId", "X-KARTEI-REGISTER-NUMBER": "registerNumber",
-	"X-KARTEI-VISIBILITY": "visibility", "X-KARTEI-TITLE": "title",
+	"X-KARTEI-VISIBILITY": "visibility", "X-KARTEI-TITLE": "title", "X-KARTEI-ATTRIBUTE": "attributes",
 	"X-DEPARTMENT": "department", "X-EVOLUTION-WEBDAV-HREF": "", "X-MS-LANGUAGE": "language", "CLASS": "visibility",
 }
 
@@ -218,6 +218,8 @@ func (c *cardReader) take(p *vcard.Property) {
 	case p.Name == "ORG":
 		c.add("company", part(0), "", p)
 		c.add("department", strings.Join(present(p.Parts()[1:]...), ", "), "", p)
+	case p.Name == "EMAIL" && p.Additional:
+		c.add("additionalEmail", p.Text(), p.Label, p)
 	case p.Name == "EMAIL":
 		c.add("email", p.Text(), c.label(p), p)
 	case p.Name == "TEL", p.Name == "X-MS-TEL":
@@ -325,6 +327,16 @@ func (c *cardReader) number(p *vcard.Property) {
 		}
 	}
 	label, kind := c.label(p), strings.Join(p.Types, ",")
+	if p.Repeats {
+		return
+	}
+	if p.Additional {
+		if p.Typed != "" {
+			text = p.Typed
+		}
+		c.add("additionalPhone", text, p.Label, p)
+		return
+	}
 	if p.Typed != "" {
 		text, c.typed = p.Typed, append(c.typed, kind)
 	} else if slices.Contains(c.typed, kind) {
@@ -347,6 +359,10 @@ func (c *cardReader) number(p *vcard.Property) {
 func (c *cardReader) address(p *vcard.Property) {
 	parts := append(p.Parts(), "", "", "", "", "", "", "")
 	slot, label := fmt.Sprint("address ", c.addresses), c.label(p)
+	if p.Additional {
+		c.additionalAddress(p, parts, slot)
+		return
+	}
 	begin := len(c.values)
 	if only := present(parts...); len(only) == 1 && strings.Contains(only[0], "\n") { // Google: an undivided address
 		c.add("address.whole", only[0], label, p)
@@ -371,6 +387,18 @@ func (c *cardReader) address(p *vcard.Property) {
 	if len(c.values) > begin {
 		c.addresses++
 	}
+}
+
+// additionalAddress adds the parts of an address that Kartei has written as an additional one.
+func (c *cardReader) additionalAddress(p *vcard.Property, parts []string, slot string) {
+	begin := len(c.values)
+	for i, member := range []string{"street", "city", "region", "postalCode", "country"} {
+		c.add("additionalAddress."+member, parts[2+i], p.Label, p)
+	}
+	for i := range c.values[begin:] {
+		c.values[begin+i].Slot = slot
+	}
+	c.addresses++
 }
 
 // wholeAddress adds an address that is not divided into parts.

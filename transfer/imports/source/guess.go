@@ -41,7 +41,11 @@ func (f *File) guess(headings []string, rows []row) {
 				c.Member = ""
 			}
 		case c.Member == "":
-			if c.Member = meant(values[at], c.Heading, len(headings) == 0); taken[c.Member] && !silent(c.Heading) {
+			switch c.Member = meant(values[at], c.Heading, len(headings) == 0); {
+			case !taken[c.Member] || silent(c.Heading):
+			case c.Member == "email": // the heading becomes the label
+				c.Member, c.Slot = "additionalEmail", c.Heading
+			default:
 				c.Member = Other // the heading becomes the label of the line in the note
 			}
 			if c.Member != Other {

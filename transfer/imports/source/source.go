@@ -62,6 +62,13 @@ var Members = []Member{
 	{Name: "email.label", Several: true}, {Name: "phone.label", Several: true}, {Name: "address.label", Several: true},
 	{Name: "website.label", Several: true},
 	{Name: "other.label", Several: true}, {Name: "email.display", Several: true},
+	{Name: "additionalEmail", Several: true}, {Name: "additionalPhone", Several: true},
+	{Name: "additionalAddress.street"}, {Name: "additionalAddress.postalCode"}, {Name: "additionalAddress.city"},
+	{Name: "additionalAddress.region"}, {Name: "additionalAddress.country"},
+	{Name: "additionalEmail.label", Several: true}, {Name: "additionalPhone.label", Several: true},
+	{Name: "additionalAddress.label", Several: true},
+	{Name: "additionalEmails"}, {Name: "additionalPhones"}, {Name: "additionalAddresses"},
+	{Name: "attributes", Several: true},
 	{Name: Kind}, {Name: Dropped, Several: true},
 }
 
