@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/imports"
@@ -214,7 +215,7 @@ func TestFindsByAdditionalValues(t *testing.T) {
 			if x.Counts[want] != 1 {
 				t.Errorf("%q: %v, want %s", file, x.Counts, want)
 			}
-			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID})
+			ask[struct{}](d, "imports.discard", op.ByID{ID: x.ID})
 		}
 	})
 }
