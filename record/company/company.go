@@ -22,7 +22,7 @@ type Fields struct {
 	RegisterNumber *string         `json:"registerNumber" max:"200" bare:"true" example:"Amtsgericht Köln HRB 12345"`
 	Address        *record.Address `json:"address"`
 	record.Additional
-	Note           *string         `json:"note" max:"10000" multiline:"true" example:"Mandant seit 2019." patch:"clear"`
+	Note *string `json:"note" max:"10000" multiline:"true" example:"Mandant seit 2019." patch:"clear"`
 	record.CommonFields
 }
 

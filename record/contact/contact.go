@@ -31,9 +31,9 @@ type Fields struct {
 	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies"`
 	Address     *record.Address `json:"address"`
 	record.Additional
-	Language    *string         `json:"language" format:"language" max:"35" bare:"true" example:"de-DE"`
-	Birthday    *string         `json:"birthday" format:"date" bare:"true" example:"1984-05-17"`
-	Note        *string         `json:"note" max:"10000" multiline:"true" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
+	Language *string `json:"language" format:"language" max:"35" bare:"true" example:"de-DE"`
+	Birthday *string `json:"birthday" format:"date" bare:"true" example:"1984-05-17"`
+	Note     *string `json:"note" max:"10000" multiline:"true" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
 	record.CommonFields
 }
 
