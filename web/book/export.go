@@ -139,6 +139,9 @@ func (e *export) csv(w http.ResponseWriter) error {
 	table := spreadsheet.NewWriter(w)
 	var heads []string
 	for _, m := range e.family.Fields {
+		if m.Kind == records.ListField || m.Kind == records.AttributesField {
+			continue
+		}
 		heads = append(heads, m.Label.In(e.v.Words.Language))
 	}
 	heads = append(heads, e.v.Words.Say("Identifier"), e.v.Words.Say("Created"), e.v.Words.Say("Changed"))
@@ -155,6 +158,9 @@ func (e *export) csv(w http.ResponseWriter) error {
 func (e *export) cells(r shell.Values) []string {
 	var cells []string
 	for _, m := range e.family.Fields {
+		if m.Kind == records.ListField || m.Kind == records.AttributesField {
+			continue
+		}
 		text := r[m.Name]
 		switch m.Kind {
 		case records.Choice:

@@ -26,18 +26,22 @@ func NumberOf(sent string) string {
 	return number
 }
 
-// addCaller adds the number of a caller to a form. The number goes into an empty field for numbers,
-// or else below the note. No existing value is overwritten.
+// addCaller adds the number of a caller to a form. The number goes into its empty field, or else to
+// the further numbers, or else below the note. No existing value is overwritten.
 func (form *Form) addCaller(number string) {
-	members := []string{"phone", "mobile"}
+	const list = "additionalPhones"
+	name, label := "phone", ""
 	if IsMobile(number) {
-		members = []string{"mobile", "phone"}
-	}
-	for _, name := range members {
-		if form.Family.Has(name) && form.Typed[name] == "" {
-			form.Typed[name] = number
-			return
+		if label = "mobile"; form.Family.Has("mobile") {
+			name = "mobile"
 		}
 	}
-	form.Typed["note"] = shell.Joined("\n", form.Typed["note"], number)
+	switch further := shell.Entries(form.Typed[list]); {
+	case form.Typed[name] == "":
+		form.Typed[name] = number
+	case len(further) < maxEntries[list]:
+		form.Typed[list] = shell.EntryList(list, append(further, shell.Values{"phone": number, "label": label}))
+	default:
+		form.Typed["note"] = shell.Joined("\n", form.Typed["note"], number)
+	}
 }

@@ -208,7 +208,7 @@ func (v Values) Patch(names []string) map[string]any {
 		case name == "tags":
 			at[leaf] = Lines(text)
 		case entryParts[name] != nil:
-			at[leaf] = jsontext.Value(cmp.Or(text, "[]"))
+			at[leaf] = jsontext.Value(cmp.Or(EntryList(name, Entries(text)), "[]"))
 		case text == "":
 			at[leaf] = nil
 		default:

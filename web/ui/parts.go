@@ -72,6 +72,27 @@ type Field struct {
 	More templ.Attributer
 }
 
+// Rows is the data of a field with several entries. Each entry is a row with the same fields.
+type Rows struct {
+	Field
+	Rows []Row
+	// Blank are rows for new entries. Another is the label of the button that opens one.
+	Blank   []Row
+	Another string
+	// Suggestions are texts for the fields whose attribute list is the element id of the field with
+	// the suffix -labels.
+	Suggestions []string
+	// Titled shows the labels of the rows and of their fields. Otherwise, only screen readers read
+	// them.
+	Titled bool
+}
+
+// Row is an entry of Rows.
+type Row struct {
+	Label  string
+	Fields []Field
+}
+
 // Option is an option of a select, or a radio button.
 type Option struct{ Value, Text, Hint string }
 
