@@ -194,7 +194,10 @@ func (m Field) number(w i18n.Words, i int) string {
 func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 	l := v.Words.Language
 	entries := shell.Entries(f.Typed[m.Name])
-	out := ui.Rows{Field: ui.Field{Name: m.Name, Label: m.Label.In(l)}, Another: m.entry.another.In(l), Titled: m.Name == "additionalAddresses"}
+	out := ui.Rows{
+		Field: ui.Field{Name: m.Name, Label: m.Label.In(l)}, Another: m.entry.another.In(l), Titled: len(m.entry.parts) > 2,
+		Bare: f.inPlace, Open: f.inPlace,
+	}
 	for _, label := range m.entry.labels {
 		out.Suggestions = append(out.Suggestions, labelText(v.Words, label))
 	}
@@ -204,8 +207,8 @@ func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 	for i, e := range entries {
 		out.Rows = append(out.Rows, m.row(v, f, i, e, focus && i == 0))
 	}
-	if len(entries) > 0 {
-		out.Hint = v.Words.Say("A row that you empty is removed.")
+	if f.inPlace && len(entries) > 0 {
+		out.Hint = v.Words.Say("Empty rows are dropped.")
 	}
 	for i := range min(m.entry.blank, maxEntries[m.Name]-len(entries)) {
 		out.Blank = append(out.Blank, m.row(v, f, len(entries)+i, nil, focus && i == 0 && len(entries) == 0))
@@ -213,10 +216,17 @@ func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 	return out
 }
 
+// otherList returns the rows for another list than those in conflict. They begin with the typed ones.
+func (f Form) otherList(v *shell.Request, c conflict) ui.Rows {
+	rows := f.Family.Field(c.Name).rows(v, Form{Family: f.Family, Typed: shell.Values{c.Name: c.Mine}}, false)
+	rows.Bare = true
+	return rows
+}
+
 // row returns the fields of an entry. focus gives the first one the focus.
 func (m Field) row(v *shell.Request, f Form, i int, e shell.Values, focus bool) ui.Row {
 	row := ui.Row{Label: m.number(v.Words, i)}
-	short := len(m.entry.parts) == 2
+	short := len(m.entry.parts) == 2 // of a value and its label, which need no labels on the screen
 	for j, part := range m.entry.parts {
 		field := part.field(v, Form{Family: f.Family, Typed: e}, focus && j == 0)
 		field.Name, field.ID = m.Name+"."+part.Name, "f-"+m.Name+"-"+strconv.Itoa(i)+"-"+part.Name
@@ -224,7 +234,7 @@ func (m Field) row(v *shell.Request, f Form, i int, e shell.Values, focus bool) 
 			field.Value = labelText(v.Words, e["label"])
 			field.More = templ.OrderedAttributes{{Key: "list", Value: "f-" + m.Name + "-labels"}}
 		}
-		if short { // the label is for screen readers only
+		if short {
 			field.Label = row.Label
 			if part.Kind == labelField {
 				field.Placeholder = v.Words.Say(part.Label)

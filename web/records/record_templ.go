@@ -2945,7 +2945,7 @@ func decision(v *shell.Request, f Form, c conflict) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if kind == ListField {
-			templ_7745c5c3_Err = ui.RowList(v.Look(), f.Family.Field(c.Name).rows(v, Form{Family: f.Family, Typed: shell.Values{c.Name: c.Mine}}, false), false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.RowList(v.Look(), f.otherList(v, c)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -3080,7 +3080,7 @@ func Control(v *shell.Request, f Form, m Field, focus bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case ListField:
-			templ_7745c5c3_Err = ui.RowList(v.Look(), m.rows(v, f, focus), f.inPlace).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.RowList(v.Look(), m.rows(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -85,6 +85,8 @@ type Rows struct {
 	// Titled shows the labels of the rows and of their fields. Otherwise, only screen readers read
 	// them.
 	Titled bool
+	// Bare says that the label of the field is already beside it. Open shows the first blank row.
+	Bare, Open bool
 }
 
 // Row is an entry of Rows.
