@@ -196,7 +196,7 @@ func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 	entries := shell.Entries(f.Typed[m.Name])
 	out := ui.Rows{
 		Field: ui.Field{Name: m.Name, Label: m.Label.In(l)}, Another: m.entry.another.In(l), Titled: len(m.entry.parts) > 2,
-		Bare: f.inPlace, Open: f.inPlace,
+		Bare: f.inPlace, Open: f.inPlace && (len(entries) == 0 || len(m.entry.parts) == 2), // a blank address beside one would be too much
 	}
 	for _, label := range m.entry.labels {
 		out.Suggestions = append(out.Suggestions, labelText(v.Words, label))
