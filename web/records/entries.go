@@ -235,7 +235,7 @@ func (m Field) row(v *shell.Request, f Form, i int, e shell.Values, focus bool) 
 			field.More = templ.OrderedAttributes{{Key: "list", Value: "f-" + m.Name + "-labels"}}
 		}
 		if short {
-			field.Label = row.Label
+			field.Label, field.Unseen = row.Label, true
 			if part.Kind == labelField {
 				field.Placeholder = v.Words.Say(part.Label)
 				field.Label = v.Words.Say("%s: label", row.Label)

@@ -45,6 +45,8 @@ type Field struct {
 	Label    string
 	Hint     string
 	Value    string
+	// Unseen says that only screen readers read the label.
+	Unseen bool
 	// Errors are sentences in the reader's language.
 	Errors []string
 	// Type is the type attribute of the input. If it is empty, it is text.
@@ -82,8 +84,7 @@ type Rows struct {
 	// Suggestions are texts for the fields whose attribute list is the element id of the field with
 	// the suffix -labels.
 	Suggestions []string
-	// Titled shows the labels of the rows and of their fields. Otherwise, only screen readers read
-	// them.
+	// Titled says that the fields of a row have labels that everybody sees. Each row is then in a box.
 	Titled bool
 	// Bare says that the label of the field is already beside it. Open shows the first blank row.
 	Bare, Open bool
