@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kartei/kit/i18n"
@@ -31,6 +32,15 @@ func partOf(m records.Field) string {
 // single reports whether a form has a single field. The rows of a list are several.
 func single(members []records.Field) bool {
 	return len(members) == 1 && members[0].Kind != records.ListField
+}
+
+// factID returns the element id of the fact of an entry. The first one has the id of the field that
+// replaces it, to which the focus returns.
+func factID(list string, i int) string {
+	if i == 0 {
+		return "fact-" + list
+	}
+	return "fact-" + list + "-" + strconv.Itoa(i)
 }
 
 // facts returns the members of a part that have a value or are being edited.

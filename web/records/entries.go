@@ -2,7 +2,6 @@ package records
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +20,10 @@ import (
 var (
 	additionalEmails = Field{
 		Name: "additionalEmails", Kind: ListField, Label: "Further email addresses",
-		entry: entryField{first: "Email", another: "Another email address", blank: 3, labels: []string{"work", "home", "other"}, parts: []Field{
-			{Name: "email", Kind: EmailField, Label: "Email"}, labelPart,
-		}},
+		entry: entryField{
+			first: "Email", another: "Another email address", blank: 3, labels: []string{"work", "home", "other"},
+			parts: []Field{{Name: "email", Kind: EmailField, Label: "Email"}, labelPart},
+		},
 	}
 	additionalPhones = Field{
 		Name: "additionalPhones", Kind: ListField, Label: "Further numbers",
@@ -33,7 +33,10 @@ var (
 	}
 	additionalAddresses = Field{
 		Name: "additionalAddresses", Kind: ListField, Label: "Further addresses",
-		entry: entryField{first: "Address", another: "Another address", blank: 2, labels: []string{"work", "home", "other"}, parts: append(addressParts(), labelPart)},
+		entry: entryField{
+			first: "Address", another: "Another address", blank: 2, labels: []string{"work", "home", "other"},
+			parts: append(addressParts(), labelPart),
+		},
 	}
 	labelPart = Field{Name: "label", Kind: labelField, Label: "Label [of an email, number or address]"}
 )
@@ -51,10 +54,6 @@ type entryField struct {
 	parts  []Field
 }
 
-// maxEntries is the maximum number of entries of each list. The schema of record.Additional has the
-// same bounds.
-var maxEntries = map[string]int{"additionalEmails": 20, "additionalPhones": 20, "additionalAddresses": 10}
-
 // addressParts returns the fields of a postal address, with their names within an entry.
 func addressParts() (parts []Field) {
 	for _, m := range address {
@@ -62,32 +61,6 @@ func addressParts() (parts []Field) {
 		parts = append(parts, m)
 	}
 	return parts
-}
-
-// labelWords are the words for record.Labels.
-var labelWords = map[string]i18n.Text{
-	"work": "work", "home": "home", "mobile": "mobile [of a number]", "fax": "fax", "other": "other [of a label]",
-}
-
-// labelText returns the label of an entry as people read it.
-func labelText(w i18n.Words, label string) string {
-	if word := labelWords[label]; word != "" {
-		return w.Say(word)
-	}
-	return label
-}
-
-// readLabel returns a typed label in the form of the API. A word for one of record.Labels may be in
-// any language.
-func readLabel(typed string) string {
-	for _, label := range record.Labels {
-		for _, l := range i18n.Languages {
-			if strings.EqualFold(typed, label) || strings.EqualFold(typed, labelWords[label].In(l)) {
-				return label
-			}
-		}
-	}
-	return typed
 }
 
 // Entry is an entry of a list, with the facts that a record's page shows.
@@ -119,7 +92,7 @@ func (e Entry) Private() bool { return e.Values["label"] == "home" }
 
 // Label returns the label of the entry in a list of facts, such as "Email (home)".
 func (e Entry) Label(w i18n.Words) string {
-	switch label := labelText(w, e.Values["label"]); {
+	switch label := shell.LabelText(w, e.Values["label"]); {
 	case e.Fax():
 		return w.Say("Fax")
 	case label != "":
@@ -130,20 +103,14 @@ func (e Entry) Label(w i18n.Words) string {
 
 // Address returns the entry as a postal address.
 func (e Entry) Address() i18n.Address {
-	return i18n.Address{Street: e.Values["street"], PostalCode: e.Values["postalCode"], City: e.Values["city"], Region: e.Values["region"], Country: e.Values["country"]}
+	return i18n.Address{
+		Street: e.Values["street"], PostalCode: e.Values["postalCode"], City: e.Values["city"],
+		Region: e.Values["region"], Country: e.Values["country"],
+	}
 }
 
 // Takes reports whether a list takes another entry.
-func (m Field) Takes(list string) bool { return len(shell.Entries(list)) < maxEntries[m.Name] }
-
-// FactID returns the element id of the fact of an entry. The first one has the id of the field that
-// replaces it, to which the focus returns.
-func FactID(list string, i int) string {
-	if i == 0 {
-		return "fact-" + list
-	}
-	return "fact-" + list + "-" + strconv.Itoa(i)
-}
+func (m Field) Takes(list string) bool { return len(shell.Entries(list)) < shell.MaxEntries[m.Name] }
 
 // text returns the entry as one line, for the choice between two lists.
 func (e Entry) text(w i18n.Words) string {
@@ -151,7 +118,7 @@ func (e Entry) text(w i18n.Words) string {
 	if e.Kind() == textField {
 		text = strings.Join(w.Lines(e.Address()), ", ")
 	}
-	if label := labelText(w, e.Values["label"]); label != "" {
+	if label := shell.LabelText(w, e.Values["label"]); label != "" {
 		return w.Say("%s (%s) [an email, number or address and its label]", text, label)
 	}
 	return text
@@ -173,7 +140,7 @@ func (m Field) readList(typed, before string) string {
 	for _, e := range entries {
 		own := func(b shell.Values) bool { return b["label"] == e["label"] }
 		if !slices.ContainsFunc(shell.Entries(before), own) {
-			e["label"] = readLabel(e["label"])
+			e["label"] = shell.ReadLabel(e["label"])
 		}
 	}
 	return shell.EntryList(m.Name, entries)
@@ -196,10 +163,10 @@ func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 	entries := shell.Entries(f.Typed[m.Name])
 	out := ui.Rows{
 		Field: ui.Field{Name: m.Name, Label: m.Label.In(l)}, Another: m.entry.another.In(l), Titled: len(m.entry.parts) > 2,
-		Bare: f.inPlace, Open: f.inPlace && (len(entries) == 0 || len(m.entry.parts) == 2), // a blank address beside one would be too much
+		Bare: f.inPlace, Open: f.inPlace && (len(entries) == 0 || len(m.entry.parts) == 2), // no blank address beside one
 	}
 	for _, label := range m.entry.labels {
-		out.Suggestions = append(out.Suggestions, labelText(v.Words, label))
+		out.Suggestions = append(out.Suggestions, shell.LabelText(v.Words, label))
 	}
 	if wrong := f.Wrong[m.Name]; wrong != "" {
 		out.Errors = []string{wrong}
@@ -210,7 +177,7 @@ func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 	if f.inPlace && len(entries) > 0 {
 		out.Hint = v.Words.Say("Empty rows are dropped.")
 	}
-	for i := range min(m.entry.blank, maxEntries[m.Name]-len(entries)) {
+	for i := range min(m.entry.blank, shell.MaxEntries[m.Name]-len(entries)) {
 		out.Blank = append(out.Blank, m.row(v, f, len(entries)+i, nil, focus && i == 0 && len(entries) == 0))
 	}
 	return out
@@ -231,7 +198,7 @@ func (m Field) row(v *shell.Request, f Form, i int, e shell.Values, focus bool) 
 		field := part.field(v, Form{Family: f.Family, Typed: e}, focus && j == 0)
 		field.Name, field.ID = m.Name+"."+part.Name, "f-"+m.Name+"-"+strconv.Itoa(i)+"-"+part.Name
 		if part.Kind == labelField {
-			field.Value = labelText(v.Words, e["label"])
+			field.Value = shell.LabelText(v.Words, e["label"])
 			field.More = templ.OrderedAttributes{{Key: "list", Value: "f-" + m.Name + "-labels"}}
 		}
 		if short {
@@ -286,17 +253,4 @@ func (m Field) wrongRows(v *shell.Request, f Form) (list []ui.Wrong) {
 		}
 	}
 	return append(list, ui.Wrongs(rows.Field)...)
-}
-
-// attribute is an attribute of a record for programs.
-type attribute struct{ Name, Value string }
-
-// attributesOf returns the attributes of a record, sorted by name.
-func attributesOf(record shell.Values) (list []attribute) {
-	for _, path := range slices.Sorted(maps.Keys(record)) {
-		if name, is := strings.CutPrefix(path, "attributes."); is {
-			list = append(list, attribute{name, record[path]})
-		}
-	}
-	return list
 }

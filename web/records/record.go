@@ -250,7 +250,7 @@ func ShowForm(f *Family) func(*shell.Request) shell.View {
 				return v.Failed(err)
 			}
 			form.Was, form.Typed, form.revision = record, maps.Clone(record), shell.RevisionOf(record)
-			if caller := NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.InBook {
+			if caller := shell.NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.InBook {
 				form.addCaller(caller)
 			}
 		} else {

@@ -3,9 +3,12 @@ package shell
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"kartei/kit/i18n"
+	"kartei/record"
 	"maps"
 	"slices"
 	"strings"
@@ -237,6 +240,136 @@ func Lines(text string) []string {
 		line, text, _ = strings.Cut(text, "\n")
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(list, line) {
 			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// entryParts has the names of the parts of an entry, in the order of the API, for each member whose value
+// is a list of objects. Values has the JSON of such a list.
+var entryParts = map[string][]string{
+	"additionalEmails":    {"email", "label"},
+	"additionalPhones":    {"phone", "label"},
+	"additionalAddresses": {"street", "postalCode", "city", "region", "country", "label"},
+}
+
+// MaxEntries is the maximum number of entries of each list. The schema of record.Additional has the
+// same bounds.
+var MaxEntries = map[string]int{"additionalEmails": 20, "additionalPhones": 20, "additionalAddresses": 10}
+
+// PartsOf returns the names of the parts of an entry of a list. It returns nil for any other member.
+func PartsOf(member string) []string { return entryParts[member] }
+
+// Entries returns the entries of a list in Values, each with its parts by their names. It returns
+// nil for a text that is not such a list.
+func Entries(list string) (entries []Values) {
+	var all []map[string]*string
+	if list == "" || json.Unmarshal([]byte(list), &all) != nil {
+		return nil
+	}
+	for _, one := range all {
+		entry := Values{}
+		for part, text := range one {
+			if text != nil {
+				entry[part] = *text
+			}
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// EntryList returns the list with these entries as Values has it, with the JSON that the API writes.
+// Entries that have no more than a label are left out.
+func EntryList(member string, entries []Values) string {
+	var b strings.Builder
+	e := jsontext.NewEncoder(&b)
+	_ = e.WriteToken(jsontext.BeginArray) // a builder does not fail
+	some := false
+	for _, entry := range entries {
+		if !meant(member, entry) {
+			continue
+		}
+		some = true
+		_ = e.WriteToken(jsontext.BeginObject)
+		for _, part := range entryParts[member] {
+			_ = e.WriteToken(jsontext.String(part))
+			if text := entry[part]; text == "" {
+				_ = e.WriteToken(jsontext.Null)
+			} else {
+				_ = e.WriteToken(jsontext.String(text))
+			}
+		}
+		_ = e.WriteToken(jsontext.EndObject)
+	}
+	if !some {
+		return ""
+	}
+	_ = e.WriteToken(jsontext.EndArray)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// meant reports whether an entry has a part besides its label.
+func meant(member string, entry Values) bool {
+	for _, part := range entryParts[member] {
+		if part != "label" && entry[part] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// entries returns the list that the fields MEMBER.PART of a form have. A form has one field of each
+// part for each entry. sent is false if the form has no such fields.
+func (f *Form) entries(member string) (list string, sent bool) {
+	var all []Values
+	for _, part := range entryParts[member] {
+		texts := f.Values[member+"."+part]
+		sent = sent || len(texts) > 0
+		for i, text := range texts {
+			if len(all) == i {
+				all = append(all, Values{})
+			}
+			all[i][part] = Normal(text)
+		}
+	}
+	return EntryList(member, all), sent
+}
+
+// labelWords are the words for record.Labels.
+var labelWords = map[string]i18n.Text{
+	"work": "work", "home": "home", "mobile": "mobile [of a number]", "fax": "fax", "other": "other [of a label]",
+}
+
+// LabelText returns the label of an entry as people read it.
+func LabelText(w i18n.Words, label string) string {
+	if word := labelWords[label]; word != "" {
+		return w.Say(word)
+	}
+	return label
+}
+
+// ReadLabel returns a typed label in the form of the API. A word for one of record.Labels may be in
+// any language.
+func ReadLabel(typed string) string {
+	for _, label := range record.Labels {
+		for _, l := range i18n.Languages {
+			if strings.EqualFold(typed, label) || strings.EqualFold(typed, labelWords[label].In(l)) {
+				return label
+			}
+		}
+	}
+	return typed
+}
+
+// Attribute is an attribute of a record for programs.
+type Attribute struct{ Name, Value string }
+
+// Attributes returns the attributes of a record, sorted by name.
+func Attributes(record Values) (list []Attribute) {
+	for _, path := range slices.Sorted(maps.Keys(record)) {
+		if name, is := strings.CutPrefix(path, "attributes."); is {
+			list = append(list, Attribute{name, record[path]})
 		}
 	}
 	return list
