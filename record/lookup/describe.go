@@ -33,6 +33,7 @@ func describeContact(d *draft, f *contact.Fields) {
 	d.identify(phone, f.Mobile)
 	d.identify(phone, f.Phone)
 	d.identify(email, f.Email)
+	d.additional(&f.Additional)
 }
 
 func describeCompany(d *draft, f *company.Fields) {
@@ -51,6 +52,7 @@ func describeCompany(d *draft, f *company.Fields) {
 	d.identify(email, f.Email)
 	d.identify(always, f.VatID)
 	d.identify(always, f.RegisterNumber)
+	d.additional(&f.Additional)
 }
 
 func describeTask(d *draft, f *task.Fields) {
@@ -92,6 +94,22 @@ func (d *draft) title(text *string) {
 func (d *draft) in(a *record.Address) {
 	if d.country = "DE"; a != nil && a.Country != nil {
 		d.country = *a.Country
+	}
+}
+
+// additional adds the emails, numbers and addresses besides the first ones. A line shows those that
+// match the query.
+func (d *draft) additional(a *record.Additional) {
+	for _, p := range a.AdditionalPhones {
+		d.add(foundPhone, "additionalPhones", &p.Phone)
+		d.identify(phone, &p.Phone)
+	}
+	for _, e := range a.AdditionalEmails {
+		d.add(found, "additionalEmails", &e.Email)
+		d.identify(email, &e.Email)
+	}
+	for _, at := range a.AdditionalAddresses {
+		d.add(found, "additionalAddresses", place(&at.Address))
 	}
 }
 

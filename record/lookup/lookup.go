@@ -133,6 +133,8 @@ const (
 	names
 	// found is the kind of a text that a line shows only if it has a mark.
 	found
+	// foundPhone is the kind of a telephone number that a line shows only if it has a mark.
+	foundPhone
 	// excerpt is the kind of a long text. A line shows only the part around its first mark.
 	excerpt
 )
@@ -184,7 +186,7 @@ func (d *draft) finish(m search.Marker, titles map[string]string) Hit {
 				continue
 			}
 		case state:
-		case phone:
+		case phone, foundPhone:
 			f.Marks = m.Phone(x.text)
 		case excerpt:
 			f.Text, f.Marks = around(x.text, m.Text(x.text))

@@ -206,6 +206,55 @@ func TestFindNumbers(t *testing.T) {
 	})
 }
 
+// TestFindAdditional checks that a record is found by each of its further emails, numbers and
+// addresses. The line shows the one that matches, and no other.
+func TestFindAdditional(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		me := sit(o, access.Member)
+		berg := me.make("contacts", map[string]any{
+			"lastName": "Berg", "phone": "0221 1111111", "email": "berg@kanzlei.example",
+			"additionalPhones":    []any{map[string]any{"phone": "0228 3333333"}, map[string]any{"phone": "0176/040 690 63", "label": "mobile"}},
+			"additionalEmails":    []any{map[string]any{"email": "ada@zuhause.example", "label": "home"}},
+			"additionalAddresses": []any{map[string]any{"street": "Am Deich 1", "postalCode": "26486", "city": "Wangerooge"}},
+		})
+		firm := me.make("companies", map[string]any{
+			"name": "Haas AG", "additionalPhones": []any{map[string]any{"phone": "0211 5555555", "label": "fax"}},
+			"additionalEmails": []any{map[string]any{"email": "rechnung@haas.example"}},
+		})
+		const person, office = "Berg; phone=0221 1111111; email=berg@kanzlei.example", "Haas AG"
+		for _, c := range []struct {
+			q, id, want string
+			exact       bool
+		}{
+			{"+49 176 04069063", berg, person + "; additionalPhones=[0176/040 690 63]", true},
+			{"0228 33", berg, person + "; additionalPhones=[0228 33]33333", false},
+			{"ADA@zuhause.example", berg, person + "; additionalEmails=[ada@zuhause.example]", true},
+			{"Wangerooge", berg, person + "; additionalAddresses=26486 [Wangerooge]", false},
+			{"0211/5555555", firm, office + "; additionalPhones=[0211 5555555]", true},
+			{"rechnung@haas.example", firm, office + "; additionalEmails=[rechnung@haas.example]", true},
+		} {
+			got := me.find(c.q)
+			if len(got.Groups) != 1 || got.Best != c.id {
+				t.Errorf("%s finds %+v", c.q, got)
+			} else if h := got.Groups[0].Hits[0]; show(h) != c.want || h.Exact != c.exact {
+				t.Errorf("%s: %s, exact %t, want %s, %t", c.q, show(h), h.Exact, c.want, c.exact)
+			}
+		}
+		if got := me.find("0176 0406906"); len(got.Groups) != 1 || got.Groups[0].Hits[0].Exact {
+			t.Errorf("a part of a number is exact: %+v", got)
+		}
+		for _, in := range []lookup.SimilarInput{
+			{Family: "contacts", Emails: []string{"", "Ada@Zuhause.example"}},
+			{Family: "contacts", Numbers: []string{"0221 222", "+4917604069063"}},
+		} {
+			var out lookup.Similar
+			if me.ask("lookup.similar", in, &out); len(out.Data) != 1 || out.Data[0].ID != berg {
+				t.Errorf("%+v is similar to %+v", in, out.Data)
+			}
+		}
+	})
+}
+
 // TestFindSeesWhatListsShow checks that Find returns the same records as the lists, for each
 // role.
 func TestFindSeesWhatListsShow(t *testing.T) {
@@ -538,8 +587,8 @@ func TestSimilar(t *testing.T) {
 			{me, lookup.SimilarInput{Family: "contacts", FirstName: "Brigitte"}, ""},
 			{me, lookup.SimilarInput{Family: "contacts", FirstName: "Brigitte", LastName: "Müller"}, "[Brigitte] [Müller] name"},
 			{me, lookup.SimilarInput{Family: "contacts", FirstName: "Birgit", LastName: "Müller"}, ""},
-			{me, lookup.SimilarInput{Family: "contacts", Email: "BM@example.net"}, "Brigitte Müller email"},
-			{me, lookup.SimilarInput{Family: "contacts", Email: "bm@example"}, ""},
+			{me, lookup.SimilarInput{Family: "contacts", Emails: []string{"BM@example.net"}}, "Brigitte Müller email"},
+			{me, lookup.SimilarInput{Family: "contacts", Emails: []string{"bm@example"}}, ""},
 			{
 				me,
 				lookup.SimilarInput{Family: "contacts", Numbers: []string{"", "+49 (0)176 040 690 63"}},
@@ -550,14 +599,14 @@ func TestSimilar(t *testing.T) {
 				lookup.SimilarInput{
 					Family:   "contacts",
 					LastName: "Müller",
-					Email:    "bm@example.net",
+					Emails:   []string{"bm@example.net"},
 					Numbers:  []string{"491760406906 3"},
 				},
 				"Brigitte [Müller] email number name, Privat [Müller] name",
 			},
 			{
 				me,
-				lookup.SimilarInput{Family: "contacts", ID: brigitte, LastName: "Müller", Email: "bm@example.net"},
+				lookup.SimilarInput{Family: "contacts", ID: brigitte, LastName: "Müller", Emails: []string{"bm@example.net"}},
 				"Privat [Müller] name",
 			},
 			{me, lookup.SimilarInput{Family: "companies", Name: "Rheinbau AG"}, "[Rheinbau] GmbH & Co. KG name"},
@@ -582,8 +631,9 @@ func TestSimilar(t *testing.T) {
 		for _, in := range []lookup.SimilarInput{
 			{},
 			{Family: "tasks"},
-			{Family: "contacts", Email: strings.Repeat("a", 255)},
-			{Family: "contacts", Numbers: make([]string, 6)},
+			{Family: "contacts", Emails: []string{strings.Repeat("a", 255)}},
+			{Family: "contacts", Emails: make([]string, lookup.MaxSought+1)},
+			{Family: "contacts", Numbers: make([]string, lookup.MaxSought+1)},
 		} {
 			if got := me.ask("lookup.similar", in, nil); got.Status != 422 {
 				t.Errorf("%+v: %d %s", in, got.Status, got.Body)

@@ -9,6 +9,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/input"
 	"kartei/record/search"
 )
 
@@ -22,12 +23,17 @@ type SimilarInput struct {
 	// ID is the id of the record that the form changes. The output leaves it out.
 	ID string `json:"id,omitempty"`
 	// FirstName and LastName are the names of a contact. Name is the name of a company.
-	FirstName string   `json:"firstName,omitempty"`
-	LastName  string   `json:"lastName,omitempty"`
-	Name      string   `json:"name,omitempty"`
-	Email     string   `json:"email,omitempty"`
-	Numbers   []string `json:"numbers,omitempty"`
+	FirstName string `json:"firstName,omitempty"`
+	LastName  string `json:"lastName,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Emails and Numbers are the email addresses and telephone numbers, at most MaxSought of each.
+	Emails  []string `json:"emails,omitempty"`
+	Numbers []string `json:"numbers,omitempty"`
 }
+
+// MaxSought is the maximum number of email addresses, and of telephone numbers, of a SimilarInput.
+// Each of them is a search.
+const MaxSought = 10
 
 // Similar has records that may be the same contact or company as in the form.
 type Similar struct {
@@ -108,18 +114,22 @@ func (in *SimilarInput) check() error {
 	if in.Family != "contacts" && in.Family != "companies" {
 		wrong = append(wrong, fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{"contacts", "companies"}})
 	}
-	for _, x := range []struct{ name, text string }{
-		{"firstName", in.FirstName},
-		{"lastName", in.LastName},
-		{"name", in.Name},
-		{"email", in.Email},
-	} {
+	texts := []struct{ name, text string }{{"firstName", in.FirstName}, {"lastName", in.LastName}, {"name", in.Name}}
+	for i, text := range in.Emails {
+		texts = append(texts, struct{ name, text string }{input.Indexed("emails", i), text})
+	}
+	for _, x := range texts {
 		if utf8.RuneCountInString(x.text) > 254 {
 			wrong = append(wrong, fault.Field{Name: x.name, Code: fault.TooLong, Limit: 254})
 		}
 	}
-	if len(in.Numbers) > 5 {
-		wrong = append(wrong, fault.Field{Name: "numbers", Code: fault.TooLong, Limit: fault.Items(5)})
+	for _, x := range []struct {
+		name string
+		list []string
+	}{{"emails", in.Emails}, {"numbers", in.Numbers}} {
+		if len(x.list) > MaxSought {
+			wrong = append(wrong, fault.Field{Name: x.name, Code: fault.TooLong, Limit: fault.Items(MaxSought)})
+		}
 	}
 	if wrong == nil {
 		return nil
@@ -138,9 +148,12 @@ type question struct {
 // questions returns the searches for the values of a form. There is no search for a first name
 // alone.
 func (in *SimilarInput) questions() (list []question) {
-	if strings.Contains(in.Email, "@") {
-		list = append(list, question{search.Whole(in.Email), ByEmail, func(d *draft) bool {
-			return d.identified(func(m member) bool { return m.kind == email && search.Same(m.text, in.Email) })
+	for _, address := range in.Emails {
+		if !strings.Contains(address, "@") {
+			continue
+		}
+		list = append(list, question{search.Whole(address), ByEmail, func(d *draft) bool {
+			return d.identified(func(m member) bool { return m.kind == email && search.Same(m.text, address) })
 		}})
 	}
 	for _, number := range in.Numbers {

@@ -184,8 +184,12 @@ func (p *Page) Fields(action string) url.Values {
 		values.Set(area[1], html.UnescapeString(area[2]))
 	}
 	for _, choice := range selects.FindAllStringSubmatch(form, -1) {
-		if chosen := selected.FindStringSubmatch(choice[2]); chosen != nil {
-			values.Set(choice[1], chosen[1])
+		chosen := selected.FindStringSubmatch(choice[2])
+		if chosen == nil {
+			chosen = option.FindStringSubmatch(choice[2]) // a browser takes the first one
+		}
+		if chosen != nil {
+			values.Add(choice[1], chosen[1])
 		}
 	}
 	return values
@@ -270,6 +274,7 @@ var (
 	attribute = regexp.MustCompile(`([a-z-]+)="([^"]*)"`)
 	areas     = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]+)"[^>]*>(.*?)</textarea>`)
 	selects   = regexp.MustCompile(`(?s)<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>`)
+	option    = regexp.MustCompile(`<option value="([^"]*)"`)
 	selected  = regexp.MustCompile(`<option value="([^"]*)" selected`)
 )
 

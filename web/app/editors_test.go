@@ -14,6 +14,7 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/pagetest"
 	"kartei/test/seed"
+	"kartei/web/shell"
 )
 
 // TestEditorsLoseNothing lets two people edit and undo changes of a contact in random order, with
@@ -41,8 +42,8 @@ func TestEditorsLoseNothing(t *testing.T) {
 			e.forms[who] = e.people[who].Get(path + "/edit")
 			fields := e.forms[who].Fields(path)
 			for _, m := range e.members() {
-				if fields.Get(m) != e.stored[m] {
-					t.Fatalf("%s is %q, want %q", m, fields.Get(m), e.stored[m])
+				if is := valueIn(fields, m); is != e.stored[m] {
+					t.Fatalf("%s is %q, want %q", m, is, e.stored[m])
 				}
 			}
 		}
@@ -77,11 +78,54 @@ type takeBack struct {
 	before, after map[string]string
 }
 
-func (e *editors) members() []string { return []string{"mobile", "jobTitle", "address.city"} }
+// list is a member whose value is a list. A form has it as rows.
+const list = "additionalPhones"
 
-// value draws a value for a member.
+func (e *editors) members() []string { return []string{"mobile", "jobTitle", "address.city", list} }
+
+// value draws a value for a member. name ends with the name of the member.
 func (e *editors) value(name string) string {
+	if strings.HasSuffix(name, list) {
+		return rapid.SampledFrom([]string{"", numbers("eins"), numbers("zwei", "eins"), numbers("drei")}).Draw(e.T, name)
+	}
 	return rapid.SampledFrom([]string{"", "eins", "zwei", "drei"}).Draw(e.T, name)
+}
+
+// numbers returns a list of numbers as the API writes it.
+func numbers(all ...string) string {
+	var entries []shell.Values
+	for i, number := range all {
+		entries = append(entries, shell.Values{"phone": number, "label": []string{"work", "Empfang"}[i]})
+	}
+	return shell.EntryList(list, entries)
+}
+
+// setValue sets a member in a form.
+func setValue(form url.Values, name, value string) {
+	if name != list {
+		form.Set(name, value)
+		return
+	}
+	form.Del(list + ".phone")
+	form.Del(list + ".label")
+	for _, entry := range append(shell.Entries(value), shell.Values{}) { // a blank row is left
+		form.Add(list+".phone", entry["phone"])
+		form.Add(list+".label", strings.Replace(entry["label"], "work", "geschäftlich", 1))
+	}
+}
+
+// valueIn returns a member as a form has it.
+func valueIn(form interface{ Get(string) string }, name string) string {
+	sent, rows := form.(url.Values)
+	if name != list || !rows {
+		return form.Get(name)
+	}
+	var entries []shell.Values
+	for i, number := range sent[list+".phone"] {
+		label := strings.Replace(sent[list+".label"][i], "geschäftlich", "work", 1)
+		entries = append(entries, shell.Values{"phone": number, "label": label})
+	}
+	return shell.EntryList(list, entries)
 }
 
 // edit sends a form with some members changed, and resolves conflicts until it is stored. If
@@ -89,9 +133,9 @@ func (e *editors) value(name string) string {
 func (e *editors) edit(who int, form *pagetest.Page, disturbed bool) {
 	sent := form.Fields(e.path)
 	typed := map[string]string{}
-	for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(e.members()), 1, 3, rapid.ID[string]).Draw(e.T, "members") {
+	for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(e.members()), 1, 4, rapid.ID[string]).Draw(e.T, "members") {
 		typed[m] = e.value(m)
-		sent.Set(m, typed[m])
+		setValue(sent, m, typed[m])
 	}
 	answer := e.send(who, sent)
 	for answer.Status == 409 {
@@ -148,7 +192,7 @@ func (e *editors) decide(answer *pagetest.Page, sent url.Values, typed map[strin
 			if mine != was {
 				want = mine
 			}
-			if got := form.Get(m); got != want || form.Get("was."+m) != is {
+			if got := valueIn(form, m); got != want || form.Get("was."+m) != is {
 				e.Fatalf("%s: a decision about others has %q of %q, %q, %q", m, got, was, is, mine)
 			}
 			continue
@@ -163,7 +207,9 @@ func (e *editors) decide(answer *pagetest.Page, sent url.Values, typed map[strin
 		decided[m] = map[string]string{"theirs": is, "mine": mine}[pick]
 		if other := e.value("other " + m); pick == "other" {
 			decided[m] = other
-			form.Set(m, other)
+			setValue(form, m, other)
+		} else if m == list {
+			setValue(form, m, numbers("verworfen"))
 		} else {
 			form.Set(m, "verworfen") // this field counts only if the pick is other
 		}
@@ -196,5 +242,5 @@ func typedOr(typed map[string]string, form interface{ Get(string) string }, name
 	if text, ok := typed[name]; ok {
 		return text
 	}
-	return form.Get(name)
+	return valueIn(form, name)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kartei/kit/i18n"
@@ -12,11 +13,14 @@ import (
 )
 
 // partOf returns the part of an entry's page that shows a member: "facts" at the top, "below" after
-// these, or "kept" for record keeping. All members of the postal address are in the part "address".
+// these, or "kept" for record keeping. All members of the postal address are in the part "address",
+// and "addresses" has the further ones.
 func partOf(m records.Field) string {
 	switch {
 	case strings.HasPrefix(m.Name, "address."):
 		return "address"
+	case m.Name == "additionalAddresses":
+		return "addresses"
 	case m.Name == "note" || m.Name == "tags":
 		return "below"
 	case m.Name == "externalId" || m.Name == "ownerId" || m.Name == "visibility":
@@ -25,16 +29,31 @@ func partOf(m records.Field) string {
 	return "facts"
 }
 
+// single reports whether a form has a single field. The rows of a list are several.
+func single(members []records.Field) bool {
+	return len(members) == 1 && members[0].Kind != records.ListField
+}
+
+// factID returns the element id of the fact of an entry. The first one has the id of the field that
+// replaces it, to which the focus returns.
+func factID(list string, i int) string {
+	if i == 0 {
+		return "fact-" + list
+	}
+	return "fact-" + list + "-" + strconv.Itoa(i)
+}
+
 // facts returns the members of a part that have a value or are being edited.
 func facts(p records.Page, part string) []records.Field {
 	return slices.DeleteFunc(p.Family.Shown(p.Record, p.Editing), func(m records.Field) bool { return partOf(m) != part })
 }
 
-// missing returns the members without a value that the person can add to an entry.
+// missing returns the members that the person can add to an entry: those without a value, and
+// further values of those that have one.
 func missing(p records.Page, v *shell.Request) []records.Group {
 	var list []records.Group
 	for _, m := range p.Family.Fields {
-		if p.Record[m.Name] == "" && !m.Hidden && !m.Unasked && partOf(m) != "address" && p.MayEdit(v, m) {
+		if !m.Hidden && !m.Unasked && partOf(m) != "address" && p.MayEdit(v, m) && addable(p, v, m) {
 			list = append(list, records.Group{Name: m.Name, Label: m.Label})
 		}
 	}
@@ -42,6 +61,22 @@ func missing(p records.Page, v *shell.Request) []records.Group {
 		list = append(list, records.Group{Name: "address", Label: "Address"})
 	}
 	return list
+}
+
+// addable reports whether a member has no value, or is a list that takes another one. A list is for
+// what the entry has already.
+func addable(p records.Page, v *shell.Request, m records.Field) bool {
+	if m.Kind != records.ListField {
+		return p.Record[m.Name] == ""
+	}
+	first := p.Record[m.Name] + p.Record["email"]
+	switch m.Name {
+	case "additionalPhones":
+		first = p.Record[m.Name] + p.Record["phone"] + p.Record["mobile"]
+	case "additionalAddresses":
+		first = p.Record[m.Name] + strings.Join(addressLines(p, v), "")
+	}
+	return first != "" && m.Takes(p.Record[m.Name])
 }
 
 // addressOf returns the postal address of an entry.
@@ -62,17 +97,31 @@ func addressBlock(p records.Page, v *shell.Request) string {
 	return strings.Join(letterTo(v, p.Record, p.Names), "\n")
 }
 
-// letterTo returns the lines of a letter's address field for r. names maps the id of the company to
-// its name. The department is a line only below the name of the company.
+// furtherBlock returns the lines of a letter's address field with one of the further addresses. An
+// address at home has no company above it.
+func furtherBlock(p records.Page, v *shell.Request, e records.Entry) string {
+	names := p.Names
+	if e.Private() {
+		names = nil
+	}
+	return strings.Join(append(addressee(v, p.Record, names), v.Words.Lines(e.Address())...), "\n")
+}
+
+// letterTo returns the lines of a letter's address field for r.
 func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
+	return append(addressee(v, r, names), v.Words.Lines(addressOf(r))...)
+}
+
+// addressee returns the lines of a letter's address field above the address. names maps the id of the
+// company to its name. The department is a line only below the name of the company.
+func addressee(v *shell.Request, r shell.Values, names map[string]string) []string {
 	salutations := map[string]string{"ms": v.Words.Say("Ms"), "mr": v.Words.Say("Mr [in an address]")}
 	person := shell.Joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"], r["nameSuffix"])
 	head := shell.Present(names[r["companyId"]])
 	if len(head) > 0 {
 		head = append(head, shell.Present(r["department"])...)
 	}
-	head = append(head, shell.Present(cmp.Or(person, r["name"]))...)
-	return append(head, v.Words.Lines(addressOf(r))...)
+	return append(head, shell.Present(cmp.Or(person, r["name"]))...)
 }
 
 // referrers returns texts such as "2 tasks" for the records that refer to a record, one for each

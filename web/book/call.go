@@ -34,7 +34,7 @@ const maxCallers = 20
 // no entry has the number itself. A number that only ends with the digits may belong to another
 // person. Such an entry is listed, and its page is never served.
 func showCall(v *shell.Request) shell.View {
-	p := callPage{number: records.NumberOf(v.URL.Query().Get("number")), q: strings.TrimSpace(v.URL.Query().Get("q"))}
+	p := callPage{number: shell.NumberOf(v.URL.Query().Get("number")), q: strings.TrimSpace(v.URL.Query().Get("q"))}
 	if p.number == "" {
 		return v.OK(v.Words.Say("Call"), "", noNumberView(v))
 	}

@@ -139,9 +139,10 @@ func (e *export) csv(w http.ResponseWriter) error {
 	table := spreadsheet.NewWriter(w)
 	var heads []string
 	for _, m := range e.family.Fields {
-		if shell.PartsOf(m.Name) == nil {
-			heads = append(heads, m.Label.In(e.v.Words.Language))
+		if m.Kind == records.ListField || m.Kind == records.AttributesField {
+			continue
 		}
+		heads = append(heads, m.Label.In(e.v.Words.Language))
 	}
 	if e.family.Has("address.city") {
 		for _, l := range additionalLists {
@@ -163,10 +164,10 @@ func (e *export) csv(w http.ResponseWriter) error {
 func (e *export) cells(r shell.Values) []string {
 	var cells []string
 	for _, m := range e.family.Fields {
-		text := r[m.Name]
-		if shell.PartsOf(m.Name) != nil {
+		if m.Kind == records.ListField || m.Kind == records.AttributesField {
 			continue
 		}
+		text := r[m.Name]
 		switch m.Kind {
 		case records.Choice:
 			text = m.LabelOf(text).In(e.v.Words.Language)

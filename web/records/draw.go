@@ -243,6 +243,8 @@ func (f Form) named(v *shell.Request, name, value string) string {
 		return m.typed(v, value)
 	case CountryField:
 		return v.Words.Country(value)
+	case ListField:
+		return m.listText(v.Words, value)
 	}
 	return value
 }
@@ -307,6 +309,11 @@ func (m Field) typed(v *shell.Request, value string) string {
 // edited, stored returns the value before, which has seconds.
 func (m Field) stored(v *shell.Request, typed, before string) string {
 	switch {
+	case m.Kind == ListField:
+		if v.Sent.Has(m.Name) { // the whole list, and not its rows
+			return typed
+		}
+		return m.readList(typed, before)
 	case m.Kind == linkField:
 		if address, is := website.Complete(typed); is {
 			return address
@@ -337,7 +344,9 @@ func (m Field) stored(v *shell.Request, typed, before string) string {
 func (f Form) wrongs(v *shell.Request) []ui.Wrong {
 	var list []ui.Wrong
 	for _, m := range f.Family.Fields {
-		if text := f.Wrong[m.Name]; text != "" {
+		if m.Kind == ListField {
+			list = append(list, m.wrongRows(v, f)...)
+		} else if text := f.Wrong[m.Name]; text != "" {
 			list = append(list, ui.Wrong{ID: "f-" + m.Name, Label: v.Words.Say(m.Label), Text: text})
 		}
 	}

@@ -93,6 +93,12 @@ const (
 	// name.
 	languageField fieldKind = "language"
 	TagsField     fieldKind = "tags"
+	// ListField is a list of objects, which people edit in rows: see entryField.
+	ListField fieldKind = "list"
+	// labelField is the label of an object in such a list.
+	labelField fieldKind = "label"
+	// AttributesField is an object of texts for programs. Pages show it, and people do not edit it.
+	AttributesField fieldKind = "attributes"
 	// Reference is the id of another record or of a person.
 	Reference fieldKind = "reference"
 )
@@ -120,6 +126,8 @@ type Field struct {
 	Unasked bool
 	// part is the heading above this field and the fields after it.
 	part i18n.Text
+	// entry describes the entries of a field of the kind ListField.
+	entry entryField
 }
 
 // sharing has the members that all families have in common.
@@ -131,6 +139,7 @@ var sharing = []Field{
 		shell.NewOption("organization", "everyone in the office"),
 		shell.NewOption("private", "the owner and admins only"),
 	}},
+	{Name: "attributes", Kind: AttributesField, Label: "Attributes for programs", Hidden: true, Unasked: true},
 }
 
 // address has the members of a postal address.
@@ -159,12 +168,15 @@ var Contacts = Family{
 		}},
 		{Name: "mobile", part: "Contact details", Kind: PhoneField, Label: "Mobile"},
 		{Name: "phone", Kind: PhoneField, Label: "Phone"},
+		additionalPhones,
 		{Name: "email", Kind: EmailField, Label: "Email"},
+		additionalEmails,
 		{Name: "website", Kind: linkField, Label: "Website"},
 		{Name: "companyId", part: "Work", Kind: Reference, To: "companies", creates: true, Label: "Company"},
 		{Name: "jobTitle", Kind: textField, Label: "Job title"},
 		{Name: "department", Kind: textField, Label: "Department"},
 	}, address, []Field{
+		additionalAddresses,
 		{Name: "birthday", part: "More [to read]", Kind: dayField, Label: "Birthday"},
 		{Name: "language", Kind: languageField, Label: "Language", hint: "For example German or en-GB"},
 		{Name: "note", Kind: longField, Label: "Note"},
@@ -193,9 +205,12 @@ var Companies = Family{
 		{Name: "name", part: "Company", Hidden: true, Kind: textField, Label: "Name", required: true},
 		{Name: "legalForm", Kind: textField, Label: "Legal form"},
 		{Name: "phone", part: "Contact details", Kind: PhoneField, Label: "Phone"},
+		additionalPhones,
 		{Name: "email", Kind: EmailField, Label: "Email"},
+		additionalEmails,
 		{Name: "website", Kind: linkField, Label: "Website"},
 	}, address, []Field{
+		additionalAddresses,
 		{Name: "vatId", part: "More [to read]", Kind: textField, Label: "VAT ID"},
 		{Name: "registerNumber", Kind: textField, Label: "Register number"},
 		{Name: "note", Kind: longField, Label: "Note"},

@@ -3,7 +3,6 @@ package records
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/a-h/templ"
 
@@ -88,23 +87,6 @@ func FactsOf(v *shell.Request, h lookup.Hit) []lookup.Fact {
 		list = append(list, x)
 	}
 	return list
-}
-
-// IsMobile reports whether a telephone number is a German mobile number, which begins with 015, 016
-// or 017. Service numbers such as 0180 are not.
-func IsMobile(number string) bool {
-	digits := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r == '+' {
-			return r
-		}
-		return -1
-	}, strings.Replace(number, "(0)", "", 1))
-	for _, prefix := range []string{"+49", "0049", "0"} {
-		if rest, cut := strings.CutPrefix(digits, prefix); cut {
-			return len(rest) > 8 && rest[0] == '1' && rest[1] >= '5' && rest[1] <= '7'
-		}
-	}
-	return false
 }
 
 // Opened returns the attributes of the element that shows a record. They make a script store that

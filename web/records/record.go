@@ -100,12 +100,12 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 	p.List.Names = p.Names
 	if name := v.URL.Query().Get("edit"); p.MayWrite && (f.Has(name) || f.Group(name) != nil) {
 		p.Editing = name
-		p.Edit = &Form{Family: f, id: id, Was: p.Record, Typed: p.Record, revision: shell.RevisionOf(p.Record), Token: v.Mint(), Names: p.Names}
+		p.Edit = &Form{Family: f, inPlace: true, id: id, Was: p.Record, Typed: p.Record, revision: shell.RevisionOf(p.Record), Token: v.Mint(), Names: p.Names}
 		if refused, is := v.Context().Value(refusedKey{}).(Form); is {
 			if err := f.Resolve(v, p.Names, refused.Typed); err != nil {
 				return v.Failed(err)
 			}
-			refused.Names, p.Edit = p.Names, &refused
+			refused.Names, refused.inPlace, p.Edit = p.Names, true, &refused
 		}
 	}
 	out := v.OK(f.Heading(p.Record), f.Name, draw(v, p))
@@ -210,6 +210,8 @@ type Form struct {
 	// created just before.
 	similar []lookup.Like
 	made    string
+	// inPlace says that the form replaces a value on the record's page.
+	inPlace bool
 	// stopped says that the form was not stored because the person had not seen similar.
 	stopped bool
 }
@@ -248,7 +250,7 @@ func ShowForm(f *Family) func(*shell.Request) shell.View {
 				return v.Failed(err)
 			}
 			form.Was, form.Typed, form.revision = record, maps.Clone(record), shell.RevisionOf(record)
-			if caller := NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.InBook {
+			if caller := shell.NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.InBook {
 				form.addCaller(caller)
 			}
 		} else {
@@ -391,6 +393,7 @@ func refusedForm(v *shell.Request, form Form, f *fault.Fault) shell.View {
 // wrongs returns the error messages by field of a form.
 func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
 	texts := shell.FieldTexts(f, v.Words.Language)
+	form.Family.wrongEntries(texts, f.Fields, v.Words.Language)
 	for _, m := range form.Family.Fields {
 		if texts[m.Name] == "" {
 			continue

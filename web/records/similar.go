@@ -23,15 +23,29 @@ func findSimilar(v *shell.Request, f *Family, typed shell.Values) ([]lookup.Like
 		}
 		return typed[name]
 	}
-	in := lookup.SimilarInput{
-		Family: f.Name, FirstName: short("firstName"), LastName: short("lastName"), Name: short("name"), Email: short("email"),
-		Numbers: shell.Present(typed["mobile"], typed["phone"]),
+	emails, numbers := []string{typed["email"]}, []string{typed["mobile"], typed["phone"]}
+	for _, e := range shell.Entries(typed["additionalEmails"]) {
+		emails = append(emails, e["email"])
 	}
-	if cmp.Or(in.FirstName, in.LastName, in.Name, in.Email) == "" && len(in.Numbers) == 0 {
+	for _, e := range shell.Entries(typed["additionalPhones"]) {
+		numbers = append(numbers, e["phone"])
+	}
+	in := lookup.SimilarInput{
+		Family: f.Name, FirstName: short("firstName"), LastName: short("lastName"), Name: short("name"),
+		Emails: firstOf(emails), Numbers: firstOf(numbers),
+	}
+	if cmp.Or(in.FirstName, in.LastName, in.Name) == "" && len(in.Emails) == 0 && len(in.Numbers) == 0 {
 		return nil, nil
 	}
 	found, err := shell.Ask(v, lookup.FindSimilar, in)
 	return found.Data, err
+}
+
+// firstOf returns the first texts that are neither empty nor longer than any email address, at most as
+// many as one search takes.
+func firstOf(list []string) []string {
+	list = slices.DeleteFunc(list, func(text string) bool { return text == "" || len(text) > 254 })
+	return list[:min(len(list), lookup.MaxSought)]
 }
 
 // likeness returns a text that says what two records have in common.

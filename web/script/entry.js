@@ -153,6 +153,11 @@
   document.addEventListener("click", (event) => { if (event.target.closest("form[data-save] .acts a")) { sent(event.target.closest("form")); } });
   window.addEventListener("beforeunload", (event) => { if (document.querySelector("form[data-started]")) { event.preventDefault(); } });
 
+  // A blank row of a list has the focus as soon as it is open.
+  document.addEventListener("toggle", function (event) {
+    if (event.target.matches(".entry-more[open]")) { event.target.querySelector("input").focus(); }
+  }, true);
+
   // A form with a single field is saved when the field loses the focus, unless nothing has changed.
   const typed = (form) => [...new FormData(form)].map(String).join("\n");
   document.addEventListener("focusin", function (event) {

@@ -386,7 +386,7 @@ func NewContact(text string) string {
 		q.Set("email", text)
 	case !strings.ContainsFunc(text, unicode.IsLetter):
 		member := "phone"
-		if records.IsMobile(text) {
+		if shell.IsMobile(text) {
 			member = "mobile"
 		}
 		q.Set(member, text)

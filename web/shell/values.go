@@ -12,6 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"kartei/kit/i18n"
+	"kartei/record"
 )
 
 // Flatten returns the values of one record, given as JSON. It fails if anything else follows the
@@ -209,7 +212,7 @@ func (v Values) Patch(names []string) map[string]any {
 		case name == "tags":
 			at[leaf] = Lines(text)
 		case entryParts[name] != nil:
-			at[leaf] = jsontext.Value(cmp.Or(text, "[]"))
+			at[leaf] = jsontext.Value(cmp.Or(EntryList(name, Entries(text)), "[]"))
 		case text == "":
 			at[leaf] = nil
 		default:
@@ -250,6 +253,10 @@ var entryParts = map[string][]string{
 	"additionalPhones":    {"phone", "label"},
 	"additionalAddresses": {"street", "postalCode", "city", "region", "country", "label"},
 }
+
+// MaxEntries is the maximum number of entries of each list. The schema of record.Additional has the
+// same bounds.
+var MaxEntries = map[string]int{"additionalEmails": 20, "additionalPhones": 20, "additionalAddresses": 10}
 
 // PartsOf returns the names of the parts of an entry of a list. It returns nil for any other member.
 func PartsOf(member string) []string { return entryParts[member] }
@@ -311,4 +318,43 @@ func meant(member string, entry Values) bool {
 		}
 	}
 	return false
+}
+
+// labelWords are the words for record.Labels.
+var labelWords = map[string]i18n.Text{
+	"work": "work", "home": "home", "mobile": "mobile [of a number]", "fax": "fax", "other": "other [of a label]",
+}
+
+// LabelText returns the label of an entry as people read it.
+func LabelText(w i18n.Words, label string) string {
+	if word := labelWords[label]; word != "" {
+		return w.Say(word)
+	}
+	return label
+}
+
+// ReadLabel returns a typed label in the form of the API. A word for one of record.Labels may be in
+// any language.
+func ReadLabel(typed string) string {
+	for _, label := range record.Labels {
+		for _, l := range i18n.Languages {
+			if strings.EqualFold(typed, label) || strings.EqualFold(typed, labelWords[label].In(l)) {
+				return label
+			}
+		}
+	}
+	return typed
+}
+
+// Attribute is an attribute of a record for programs.
+type Attribute struct{ Name, Value string }
+
+// Attributes returns the attributes of a record, sorted by name.
+func Attributes(record Values) (list []Attribute) {
+	for _, path := range slices.Sorted(maps.Keys(record)) {
+		if name, is := strings.CutPrefix(path, "attributes."); is {
+			list = append(list, Attribute{name, record[path]})
+		}
+	}
+	return list
 }

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
+	"kartei/kit/phone"
 	"kartei/web/ui"
 )
 
@@ -157,4 +159,35 @@ func Together(functions ...func() error) error {
 func Unique(list []string) []string {
 	sorted := slices.Sorted(slices.Values(list))
 	return slices.Compact(sorted)
+}
+
+// IsMobile reports whether a telephone number is a German mobile number, which begins with 015, 016
+// or 017. Service numbers such as 0180 are not.
+func IsMobile(number string) bool {
+	digits := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '+' {
+			return r
+		}
+		return -1
+	}, strings.Replace(number, "(0)", "", 1))
+	for _, prefix := range []string{"+49", "0049", "0"} {
+		if rest, cut := strings.CutPrefix(digits, prefix); cut {
+			return len(rest) > 8 && rest[0] == '1' && rest[1] >= '5' && rest[1] <= '7'
+		}
+	}
+	return false
+}
+
+// NumberOf returns the telephone number of a caller from a query parameter. If a telephone does not
+// escape a plus sign, the parameter begins with a space. The result is empty for a withheld number.
+func NumberOf(sent string) string {
+	caller := phone.Caller(sent)
+	number := strings.TrimSpace(caller)
+	if (strings.HasPrefix(sent, " ") || strings.HasPrefix(caller, " ")) && number != "" && number[0] >= '1' && number[0] <= '9' {
+		number = "+" + number
+	}
+	if !strings.ContainsFunc(number, unicode.IsDigit) { // a withheld number, such as "anonymous" or "unknown"
+		return ""
+	}
+	return number
 }

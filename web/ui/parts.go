@@ -45,6 +45,8 @@ type Field struct {
 	Label    string
 	Hint     string
 	Value    string
+	// Unseen says that only screen readers read the label.
+	Unseen bool
 	// Errors are sentences in the reader's language.
 	Errors []string
 	// Type is the type attribute of the input. If it is empty, it is text.
@@ -70,6 +72,28 @@ type Field struct {
 	Described string
 	// More has further attributes, such as inputmode, maxlength or htmx attributes.
 	More templ.Attributer
+}
+
+// Rows is the data of a field with several entries. Each entry is a row with the same fields.
+type Rows struct {
+	Field
+	Rows []Row
+	// Blank are rows for new entries. Another is the label of the button that opens one.
+	Blank   []Row
+	Another string
+	// Suggestions are texts for the fields whose attribute list is the element id of the field with
+	// the suffix -labels.
+	Suggestions []string
+	// Titled says that the fields of a row have labels that everybody sees. Each row is then in a box.
+	Titled bool
+	// Bare says that the label of the field is already beside it. Open shows the first blank row.
+	Bare, Open bool
+}
+
+// Row is an entry of Rows.
+type Row struct {
+	Label  string
+	Fields []Field
 }
 
 // Option is an option of a select, or a radio button.
