@@ -3,6 +3,7 @@ package sample
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"kartei/record"
@@ -78,6 +79,7 @@ func Companies(owners []string) []company.Fields {
 			Email: text("kontakt@" + f.domain + ".example"), Website: text("https://www." + f.domain + ".example/"),
 		}
 		c.Tags = f.tags
+		c.AdditionalEmails = []record.AdditionalEmail{{Email: "rechnung@" + f.domain + ".example", Label: text("Rechnungen")}}
 		list = append(list, d.firm(c, f.court, owners))
 	}
 	for i := range firms {
@@ -105,8 +107,10 @@ func (d *draw) firm(c company.Fields, court string, owners []string) company.Fie
 		c.RegisterNumber = text(fmt.Sprintf("%s %d", court, 10_000+d.IntN(80_000)))
 		c.VatID = text(fmt.Sprintf("DE%09d", 100_000_000+d.IntN(900_000_000)))
 	}
+	c.AdditionalPhones = []record.AdditionalPhone{{Phone: after(*c.Phone), Label: text("fax")}}
 	if c.Tags[0] == "Mandant" {
 		d.number += 1 + d.IntN(7)
+		c.Attributes = record.Attributes{"debtorNumber": strconv.Itoa(d.number)}
 		c.ExternalID = text(fmt.Sprintf("F-%d", d.number))
 	}
 	if d.percent(40) {

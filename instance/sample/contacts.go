@@ -106,7 +106,36 @@ func (d *draw) person() contact.Fields {
 	if d.percent(g.titled) {
 		f.Title = text(d.title(&f, p, woman))
 	}
+	further(&f)
 	return f
+}
+
+// further gives some contacts a second email, number or address. It draws nothing, so the other
+// members of the office stay the same.
+func further(f *contact.Fields) {
+	private := text(plain(*f.LastName) + "@familie.example")
+	switch len(*f.FirstName+*f.LastName) % 6 {
+	case 0:
+		if f.Email != nil {
+			f.AdditionalEmails = []record.AdditionalEmail{{Email: *private, Label: text("home")}}
+		}
+	case 1:
+		if f.Phone != nil {
+			f.AdditionalPhones = []record.AdditionalPhone{{Phone: after(*f.Phone), Label: text("fax")}}
+		}
+	case 2:
+		if f.Title != nil {
+			f.AdditionalAddresses = []record.AdditionalAddress{{Address: record.Address{
+				Street: text("Dünenweg 8"), PostalCode: text("26757"), City: text("Borkum"), Country: text("DE"),
+			}, Label: text("Ferienhaus")}}
+		}
+	}
+}
+
+// after returns a telephone number with a greater last digit. The last digit 9 becomes 0.
+func after(number string) string {
+	last := len(number) - 1
+	return number[:last] + string('0'+(number[last]-'0'+1)%10)
 }
 
 // title returns an academic title that fits the occupation, or an empty text.
