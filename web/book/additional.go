@@ -88,19 +88,12 @@ func countryOf(code string) string {
 	return i18n.Words{Language: i18n.English}.Country(code)
 }
 
-// attributesOf returns the attributes of an entry by name.
-func attributesOf(v shell.Values) map[string]string {
-	all := map[string]string{}
-	for member, text := range v {
-		if name, is := strings.CutPrefix(member, "attributes."); is {
-			all[name] = text
-		}
-	}
-	return all
-}
-
 // attributesJSON returns attributes as a JSON object. It escapes the characters that a file may lose.
-func attributesJSON(all map[string]string) string {
+func attributesJSON(list ...shell.Attribute) string {
+	all := map[string]string{}
+	for _, a := range list {
+		all[a.Name] = a.Value
+	}
 	raw, err := json.Marshal(all)
 	if err != nil {
 		panic("book: " + err.Error()) // texts can always be encoded

@@ -3,9 +3,7 @@ package book
 import (
 	"cmp"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 
 	"kartei/kit/i18n"
 	"kartei/kit/vcard"
@@ -106,9 +104,8 @@ func addOwn(f *records.Family, c *vcard.Card, v shell.Values) {
 	if v["visibility"] == "private" {
 		c.Add("X-KARTEI-VISIBILITY", v["visibility"])
 	}
-	all := attributesOf(v)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		c.Add("X-KARTEI-ATTRIBUTE", attributesJSON(map[string]string{name: all[name]}))
+	for _, a := range shell.Attributes(v) {
+		c.Add("X-KARTEI-ATTRIBUTE", attributesJSON(a))
 	}
 }
 

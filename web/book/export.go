@@ -186,8 +186,8 @@ func (e *export) cells(r shell.Values) []string {
 		}
 	}
 	attributes := ""
-	if all := attributesOf(r); len(all) > 0 {
-		attributes = attributesJSON(all)
+	if list := shell.Attributes(r); len(list) > 0 {
+		attributes = attributesJSON(list...)
 	}
 	cells = append(cells, attributes, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
 	if e.family.Has("companyId") { // the id tells an import which company is meant if several have the same name
