@@ -66,7 +66,7 @@ func TestPagesInABrowser(t *testing.T) {
 			}
 			l := languages[(i+width/2)%2]
 			tab.Open(server.URL + inLanguage(path, l))
-			for _, found := range tab.Faults(inspected) {
+			for _, found := range tab.PageFaults(inspected) {
 				if path != "/missing" || !strings.Contains(found, "404") {
 					t.Errorf("%s, %s, %s: %s", path, view, l, found)
 				}
