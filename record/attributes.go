@@ -18,6 +18,9 @@ type Attributes map[string]string
 // MarshalJSONTo writes the attributes in the order of their names. Equal attributes must have equal
 // JSON, because a change that changes nothing makes no revision.
 func (a Attributes) MarshalJSONTo(e *jsontext.Encoder) error {
+	if len(a) == 0 {
+		return e.WriteValue(noAttributes)
+	}
 	if err := e.WriteToken(jsontext.BeginObject); err != nil {
 		return err
 	}
@@ -28,6 +31,8 @@ func (a Attributes) MarshalJSONTo(e *jsontext.Encoder) error {
 	}
 	return e.WriteToken(jsontext.EndObject)
 }
+
+var noAttributes = jsontext.Value(`{}`)
 
 // UnmarshalJSONFrom merges a JSON object into the attributes, as a merge patch does (RFC 7396): null
 // removes an attribute, and other values set it. A null in place of the object removes all.

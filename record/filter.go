@@ -150,7 +150,11 @@ func memberOf(t reflect.Type, name string) (field reflect.StructField, has bool)
 // listed returns the values of the filter in the list also of a record. The value of the column is
 // not among them, because the column finds the record already.
 func (x *filter) listed(v reflect.Value) (values []string) {
-	list, own := v.FieldByIndex(x.also), x.value(textAt(v, x.member))
+	list := v.FieldByIndex(x.also)
+	if list.Len() == 0 {
+		return nil
+	}
+	own := x.value(textAt(v, x.member))
 	for i := range list.Len() {
 		if value := x.value(textAt(list.Index(i), x.entry)); value != own {
 			values = append(values, value)

@@ -61,14 +61,18 @@ type listedValues struct {
 	values []string
 }
 
-func (l listedValues) equal(other listedValues) bool { return slices.Equal(l.values, other.values) }
+func (l listedValues) equal(other listedValues) bool {
+	return l.family == other.family && slices.Equal(l.values, other.values)
+}
 
 // tagRows returns the rows for the tags and the listed values of a record.
 func (k *Collection[T, F, P]) tagRows(r *row, f P) tagRows {
 	var all []listedValues
 	for i := range k.filters {
 		if x := &k.filters[i]; x.also != nil {
-			all = append(all, listedValues{x.listedIn(k.Plural), x.listed(reflect.ValueOf(f).Elem())})
+			if values := x.listed(reflect.ValueOf(f).Elem()); len(values) > 0 {
+				all = append(all, listedValues{x.listedIn(k.Plural), values})
+			}
 		}
 	}
 	return tagRows{foldedTags(f.Shared().Tags), all, r.audience, r.updated, k.sortKey(r.id, f)}
