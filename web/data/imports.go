@@ -354,7 +354,7 @@ type importTarget struct {
 // importTargets are the members, in the order of the select field. Members of contacts have the
 // same labels as in the form of a contact.
 var importTargets = func() []importTarget {
-	list := []importTarget{{"lastName", ""}, {"firstName", ""}, {"middleName", "Middle name"}, {"suffix", "Suffix"},
+	list := []importTarget{{"lastName", ""}, {"firstName", ""}, {"middleName", "Middle name"}, {"nameSuffix", ""},
 		{"name", "Whole name"}, {"salutation", ""}, {"title", ""},
 		{"company", "Company"}, {"companyId", "Company identifier"}, {"department", "Department"}, {"jobTitle", ""}, {"email", ""}, {"phone", ""}, {"mobile", ""},
 		{"fax", "Fax"}, {"website", "Website"},

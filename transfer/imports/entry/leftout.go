@@ -172,7 +172,7 @@ var labelWords = map[string]i18n.Text{
 	"language": "Language", "externalId": "External ID",
 	"salutation": "Salutation", "tags": "Tag",
 	"legalForm": "Legal form", "vatId": "VAT ID",
-	"registerNumber": "Register number", "suffix": "Suffix", "nameSuffix": "Suffix",
+	"registerNumber": "Register number", "nameSuffix": "Suffix",
 	"country": "Country", "note": "Note", "firm": "Company",
 	"visibility": "Visibility",
 	"child":      "Child", "mother": "Mother",

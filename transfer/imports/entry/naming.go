@@ -133,7 +133,7 @@ func (e *Entry) wholeName() {
 			continue
 		}
 		all := []string{
-			e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Company), e.first("suffix"),
+			e.Text("title"), e.Text("firstName"), e.Text("lastName"), e.first(mapping.Company), e.first("nameSuffix"),
 			e.Text("nameSuffix"), e.first("title"), e.first("email"),
 		}
 		if !names.Covers(strings.Join(all, " "), text) {
@@ -166,7 +166,7 @@ func (e *Entry) takeName(i item, text string) {
 		e.move(mapping.Name, e.say("maiden"), rest, noPlace, noField)
 	}
 	if rest.text = p.Remark; p.Remark != "" {
-		e.move(mapping.Name, e.say("suffix"), rest, noPlace, noField)
+		e.move(mapping.Name, e.say("nameSuffix"), rest, noPlace, noField)
 	}
 	switch {
 	case p.Whole || p.Firm:
@@ -187,7 +187,7 @@ func (e *Entry) secondNames() {
 		return
 	}
 	name, given := e.oneLine(list[at].text), len(e.has("firstName")) > 0
-	for n, i := range e.has("suffix") {
+	for n, i := range e.has("nameSuffix") {
 		text := e.oneLine(i.text)
 		if i.slot != source.Name2 || !nobodies.MatchString(text) && text == "" {
 			continue
@@ -202,7 +202,7 @@ func (e *Entry) secondNames() {
 		default:
 			continue
 		}
-		e.items["suffix"] = slices.Delete(slices.Clone(e.items["suffix"]), n, n+1)
+		e.items["nameSuffix"] = slices.Delete(slices.Clone(e.items["nameSuffix"]), n, n+1)
 		break
 	}
 	if len(e.has("firstName")) == 0 && !names.IsLast(name) && len(e.has(mapping.Name)) == 0 && !names.IsFirm(list[at].text) {
@@ -269,7 +269,7 @@ func (e *Entry) saysAddress(text string) bool {
 // von becomes part of the last name. A text in a column such as Name 2 that is no suffix of a name
 // goes into the note.
 func (e *Entry) suffixes() {
-	for _, i := range e.meaning("suffix") {
+	for _, i := range e.meaning("nameSuffix") {
 		text := record.Clean(source.JoinLines(i.text))
 		switch {
 		case e.Exact:
@@ -280,7 +280,7 @@ func (e *Entry) suffixes() {
 			e.name("lastName", names.WithPrefix(text, e.Text("lastName")))
 		case names.Covers(e.Text("title")+" "+e.Text("firstName")+" "+e.Text("lastName"), text):
 		case i.slot == source.Name2 && !names.IsDegree(text) && !names.IsGeneration(text):
-			e.move("suffix", e.say("suffix"), i, noPlace, noField)
+			e.move("nameSuffix", e.say("nameSuffix"), i, noPlace, noField)
 		default:
 			e.suffix(i)
 		}
@@ -396,7 +396,7 @@ func (e *Entry) nameFirm() {
 			}
 		}
 	}
-	for _, member := range []string{"middleName", "suffix", "title", "salutation"} {
+	for _, member := range []string{"middleName", "nameSuffix", "title", "salutation"} {
 		for _, i := range e.meaning(member) {
 			if member != "salutation" || !names.IsFirmSalutation(i.text) {
 				e.move(member, e.say(member), i, noPlace, noField)

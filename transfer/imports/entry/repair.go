@@ -36,7 +36,7 @@ var (
 // nothingOf returns the pattern of placeholders for a missing value of a member.
 func nothingOf(member string) *regexp.Regexp {
 	switch member {
-	case "lastName", "firstName", "middleName", mapping.Name, "suffix", "jobTitle", "address.more":
+	case "lastName", "firstName", "middleName", mapping.Name, "nameSuffix", "jobTitle", "address.more":
 		return nobodies
 	case "address.street", "address.city", "address.place", "address.region", "address.whole":
 		return nowheres

@@ -287,7 +287,7 @@ func (c *cardReader) name(p *vcard.Property) {
 	c.add("middleName", strings.Join(lists[2], " "), "", p)
 	c.add("title", strings.Join(lists[3], ", "), "", p)
 	for _, suffix := range lists[4] {
-		c.add("suffix", suffix, "", p)
+		c.add("nameSuffix", suffix, "", p)
 	}
 }
 

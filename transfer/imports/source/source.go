@@ -46,7 +46,7 @@ type Member struct {
 // Members are all members in the order in which forms list them.
 var Members = []Member{
 	{Name: "lastName", Names: true}, {Name: "firstName", Names: true}, {Name: "middleName", Several: true},
-	{Name: "name", Names: true}, {Name: "suffix", Several: true},
+	{Name: "name", Names: true}, {Name: "nameSuffix", Several: true},
 	{Name: "salutation"}, {Name: "title"}, {Name: "company", Names: true}, {Name: "companyId"},
 	{Name: "department", Several: true}, {Name: "jobTitle"},
 	{Name: "email", Several: true, Names: true}, {Name: "phone", Several: true, Names: true},

@@ -144,7 +144,7 @@ func TestGuess(t *testing.T) {
 		"Name, Vorname;Tel. gesch.;Tel. priv.;Tel. mobil;Telefon d.;Geb.-Dat.":                      "name/last first phone/work phone/home mobile phone/work birthday",
 		"Mandant (Nachname);Vorname;Kd.-Nr.;Länderkennz.;E-Mail (priv.);FaxPrivat":                  "lastName firstName externalId address.country email/home fax/home",
 		"Nachname/Firma;Vorname;Firma/Telefon;Tel./Fax;Geb.-Ort;Straße priv.;PLZ priv.":             "lastName/name 1 firstName phone/company phone other address.street/home address.postalCode/home",
-		"KUNNR;ANRED;NAME1;NAME2;STRAS;PSTLZ;ORT01;LAND1;TELF1;TELFX;SMTP_ADDR":                     "externalId salutation lastName/name 1 suffix/name 2 address.street address.postalCode address.city address.country phone/1 fax email",
+		"KUNNR;ANRED;NAME1;NAME2;STRAS;PSTLZ;ORT01;LAND1;TELF1;TELFX;SMTP_ADDR":                     "externalId salutation lastName/name 1 nameSuffix/name 2 address.street address.postalCode address.city address.country phone/1 fax email",
 		"Nachname;Straße;Nr.;PLZ;Ort\nBerg;Ring;7;50667;Köln\n":                                     "lastName address.street address.houseNumber address.postalCode address.city",
 		"Nr.;Nachname;Straße\n1;Berg;Ring 7\n2;Haas;Ring 8\n":                                       "- lastName address.street",
 		"Nr.;Nachname\n4711;Berg\n4713;Haas\n":                                                      "other lastName",
