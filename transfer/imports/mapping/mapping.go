@@ -165,7 +165,7 @@ func Check(columns []Column, targets []string, o Options, may func(scope string)
 		case name == "":
 			continue
 		case t == nil:
-			add(field, fault.NotInEnum, "There is no such member.")
+			add(field, fault.NotInEnum, unknownTarget(name))
 			continue
 		case !t.Several && twice(targets[:i], name, slot, slot(i)):
 			add(field, fault.Duplicate, "Another column is this member already.")
@@ -203,4 +203,12 @@ func twice(before []string, name string, slot func(int) string, own string) bool
 		}
 	}
 	return false
+}
+
+// unknownTarget returns the message for a target that is no member, with the member that is meant.
+func unknownTarget(name string) i18n.Text {
+	if near := fault.Nearest(name, Targets()); near != "" {
+		return fault.DidYouMean(near)
+	}
+	return "There is no such member."
 }
