@@ -925,7 +925,7 @@ func (m *inputMaker) contact() string {
 func (m *inputMaker) exports() map[string]any {
 	m.t.Helper()
 	return map[string]any{
-		"exports.begin":        lookup.ExportInput{Family: "contacts", Format: "csv"},
+		"exports.begin":        exports.ListInput{Family: "contacts", Format: "csv"},
 		"exports.contact":      exports.Input{Organization: m.o.SandboxID, ID: m.contact()},
 		"exports.person":       exports.Input{ID: m.owner.Principal},
 		"exports.organization": exports.Input{ID: m.o.ID},

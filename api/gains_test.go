@@ -20,12 +20,12 @@ import (
 	"kartei/people/gains"
 	"kartei/people/organization"
 	"kartei/people/principal"
-	"kartei/record/lookup"
 	"kartei/store/db"
 	"kartei/store/replay"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/bulk"
+	"kartei/transfer/exports"
 )
 
 // giveNothing maps reasons to the ids of operations that change something but give nobody access.
@@ -175,7 +175,7 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 			"eventTypes": []string{"contact.created"},
 		},
 		"webhooks.resend": map[string]any{"organizationId": o.SandboxID, "id": other, "failed": true},
-		"exports.begin":   lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: 201},
+		"exports.begin":   exports.ListInput{Family: "contacts", Format: "csv", Chosen: 201},
 	}
 }
 
@@ -369,7 +369,7 @@ func TestExportsOfADayAreCounted(t *testing.T) {
 		export := func(as api.Credential, records int64, stale bool) {
 			t.Helper()
 			got := ask(t, o, api.Web, as, "exports.begin",
-				lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: records})
+				exports.ListInput{Family: "contacts", Format: "csv", Chosen: records})
 			if api.Stale(got.Fault) != stale || !stale && got.Fault != nil {
 				t.Errorf("%d records: %d %s", records, got.Status, got.Body)
 			}

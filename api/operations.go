@@ -135,7 +135,7 @@ var unpublished = op.List{
 	webhook.RotateByPerson, webhook.DeleteByPerson, webhook.TestByOperator, webhook.Enable, webhook.Resend,
 	event.Read, webhook.DeliveriesOf, webhook.OutcomesOf,
 
-	lookup.BeginExport, exports.BeginContact, exports.BeginPrincipal, exports.BeginOrganization, exports.BeginAudit,
+	exports.BeginList, exports.BeginContact, exports.BeginPrincipal, exports.BeginOrganization, exports.BeginAudit,
 	exports.GetParts,
 	imports.List, imports.Get, imports.GetLines, imports.Create, imports.Append, imports.Complete,
 	imports.Map, imports.Run, imports.Undo, imports.Discard,

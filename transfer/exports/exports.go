@@ -1,6 +1,7 @@
-// Package exports owns the export of everything about a person, or of a whole organization, as one file.
+// Package exports owns the exports of lists, of everything about a person, and of a whole organization.
 //
-// The file is a ZIP archive that is not stored. One operation begins an export: it checks the
+// A page writes the file of a list, after BeginList has allowed it. The file about a person or an
+// organization is a ZIP archive that is not stored. One operation begins an export: it checks the
 // rights, and writes the export to the audit log. Another operation then returns the parts, one
 // response after the other. Each response checks the current rights, uses a short read
 // transaction, and needs a limited amount of memory. The door packs the parts into the archive
@@ -22,7 +23,6 @@ import (
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/record/lookup"
 	"kartei/record/task"
 	"kartei/store/db"
 )
@@ -117,7 +117,7 @@ func beginContact(ctx context.Context, c *op.Call, in Input) (BeginOutput, error
 	if err != nil {
 		return BeginOutput{}, err
 	}
-	if err := lookup.CheckSize(ctx, c, o.Number, in.ID, n, tooMany); err != nil {
+	if err := checkSize(ctx, c, o.Number, in.ID, n, tooMany); err != nil {
 		return BeginOutput{}, err
 	}
 	if x.Last, err = db.LastTick(ctx, c.Tx, x.Organization); err != nil {

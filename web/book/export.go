@@ -9,7 +9,7 @@ import (
 
 	spreadsheet "kartei/kit/sheet"
 	"kartei/kit/vcard"
-	"kartei/record/lookup"
+	"kartei/transfer/exports"
 	"kartei/web/records"
 	"kartei/web/shell"
 )
@@ -67,14 +67,14 @@ func beginExport(v *shell.Request, f *records.Family, format string) (*export, e
 			return nil, err
 		}
 	}
-	in := lookup.ExportInput{Family: f.Name, Format: format, Chosen: int64(len(picks)), Q: l.Q, Filters: map[string]string{}}
+	in := exports.ListInput{Family: f.Name, Format: format, Chosen: int64(len(picks)), Q: l.Q, Filters: map[string]string{}}
 	for name, list := range l.Filters(v.Session.Principal.ID) {
 		in.Filters[name] = list[0]
 	}
 	delete(in.Filters, "q")
 	// The call has no idempotency key. If the form is sent again, the list is read again, so the
 	// export must be checked and logged again.
-	if _, err := shell.Ask(v, lookup.BeginExport, in); err != nil {
+	if _, err := shell.Ask(v, exports.BeginList, in); err != nil {
 		return nil, err
 	}
 	e := &export{v: v, family: f, names: map[string]string{}, listing: l.From("", false)}

@@ -1,7 +1,8 @@
-package lookup_test
+package exports_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"reflect"
 	"testing"
@@ -9,14 +10,15 @@ import (
 	"kartei/access"
 	"kartei/record/company"
 	"kartei/record/contact"
-	"kartei/record/lookup"
 	"kartei/test/apitest"
+	"kartei/transfer/exports"
 )
 
-// TestExportFilters checks that BeginExport supports each filter of its list.
+// TestExportFilters checks that BeginList supports each filter of its list.
 func TestExportFilters(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		d := sit(o, access.Member)
+		d := o.As(access.Member)
+		by := inSandbox(o, d.Principal)
 		firm := d.Do("POST", "/companies", map[string]any{"name": "Brauhaus"}).Want(201).Text("id")
 		for family, x := range map[string]struct {
 			filters reflect.Type
@@ -27,7 +29,7 @@ func TestExportFilters(t *testing.T) {
 		} {
 			for _, f := range reflect.VisibleFields(x.filters) {
 				name, value := f.Tag.Get("query"), f.Tag.Get("example")
-				member, as := cmp.Or(f.Tag.Get("each"), name), d.Client
+				member, as := cmp.Or(f.Tag.Get("each"), name), d
 				record := maps.Clone(x.least)
 				switch {
 				case name == "ownerId": // the owner of a record is its creator
@@ -42,22 +44,23 @@ func TestExportFilters(t *testing.T) {
 					record[member] = value
 				}
 				as.Do("POST", "/"+family, record).Want(201)
-				var out lookup.Export
-				if d.ask("exports.begin", lookup.ExportInput{
+				got := by.send("exports.begin", exports.ListInput{
 					Family:  family,
 					Format:  "csv",
 					Filters: map[string]string{name: value},
-				}, &out); out.Count != 1 {
-					t.Errorf("%s by %s: an export has %d records, want the only one", family, name, out.Count)
+				})
+				var out exports.ListOutput
+				if err := json.Unmarshal(got.Body, &out); err != nil || out.Count != 1 {
+					t.Errorf("%s by %s: an export has %d records, want the only one: %s", family, name, out.Count, got.Body)
 				}
 			}
 			for _, chosen := range []int64{0, 1} {
-				if got := d.ask("exports.begin", lookup.ExportInput{
+				if got := by.send("exports.begin", exports.ListInput{
 					Family:  family,
 					Format:  "csv",
 					Chosen:  chosen,
 					Filters: map[string]string{"none": "x"},
-				}, nil); got.Status != 400 {
+				}); got.Status != 400 {
 					t.Errorf("%s by a filter that it has not: %d %s", family, got.Status, got.Body)
 				}
 			}

@@ -1,4 +1,4 @@
-package lookup
+package exports
 
 import (
 	"context"
@@ -28,8 +28,8 @@ const (
 	counted = 1000
 )
 
-// ExportInput is the input of BeginExport. It describes the records and the format of the export.
-type ExportInput struct {
+// ListInput is the input of BeginList. It describes the records and the format of the export.
+type ListInput struct {
 	// Family is contacts or companies.
 	Family string `json:"family"`
 	// Format is one of formats. The audit log has it.
@@ -46,17 +46,17 @@ type ExportInput struct {
 // formats are the file formats of exports. labels stands for printed labels.
 var formats = []string{"csv", "vcard", "labels"}
 
-// Export is the output of BeginExport. Count is the number of records in the export.
-type Export struct {
+// ListOutput is the output of BeginList. Count is the number of records in the export.
+type ListOutput struct {
 	Count int64 `json:"count"`
 }
 
-// BeginExport decides whether the caller may export a list, and writes the export to the audit
+// BeginList decides whether the caller may export a list, and writes the export to the audit
 // log. Afterwards, the caller reads the records page by page with the operations of the lists.
-var BeginExport = op.New("exports.begin", op.Administer, beginExport, op.By(op.Member), op.Reads, op.Gives,
+var BeginList = op.New("exports.begin", op.Administer, beginList, op.By(op.Member), op.Reads, op.Gives,
 	op.Audited("records.export"))
 
-func beginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, err error) {
+func beginList(ctx context.Context, c *op.Call, in ListInput) (out ListOutput, err error) {
 	if in.Family != contact.Contacts.Plural && in.Family != company.Companies.Plural {
 		return out, fault.Invalid(fault.Field{
 			Name:  "family",
@@ -74,7 +74,7 @@ func beginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, e
 		return out, err
 	}
 	o := c.Actor.Organization()
-	if err := CheckSize(ctx, c, o.Number, o.ID, out.Count, tooMany); err != nil {
+	if err := checkSize(ctx, c, o.Number, o.ID, out.Count, tooManyEntries); err != nil {
 		return out, err
 	}
 	c.Audit.About(o.Number, o.ID)
@@ -88,15 +88,15 @@ func beginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, e
 // exportWords are the audit words of the exports that exported counts.
 var exportWords = []string{"records.export", "records.exportContact"}
 
-// CheckSize returns a fault if an export has too many records. If the caller exports many records
-// within a day, CheckSize requires a recent sign-in and sends a notice. about is the id of the
+// checkSize returns a fault if an export has too many records. If the caller exports many records
+// within a day, checkSize requires a recent sign-in and sends a notice. about is the id of the
 // exported organization or record, for the notice.
-func CheckSize(
-	ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany i18n.Text,
+func checkSize(
+	ctx context.Context, c *op.Call, organization int64, about string, records int64, tooManyEntries i18n.Text,
 ) error {
 	by := c.Actor.Credential()
 	if records > maxExported {
-		return &fault.Fault{Code: fault.PayloadTooLarge, Detail: tooMany}
+		return &fault.Fault{Code: fault.PayloadTooLarge, Detail: tooManyEntries}
 	}
 	if by.Kind == access.Operator {
 		return nil
@@ -137,7 +137,7 @@ func exported(ctx context.Context, c *op.Call, organization int64) (all int64, e
 }
 
 // count returns the number of records in an export.
-func (in *ExportInput) count(ctx context.Context, c *op.Call) (int64, error) {
+func (in *ListInput) count(ctx context.Context, c *op.Call) (int64, error) {
 	if in.Family == contact.Contacts.Plural {
 		return countList(in, func(of record.CountInput, filters contact.Filters) (record.Count, error) {
 			return contact.Contacts.Count(ctx, c, of, &filters)
@@ -149,7 +149,7 @@ func (in *ExportInput) count(ctx context.Context, c *op.Call) (int64, error) {
 }
 
 // countList returns the number of records in an export of a family with filters of type X.
-func countList[X any](in *ExportInput, count func(record.CountInput, X) (record.Count, error)) (int64, error) {
+func countList[X any](in *ListInput, count func(record.CountInput, X) (record.Count, error)) (int64, error) {
 	filters, err := record.ReadFilters[X](in.Filters)
 	if err != nil || in.Chosen > 0 {
 		return in.Chosen, err
@@ -158,6 +158,6 @@ func countList[X any](in *ExportInput, count func(record.CountInput, X) (record.
 	return n.Count, err
 }
 
-var tooMany = i18n.Text("Fewer than 10,000 entries can be exported at once. Please narrow the list, for example by a tag.")
+var tooManyEntries = i18n.Text("Fewer than 10,000 entries can be exported at once. Please narrow the list, for example by a tag.")
 
 var confirmFirst = i18n.Text("More than 200 entries a day leave the file only after a recent sign-in. Please sign in again.")
