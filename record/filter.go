@@ -163,6 +163,16 @@ func (x *filter) listed(v reflect.Value) (values []string) {
 	return Unique(values)
 }
 
+// Listed returns the family of the rows in table tags for a filter by a list: see filter.also.
+func (k *Collection[T, F, P]) Listed(parameter string) string {
+	for i := range k.filters {
+		if x := &k.filters[i]; x.parameter == parameter && x.also != nil {
+			return x.listedIn(k.Plural)
+		}
+	}
+	panic("record: " + k.Plural + " have no filter by a list " + parameter)
+}
+
 // listedIn returns the family of the rows in tags that have the values of the list also.
 func (x *filter) listedIn(table string) string { return table + "." + x.name }
 

@@ -82,6 +82,9 @@ var Contacts = record.NewCollection[Contact, Fields](op.Family{
 	return record.NameKey(f.LastName, f.FirstName), true
 }})
 
+// EmailsInTags is the family of the rows in table tags that have additional emails of contacts.
+var EmailsInTags = Contacts.Listed("email")
+
 // The operations on contacts.
 var (
 	List   = op.New("contacts.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)

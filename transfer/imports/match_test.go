@@ -209,6 +209,8 @@ func TestFindsByAdditionalValues(t *testing.T) {
 			"Nachname;Telefon\nClaas;0221 30003\n":                                        imports.Created,
 			"Nachname;Telefon;Fax\nClaas;0221 9;0221 30001\n":                             imports.Created,
 			"Nachname;Vorname;E-Mail\nZander;Udo;a2@example.com\n":                        imports.Created,
+			"Telefon;E-Mail\n0221 9;a2@example.com\n":                                     imports.Created, // perhaps a colleague
+			"Telefon;E-Mail\n0221 9;a1@example.com\n":                                     imports.Skipped,
 			"Nachname;E-Mail\nDorn;d1@example.com, d2@example.com\nDorn;d2@example.com\n": imports.Created,
 		} {
 			x := d.check(d.upload("a.csv", file), mapping.Skip)

@@ -112,8 +112,18 @@ func essence(text string) string {
 // streets replaces the spellings of a street by one.
 var streets = strings.NewReplacer("strasse", "str", "straße", "str")
 
-// placeEssence returns essence for a part of an address.
-func placeEssence(text string) string { return essence(streets.Replace(strings.ToLower(text))) }
+// betweenDigits matches what is between two numbers of an address. Linzer Straße 1/23 and 12/3 are two
+// addresses.
+var betweenDigits = regexp.MustCompile(`(\d)[^\pL\d+]+(\d)`)
+
+// placeEssence returns essence for a part of an address. It keeps numbers apart.
+func placeEssence(text string) string {
+	text = streets.Replace(strings.ToLower(text))
+	for range 2 { // the matches in 1/2/3 overlap
+		text = betweenDigits.ReplaceAllString(text, "$1+$2")
+	}
+	return essence(text)
+}
 
 // maxLabel is the maximum length of a label, in characters.
 const maxLabel = 50

@@ -22,8 +22,9 @@ import (
 type Identity struct {
 	first, last string
 	External    string
-	// emails and numbers are keys of all emails and numbers.
-	emails, numbers []string
+	// reached has the keys of the first email and the first numbers. further has those of some
+	// additional ones.
+	reached, further []string
 	// salutation and birthday distinguish people with the same name.
 	salutation, birthday string
 	// exact says that Kartei exported the entry. Then its external id decides, even if the names
@@ -51,15 +52,39 @@ func IdentityOf(e *entry.Entry) Identity {
 		External: e.Text("externalId"),
 	}
 	i.salutation, i.birthday, i.exact = e.Text("salutation"), e.Text("birthday"), e.Exact
-	for _, email := range e.Emails() {
-		i.emails = append(i.emails, foldEmail(email))
-	}
-	for _, number := range e.Numbers() {
-		if key := search.NumberKey(number); key != "" {
-			i.numbers = append(i.numbers, key)
+	i.reached = append(emailKeys(e.Text("email")), numberKeys(e.Text("phone"), e.Text("mobile"))...)
+	i.further = append(i.others(emailKeys(e.Emails()...)), i.others(numberKeys(e.Numbers()...))...)
+	return i
+}
+
+// maxFurther is the maximum number of additional emails, and of additional numbers, by which an entry
+// is found. The index of a file with 100,000 entries would otherwise need a gigabyte.
+const maxFurther = 6
+
+// others returns the first keys that are not among those of the first email and numbers.
+func (i *Identity) others(keys []string) []string {
+	keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(i.reached, key) })
+	return keys[:min(len(keys), maxFurther)]
+}
+
+// emailKeys returns the keys of emails. An empty text has no key.
+func emailKeys(emails ...string) (keys []string) {
+	for _, email := range emails {
+		if email != "" {
+			keys = append(keys, "e"+foldEmail(email))
 		}
 	}
-	return i
+	return keys
+}
+
+// numberKeys returns the keys of telephone numbers. A text that is no number has no key.
+func numberKeys(numbers ...string) (keys []string) {
+	for _, number := range numbers {
+		if key := search.NumberKey(number); key != "" {
+			keys = append(keys, "n"+key)
+		}
+	}
+	return keys
 }
 
 func nameKey(name string) string { return record.NameKey(&name) }
@@ -95,6 +120,15 @@ func (i *Identity) fits(was *Identity) bool {
 		!other(i.city, was.city) && !other(i.domain, was.domain)
 }
 
+// reaches reports whether two identities with a common key of an email or a number can be the same
+// contact. Colleagues share an additional one more often than the first one, as info@ of their office.
+// Then one of the names must be equal.
+func (i *Identity) reaches(key string, was *Identity) bool {
+	first := slices.Contains(i.reached, key) && slices.Contains(was.reached, key)
+	named := i.last != "" && i.last == was.last || i.first != "" && i.first == was.first
+	return i.fits(was) && (first || named)
+}
+
 // sharesID reports whether two identities with the same external id can be the same contact or
 // company. Without first names, the salutation and the birthday must fit too.
 func (i *Identity) sharesID(was *Identity) bool {
@@ -128,12 +162,7 @@ func (i *Identity) keys() (list []string) {
 	if i.External != "" {
 		list = append(list, "x"+i.External)
 	}
-	for _, email := range i.emails {
-		list = append(list, "e"+email)
-	}
-	for _, n := range i.numbers {
-		list = append(list, "n"+n)
-	}
+	list = append(append(list, i.reached...), i.further...)
 	if i.FirmKey == "" {
 		return list
 	}
@@ -143,7 +172,8 @@ func (i *Identity) keys() (list []string) {
 	return list
 }
 
-// sum is a short hash of a text, so that 100,000 entries fit into memory.
+// sum is a short hash of a text. With it, and with one Sighting for all keys of an entry, 100,000
+// entries fit into memory.
 type sum [12]byte
 
 func sumOf(text string) (s sum) {
@@ -155,9 +185,9 @@ func sumOf(text string) (s sum) {
 }
 
 // Index has the earlier entries by their hashed keys.
-type Index map[sum][]Sighting
+type Index map[sum][]*Sighting
 
-// Sighting is an earlier entry. Its identity has no keys except the external id.
+// Sighting is an earlier entry. Its identity has no additional emails and numbers.
 type Sighting struct {
 	Identity
 	// Line is the line of the entry, and File the name of its file. Number is the number of the
@@ -183,8 +213,9 @@ func (s Index) Find(i *Identity) (was Sighting, double, taken bool) {
 			byID := key[0] == 'x' || key[0] == 'X'
 			switch {
 			case other(i.own, was.own): // two different records of an export
-			case byID && i.sharesID(&was.Identity), !byID && mine.fits(&was.Identity):
-				return was, true, taken
+			case byID && i.sharesID(&was.Identity), key[0] == 'f' && mine.fits(&was.Identity),
+				!byID && key[0] != 'f' && mine.reaches(key, &was.Identity):
+				return *was, true, taken
 			case byID:
 				taken, mine.External = true, ""
 			}
@@ -196,10 +227,10 @@ func (s Index) Find(i *Identity) (was Sighting, double, taken bool) {
 // Add adds an entry to the index.
 func (s Index) Add(i *Identity, was Sighting) {
 	was.Identity = *i
-	was.emails, was.numbers = nil, nil
+	was.further = nil
 	for _, key := range i.keys() {
 		if k := sumOf(key); len(s[k]) < maxSightings {
-			s[k] = append(s[k], was)
+			s[k] = append(s[k], &was)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func findContacts(ctx context.Context, c *op.Call, list []*Candidate) error {
 		if x.External != "" {
 			external = append(external, x.External)
 		}
-		emails = append(emails, x.emails...)
+		emails = append(emails, x.emails()...)
 		if id.Valid(id.Contact, x.Itself) {
 			by.add("i"+x.Itself, x.Itself)
 		}
@@ -212,11 +212,11 @@ func (f contactIndex) scan(ctx context.Context, c *op.Call, kind, statement stri
 
 // selectByAdditional finds contacts by their additional emails, which are rows of the table tags with
 // the tick of the contact. The first part is for records that all people can see.
-const selectByAdditional = `select c.id, g.tag from tags as g cross join contacts as c
-	where g.organization = $1 and g.family = 'contacts.email' and g.reader = '' and g.tag {in}
+var selectByAdditional = `select c.id, g.tag from tags as g cross join contacts as c
+	where g.organization = $1 and g.family = '` + contact.EmailsInTags + `' and g.reader = '' and g.tag {in}
 		and c.organization = $1 and c.deleted = false and c.audience = '' and c.updated_at = g.tick
 	union all select c.id, g.tag from tags as g cross join contacts as c
-	where g.organization = $1 and g.family = 'contacts.email' and g.reader = $2 and g.tag {in}
+	where g.organization = $1 and g.family = '` + contact.EmailsInTags + `' and g.reader = $2 and g.tag {in}
 		and c.organization = $1 and c.deleted = false and {own} and c.updated_at = g.tick
 	order by 1`
 
@@ -242,13 +242,13 @@ func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*Candidate
 	var queries []search.Query
 	for _, x := range list {
 		for _, number := range x.Numbers() {
-			key := search.NumberKey(number)
-			if _, known := f["n"+key]; known || key == "" {
+			key := "n" + search.NumberKey(number)
+			if _, known := f[key]; known || !slices.Contains(x.keys(), key) {
 				continue
 			}
-			f["n"+key] = nil
+			f[key] = nil
 			for _, q := range search.Numbers(number) {
-				keys, queries = append(keys, "n"+key), append(queries, q)
+				keys, queries = append(keys, key), append(queries, q)
 			}
 		}
 	}
@@ -290,7 +290,7 @@ func (x *Candidate) choose(
 				return c, taken
 			case key[0] == 'x':
 				taken, mine.External = true, ""
-			case !mine.fits(was):
+			case !mine.reaches(key, was):
 			case key[0] == 'n' && !x.calls(c.Members):
 			default:
 				x.by = key[0]
@@ -306,7 +306,18 @@ func identityIn(f *contact.Fields) *Identity {
 	return &Identity{
 		first: nameKey(text(f.FirstName)), last: lastKey(text(f.LastName), text(f.NameSuffix)), External: text(f.ExternalID),
 		salutation: text(f.Salutation), birthday: text(f.Birthday),
+		reached: append(emailKeys(text(f.Email)), numberKeys(text(f.Phone), text(f.Mobile))...),
 	}
+}
+
+// emails returns the emails by which the entry is found.
+func (i *Identity) emails() (list []string) {
+	for _, key := range i.keys() {
+		if email, is := strings.CutPrefix(key, "e"); is {
+			list = append(list, email)
+		}
+	}
+	return list
 }
 
 // calls reports whether the entry and a contact have the same telephone number.
