@@ -328,7 +328,7 @@ func (k *Collection[T, F, P]) change(
 	}
 	changed := differing(k.named, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem())
 	k.note(c, next, verb, inHistory(changed))
-	k.retag(c, k.tagRows(r, before), k.tagRows(next, after))
+	k.retag(c, k.tagRows(r, before), k.tagRows(next, after), r.schemaHash == k.schemaHash())
 	if k.onStore != nil {
 		k.onStore(c, r.id, before, after)
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -135,6 +136,8 @@ func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err e
 			if _, shown := saw[name]; !shown { // otherwise the change removed an attribute
 				has[name], more = old, true
 			}
+		case old.Kind() == '[' && bytes.Equal(saw[name], now): // a list that did not change
+			has[name], more = old, more || !bytes.Equal(old, now)
 		case old.Kind() != '{':
 		case now.Kind() == '{':
 			inner := saw[name]

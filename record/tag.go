@@ -133,10 +133,11 @@ func (k *Collection[T, F, P]) untag(c *op.Call, t tagRows) {
 	k.queueBySortKey(c, bySortKey[c.Tx.Dialect()].remove, t)
 }
 
-// retag replaces the rows of a record by the rows of its next revision. Most changes do
+// retag replaces the rows of a record by the rows of its next revision. moves says that this release
+// made the rows. Another release may know no listed values, and leave their rows behind. Most changes do
 // not change the rows in sorted_tags.
-func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows) {
-	if !was.alike(is) {
+func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows, moves bool) {
+	if !moves || !was.alike(is) {
 		k.untag(c, was)
 		k.tag(c, is)
 		return

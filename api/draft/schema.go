@@ -373,6 +373,9 @@ func attributesSchema(out *object, parent reflect.Type, f member, mode schemaMod
 	if err := textSchema(&value, parent, f, mode, mode == patching); err != nil {
 		return err
 	}
+	if mode == patching { // it may remove as many as it sets
+		most *= 2
+	}
 	*out = append(*out, typed("object", mode == patching), field{"maxProperties", most},
 		field{"propertyNames", object{{"pattern", pattern.Attribute}}}, field{"additionalProperties", value})
 	return nil

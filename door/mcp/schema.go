@@ -115,7 +115,7 @@ func (d *spec) shorten(node map[string]any, null bool) map[string]any {
 }
 
 // undescribed removes the descriptions of an entry and its members from its schema. The description
-// of the list says what they are.
+// of the list and the names of the members say what they are.
 func undescribed(schema map[string]any) map[string]any {
 	delete(schema, "description")
 	members, _ := schema["properties"].(map[string]any)

@@ -80,13 +80,15 @@ func TestAdditionalMembers(t *testing.T) {
 			}
 		}
 		patch(instead(1))
+		removed := strings.TrimSuffix(attributes("a", 2, 20, "null"), "}}") + `,"b1":null,`
+		patch(removed + strings.TrimPrefix(attributes("c", 1, 20, `"x"`), `{"attributes":{`)) // all others
 
 		var changed []string
 		for _, e := range c.Do("GET", "/events?sort=createdAt", nil).Want(200).Data() {
 			changed = append(changed, fmt.Sprint(e["data"].(map[string]any)["changed"]))
 		}
 		if got, want := strings.Join(changed, " "), "[] [displayName lastName] "+
-			"[additionalEmails additionalPhones additionalAddresses]"+strings.Repeat(" [attributes]", 4); got != want {
+			"[additionalEmails additionalPhones additionalAddresses]"+strings.Repeat(" [attributes]", 5); got != want {
 			t.Errorf("the events say %s, want %s", got, want)
 		}
 		for q, hits := range map[string]int{

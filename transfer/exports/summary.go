@@ -69,7 +69,7 @@ var values = map[string]i18n.Text{
 	"visibility.organization": "everybody in the office",
 	"visibility.private":      "the owner and admins alone",
 	"label.work":              "work", "label.home": "home",
-	"label.mobile": "Mobile", "label.fax": "Fax", "label.other": "other",
+	"label.mobile": "Mobile", "label.fax": "Fax", "label.other": "other [of a label]",
 	"status.open": "open", "status.completed": "completed",
 	"act.created": "created", "act.updated": "changed",
 	"act.deleted": "deleted",

@@ -16,8 +16,8 @@ import (
 )
 
 // A file can have several entries about one contact. If an entry of the file creates the contact,
-// later ones only fill empty members. Their other values go into the note. The option for
-// duplicates does not matter for that.
+// later ones only fill empty members and add to lists. Their other values go into the note. The option
+// for duplicates does not matter for that.
 
 // selectMade finds the records among some that the import has created, with their entries.
 const selectMade = `select record_id, number, line, file from import_lines where organization = $1 and import_id = $2 and state = 'created' and record_id `

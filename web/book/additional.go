@@ -1,11 +1,12 @@
 package book
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json"
 
 	"kartei/kit/i18n"
 	"kartei/kit/vcard"
@@ -94,7 +95,7 @@ func attributesJSON(list ...shell.Attribute) string {
 	for _, a := range list {
 		all[a.Name] = a.Value
 	}
-	raw, err := json.Marshal(all)
+	raw, err := json.Marshal(all, json.Deterministic(true))
 	if err != nil {
 		panic("book: " + err.Error()) // texts can always be encoded
 	}

@@ -101,7 +101,7 @@ func addressBlock(p records.Page, v *shell.Request) string {
 // address at home has no company above it.
 func furtherBlock(p records.Page, v *shell.Request, e records.Entry) string {
 	names := p.Names
-	if e.Private() {
+	if e.AtHome() {
 		names = nil
 	}
 	return strings.Join(append(addressee(v, p.Record, names), v.Words.Lines(e.Address())...), "\n")

@@ -107,7 +107,7 @@ func TestForgedPicks(t *testing.T) {
 		{nil, 422, "kein Eintrag ausgewählt"},
 		{[]string{"x"}, 422, foreign}, {[]string{good, "x|1"}, 422, foreign}, {[]string{good, task + "|1"}, 422, foreign}, {[]string{"../tasks/" + task + "|1"}, 422, foreign},
 		{[]string{good + "|", strings.TrimSuffix(good, "1") + "x"}, 422, foreign}, {[]string{good[:len(good)-2] + "|0"}, 422, foreign}, {[]string{"ä\n" + strings.Repeat("ö", 9999)}, 422, foreign},
-		{many(51), 422, tooMany}, {many(9000), 422, tooMany}, {many(10001), 400, "ließ sich nicht lesen"}, {many(20000), 413, "mehr, als sich auf einmal senden lässt"},
+		{many(51), 422, tooMany}, {many(9000), 422, tooMany}, {many(10001), 400, "ließ sich nicht lesen"}, {many(40000), 413, "mehr, als sich auf einmal senden lässt"},
 		{[]string{unknown + "|1"}, 200, "Unbekannter Eintrag"}, {[]string{unknown + "|1|<b>Star</b>"}, 200, "<bdi>&lt;b&gt;Star&lt;/b&gt;</bdi>"},
 	} {
 		for _, headers := range [][]string{nil, pagetest.Script} {

@@ -56,7 +56,7 @@ func TestFurtherValues(t *testing.T) {
 		for _, list := range []string{
 			`"additionalEmails":[{"email":"ada@zuhause.example","label":"home"},` +
 				`{"email":"fristen@haas.example","label":"Sekretariat"},{"email":"x@haas.example","label":null}]`,
-			`"additionalPhones":[{"phone":"0221 98765-99","label":"Telefax"},` +
+			`"additionalPhones":[{"phone":"0221 98765-99","label":"fax"},` +
 				`{"phone":"0221 98765-98","label":"fax"},{"phone":"0176 04069063","label":"mobile"}]`,
 			`"label":"home"},` +
 				`{"street":"Graben 3","postalCode":"1010","city":"Wien","region":null,"country":"AT","label":null}]`,
@@ -239,10 +239,10 @@ func TestAttributes(t *testing.T) {
 		"contacts": {"lastName": "Berg"}, "companies": {"name": "Haas"}, "tasks": {"title": "Klage"},
 	} {
 		path := "/sandbox/" + family + "/" + c.Do("POST", "/"+family, members).Want(201).Text("id")
-		b.Get(path).Want(200).Without("Attribute für Programme")
+		b.Get(path).Want(200).Without("Angaben anderer Programme")
 		members["attributes"] = map[string]any{"crmStage": "<won>", "ledger": "4711"}
 		path = "/sandbox/" + family + "/" + c.Do("POST", "/"+family, members).Want(201).Text("id")
-		b.Get(path).Want(200, "Attribute für Programme", "<code>crmStage</code>", "&lt;won&gt;", "<code>ledger</code>", "4711").
+		b.Get(path).Want(200, "Angaben anderer Programme", "<code>crmStage</code>", "&lt;won&gt;", "<code>ledger</code>", "4711").
 			Without("?edit=attributes")
 		b.Get(path+"?edit=attributes").Want(200, "<code>ledger</code>").Without(`name="attributes`)
 		b.Get(path + "/edit").Want(200).Without("ledger")

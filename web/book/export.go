@@ -144,7 +144,7 @@ func (e *export) csv(w http.ResponseWriter) error {
 		}
 		heads = append(heads, m.Label.In(e.v.Words.Language))
 	}
-	if e.family.Has("address.city") {
+	if e.family.InBook {
 		for _, l := range additionalLists {
 			heads = append(heads, l.headings(e.v.Words)...)
 		}
@@ -180,7 +180,7 @@ func (e *export) cells(r shell.Values) []string {
 		}
 		cells = append(cells, text)
 	}
-	if e.family.Has("address.city") {
+	if e.family.InBook {
 		for _, l := range additionalLists {
 			cells = append(cells, l.cells(e.v.Words, r[l.member])...)
 		}

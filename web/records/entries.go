@@ -87,8 +87,8 @@ func (e Entry) Value() string { return e.Values[e.field.entry.parts[0].Name] }
 // Fax reports whether the entry is a fax number, which nobody calls.
 func (e Entry) Fax() bool { return e.Kind() == PhoneField && e.Values["label"] == "fax" }
 
-// Private reports whether the entry is an address at home. A letter to it does not name the company.
-func (e Entry) Private() bool { return e.Values["label"] == "home" }
+// AtHome reports whether the entry is an address at home. A letter to it does not name the company.
+func (e Entry) AtHome() bool { return e.Values["label"] == "home" }
 
 // Label returns the label of the entry in a list of facts, such as "Email (home)".
 func (e Entry) Label(w i18n.Words) string {

@@ -39,7 +39,7 @@
   const rest = 300; // ms after the last key
   let timer = 0;
   document.addEventListener("input", function (event) {
-    if (!event.target.closest("form[data-similar]") || !event.target.matches('[name="firstName"], [name="lastName"], [name="name"], [name="email"], [name="mobile"], [name="phone"]')) { return; }
+    if (!event.target.closest("form[data-similar]") || !event.target.matches('[name="firstName"], [name="lastName"], [name="name"], [name="email"], [name="mobile"], [name="phone"], [name="additionalEmails.email"], [name="additionalPhones.phone"]')) { return; }
     clearTimeout(timer);
     timer = setTimeout(function () {
       const box = document.getElementById("similar"); // the form may have been sent meanwhile, and the box removed

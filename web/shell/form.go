@@ -6,8 +6,10 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"kartei/kit/fault"
 )
@@ -27,9 +29,10 @@ type Form struct {
 	File *SentFile
 }
 
-// maxForm is the maximum size of a form in bytes. The longest member of a record is a note of
-// 10,000 characters. A form sends the note twice: the former text and the new text.
-const maxForm = 512 << 10
+// maxForm is the maximum size of a form in bytes. A form sends each member twice: the former value and
+// the new value, and a conflict three times. A note of 10,000 characters and full lists of emails,
+// numbers and addresses take 620 KB then, if each character takes nine bytes.
+const maxForm = 1 << 20
 
 // These fields can be in every form.
 const (
@@ -73,11 +76,17 @@ func readForm(w http.ResponseWriter, r *http.Request, files bool) (*Form, error)
 		}
 		return nil, &fault.Fault{Code: fault.InvalidRequest, Cause: err}
 	}
-	return newForm(r.PostForm), nil
+	return newForm(r.PostForm)
 }
 
-// newForm returns the form with the sent fields.
-func newForm(sent url.Values) *Form {
+// newForm returns the form with the sent fields. It fails with INVALID_REQUEST if a value is not UTF-8,
+// as the API does.
+func newForm(sent url.Values) (*Form, error) {
+	for _, list := range sent {
+		if slices.ContainsFunc(list, func(text string) bool { return !utf8.ValidString(text) }) {
+			return nil, &fault.Fault{Code: fault.InvalidRequest, Detail: "The body of the request is not valid UTF-8."}
+		}
+	}
 	f := &Form{Token: sent.Get(TokenField), Values: url.Values{}, Was: Values{}}
 	f.Revision, _ = strconv.ParseInt(sent.Get(RevisionField), 10, 64)
 	for name, list := range sent {
@@ -87,7 +96,7 @@ func newForm(sent url.Values) *Form {
 			f.Values[name] = list
 		}
 	}
-	return f
+	return f, nil
 }
 
 // Text returns the value of a field. The value has no white space around it, and its line breaks

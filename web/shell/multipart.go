@@ -94,7 +94,10 @@ func readFileForm(w http.ResponseWriter, r *http.Request, boundary string) (*For
 	if err != nil {
 		return nil, &fault.Fault{Code: fault.InvalidRequest, Cause: err}
 	}
-	f := newForm(p.fields)
+	f, err := newForm(p.fields)
+	if err != nil {
+		return nil, err
+	}
 	r.PostForm = p.fields
 	if file == nil {
 		return f, nil

@@ -54,8 +54,8 @@ func (d *recordReader) Ended(err error) error {
 
 var errRest = errors.New("something follows it")
 
-// defaultMembers is the initial capacity for a record. It is larger than the number of members,
-// with the parts of an address.
+// defaultMembers is the initial capacity for a record. It is larger than the number of members of most
+// records, with the parts of an address.
 const defaultMembers = 40
 
 // Record decodes one record. With an error it returns nil.
@@ -285,7 +285,7 @@ func Entries(list string) (entries []Values) {
 func EntryList(member string, entries []Values) string {
 	var b strings.Builder
 	e := jsontext.NewEncoder(&b)
-	_ = e.WriteToken(jsontext.BeginArray) // a builder does not fail
+	_ = e.WriteToken(jsontext.BeginArray) // a builder does not fail, and all texts are UTF-8
 	some := false
 	for _, entry := range entries {
 		if !meant(member, entry) {
@@ -333,9 +333,16 @@ func LabelText(w i18n.Words, label string) string {
 	return label
 }
 
+// furtherWords are other German words for record.Labels, in lower case. A number with the label fax is
+// not offered to call.
+var furtherWords = map[string]string{"telefax": "fax", "faxnummer": "fax", "handy": "mobile", "mobiltelefon": "mobile"}
+
 // ReadLabel returns a typed label in the form of the API. A word for one of record.Labels may be in
 // any language.
 func ReadLabel(typed string) string {
+	if label := furtherWords[strings.ToLower(typed)]; label != "" {
+		return label
+	}
 	for _, label := range record.Labels {
 		for _, l := range i18n.Languages {
 			if strings.EqualFold(typed, label) || strings.EqualFold(typed, labelWords[label].In(l)) {

@@ -5,7 +5,11 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
+	"slices"
+	"strconv"
 	"testing"
+
+	"kartei/record"
 )
 
 func TestValuesOfARecord(t *testing.T) {
@@ -56,7 +60,14 @@ func TestEntriesKeepTheirJSON(t *testing.T) {
 			sent.Add("additionalEmails."+part, " "+entry[part]+" ")
 		}
 	}
-	typed := newForm(sent).Members([]string{"additionalEmails", "additionalPhones"})
+	form := func(sent url.Values) *Form {
+		f, err := newForm(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	typed := form(sent).Members([]string{"additionalEmails", "additionalPhones"})
 	if want := (Values{"additionalEmails": list}); !reflect.DeepEqual(typed, want) {
 		t.Errorf("the form has %q, want %q", typed, want)
 	}
@@ -69,8 +80,31 @@ func TestEntriesKeepTheirJSON(t *testing.T) {
 		t.Errorf("the patch is %s, %v", patch, err)
 	}
 	empty := url.Values{"additionalPhones.phone": {""}, "additionalPhones.label": {"fax"}}
-	cleared := newForm(empty).Members([]string{"additionalPhones"})
+	cleared := form(empty).Members([]string{"additionalPhones"})
 	if want := (Values{"additionalPhones": ""}); !reflect.DeepEqual(cleared, want) {
 		t.Errorf("a form with one empty row has %q, want %q", cleared, want)
+	}
+}
+
+// A form that is not UTF-8 is refused. Otherwise its list would have no JSON, and would be cleared.
+func TestFormsAreUTF8(t *testing.T) {
+	if f, err := newForm(url.Values{"additionalPhones.phone": {"1"}, "additionalPhones.label": {"B\xfcro"}}); err == nil {
+		t.Errorf("a form that is not UTF-8 has %q", f.Values)
+	}
+}
+
+// The lists have the parts and the limits of the API.
+func TestListsAreThoseOfTheAPI(t *testing.T) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[record.Additional]()) {
+		name := f.Tag.Get("json")
+		var parts []string
+		for _, part := range reflect.VisibleFields(f.Type.Elem()) {
+			if !part.Anonymous {
+				parts = append(parts, part.Tag.Get("json"))
+			}
+		}
+		if limit := strconv.Itoa(MaxEntries[name]); limit != f.Tag.Get("maxItems") || !slices.Equal(parts, PartsOf(name)) {
+			t.Errorf("%s: %s entries of %q, want %s of %q", name, limit, PartsOf(name), f.Tag.Get("maxItems"), parts)
+		}
 	}
 }

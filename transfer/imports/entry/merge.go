@@ -263,7 +263,8 @@ func Former(before any, patch map[string]any) (map[string]any, error) {
 	return has, nil
 }
 
-// joinedEntry is an entry that changes a contact which an earlier entry of the same file created.
+// joinedEntry is an entry that changes an existing contact, or one that an earlier entry of the same file
+// created.
 type joinedEntry struct {
 	Entry
 	note string

@@ -60,9 +60,10 @@ type Duplicates string
 const (
 	// Skip does not change the contact.
 	Skip Duplicates = "skip"
-	// Fill sets the empty members of the contact.
+	// Fill sets the empty members of the contact. Other emails, numbers and addresses of the entry
+	// become additional ones.
 	Fill Duplicates = "fill"
-	// Replace sets all members that the entry has.
+	// Replace sets all members that the entry has. It adds to lists, and removes nothing from them.
 	Replace Duplicates = "replace"
 )
 
