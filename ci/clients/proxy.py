@@ -19,11 +19,11 @@ hop = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"
 
 
 def grown(value):
-    """Returns the value with an additional member in each object, except in headers."""
+    """Returns the value with an additional member in each object, except in maps of texts."""
     if isinstance(value, list):
         return [grown(item) for item in value]
     if isinstance(value, dict):
-        return {"addedLater": {"x": [1]}, **{k: v if k == "headers" else grown(v) for k, v in value.items()}}
+        return {"addedLater": {"x": [1]}, **{k: v if k in ("headers", "attributes") else grown(v) for k, v in value.items()}}
     return value
 
 
