@@ -121,9 +121,9 @@ func set(m reflect.Value, s string) {
 
 // mergeUnknown returns content with the members that only newer has. more reports whether there
 // are any. newer is the stored content of another release, and shown is its conversion to this
-// release. A list that did not change stays as newer has it. If the change cleared a struct, all members
-// of the struct are dropped. A struct stays
-// if shown has null for it, because this release knows none of its members.
+// release. A list that did not change stays as newer has it. If the change cleared a struct, all
+// members of the struct are dropped. A struct stays if shown has null for it, because this release
+// knows none of its members.
 func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err error) {
 	var had, saw, has map[string]jsontext.Value
 	if err := errors.Join(json.Unmarshal(newer, &had), json.Unmarshal(shown, &saw),
