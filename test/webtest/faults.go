@@ -46,9 +46,19 @@ type lookResult struct {
 	Twice, Wide        []string
 }
 
-// checkAxe is a script that runs the checks of axe-core and returns the violations.
-const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
-	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary)))`
+// checkAxe is a script that runs the checks of axe-core and returns the violations. Bars that stay at
+// an edge of the window go back into the page meanwhile: axe-core does not scroll, and takes a field
+// that is half below a bar for too small.
+const checkAxe = `(() => {
+	const bars = [...document.querySelectorAll("body *")].filter((e) =>
+		["sticky", "fixed"].includes(getComputedStyle(e).position) && !e.closest("dialog, [popover]"));
+	const styles = bars.map((e) => e.style.position);
+	bars.forEach((e) => { e.style.position = "static"; });
+	return axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) => {
+		bars.forEach((e, i) => { e.style.position = styles[i]; });
+		return r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary));
+	});
+})()`
 
 // noteActs is a script that records in which spans of time a person changes the page. A span begins
 // with a key or click, or with the response to a request that a key or click has caused. It lasts
