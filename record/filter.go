@@ -125,9 +125,7 @@ func filtersOf(filters, members reflect.Type) []filter {
 			x.member, x.bare = m.Index, m.Tag.Get("bare") == "true"
 		}
 		if also := f.Tag.Get("also"); also != "" {
-			list, _ := memberOf(members, also)
-			one, _ := memberOf(list.Type.Elem(), x.parameter)
-			x.also, x.entry = list.Index, one.Index
+			x.also, x.entry = listOf(members, also, x.parameter)
 		}
 		if x.member == nil {
 			panic(fmt.Sprintf("record: %s.%s filters by a member that %s has not", filters, f.Name, members))
@@ -135,6 +133,18 @@ func filtersOf(filters, members reflect.Type) []filter {
 		list = append(list, x)
 	}
 	return list
+}
+
+// listOf returns the index of a list of structs, and that of a member in its entries. It panics if there
+// is no such list or member, because this is a mistake in the family.
+func listOf(members reflect.Type, name, member string) (list, entry []int) {
+	l, has := memberOf(members, name)
+	if has {
+		if m, has := memberOf(l.Type.Elem(), member); has {
+			return l.Index, m.Index
+		}
+	}
+	panic(fmt.Sprintf("record: %s has no list %s whose entries have %s", members, name, member))
 }
 
 // memberOf returns the field of a struct for a member.
