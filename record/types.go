@@ -37,8 +37,12 @@ const (
 	MaxTag  = 50
 )
 
-// MaxAttributes is the maximum number of attributes of a record.
-const MaxAttributes = 20
+// MaxAttributes is the maximum number of attributes of a record. MaxAttribute is the maximum length of
+// the value of one, in characters.
+const (
+	MaxAttributes = 20
+	MaxAttribute  = 500
+)
 
 // CommonFields holds the writable members that all families have in common.
 type CommonFields struct {
@@ -78,6 +82,13 @@ type AdditionalAddress struct {
 // Labels are the labels of additional emails, numbers and addresses for which clients have words
 // and icons. Any other text is a label of the office's own.
 var Labels = []string{"work", "home", "mobile", "fax", "other"}
+
+// MaxEntries is the maximum number of entries of each list of Additional, by its member. The schema of
+// Additional has the same bounds.
+var MaxEntries = map[string]int{"additionalEmails": 20, "additionalPhones": 20, "additionalAddresses": 10}
+
+// MaxLabel is the maximum length of a label, in characters.
+const MaxLabel = 50
 
 // Normalize drops the addresses without any value.
 func (a *Additional) Normalize() {

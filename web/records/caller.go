@@ -1,6 +1,7 @@
 package records
 
 import (
+	"kartei/record"
 	"kartei/web/shell"
 )
 
@@ -21,7 +22,7 @@ func (form *Form) addCaller(number string) {
 	switch further := shell.Entries(form.Typed[list]); {
 	case form.Typed[name] == "":
 		form.Typed[name] = number
-	case len(further) < shell.MaxEntries[list]:
+	case len(further) < record.MaxEntries[list]:
 		form.Typed[list] = shell.EntryList(list, append(further, shell.Values{"phone": number, "label": label}))
 	default:
 		form.Typed["note"] = shell.Joined("\n", form.Typed["note"], number)

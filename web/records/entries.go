@@ -110,7 +110,7 @@ func (e Entry) Address() i18n.Address {
 }
 
 // Takes reports whether a list takes another entry.
-func (m Field) Takes(list string) bool { return len(shell.Entries(list)) < shell.MaxEntries[m.Name] }
+func (m Field) Takes(list string) bool { return len(shell.Entries(list)) < record.MaxEntries[m.Name] }
 
 // text returns the entry as one line, for the choice between two lists.
 func (e Entry) text(w i18n.Words) string {
@@ -177,7 +177,7 @@ func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 	if f.inPlace && len(entries) > 0 {
 		out.Hint = v.Words.Say("Empty rows are dropped.")
 	}
-	for i := range min(m.entry.blank, shell.MaxEntries[m.Name]-len(entries)) {
+	for i := range min(m.entry.blank, record.MaxEntries[m.Name]-len(entries)) {
 		out.Blank = append(out.Blank, m.row(v, f, len(entries)+i, nil, focus && i == 0 && len(entries) == 0))
 	}
 	return out

@@ -254,10 +254,6 @@ var entryParts = map[string][]string{
 	"additionalAddresses": {"street", "postalCode", "city", "region", "country", "label"},
 }
 
-// MaxEntries is the maximum number of entries of each list. The schema of record.Additional has the
-// same bounds.
-var MaxEntries = map[string]int{"additionalEmails": 20, "additionalPhones": 20, "additionalAddresses": 10}
-
 // PartsOf returns the names of the parts of an entry of a list. It returns nil for any other member.
 func PartsOf(member string) []string { return entryParts[member] }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"kartei/api/schema/pattern"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/record"
@@ -24,9 +25,8 @@ type list struct {
 	// name is the name of the list in Body. member is the member with the first value, and the part
 	// of an entry with its value. An address has several parts, and no such member.
 	name, member string
-	// limit is the maximum number of entries, and full the message beyond it.
-	limit int
-	full  i18n.Text
+	// full is the message for an entry beyond record.MaxEntries.
+	full i18n.Text
 	// same reports whether two entries have the same value.
 	same func(a, b map[string]any) bool
 }
@@ -34,18 +34,18 @@ type list struct {
 // The lists.
 var (
 	emailList = list{
-		"additionalEmails", "email", 20, "At most 20 additional emails are possible.",
+		"additionalEmails", "email", "At most 20 additional emails are possible.",
 		func(a, b map[string]any) bool { return strings.EqualFold(textIn(a, "email"), textIn(b, "email")) },
 	}
 	phoneList = list{
-		"additionalPhones", "phone", 20, "At most 20 additional telephone numbers are possible.",
+		"additionalPhones", "phone", "At most 20 additional telephone numbers are possible.",
 		func(a, b map[string]any) bool {
 			fax := textIn(a, "label") == "fax"
 			return fax == (textIn(b, "label") == "fax") && sameNumber(textIn(a, "phone"), textIn(b, "phone"))
 		},
 	}
 	addressList = list{
-		"additionalAddresses", "address", 10, "At most 10 additional addresses are possible.",
+		"additionalAddresses", "address", "At most 10 additional addresses are possible.",
 		func(a, b map[string]any) bool {
 			return !slices.ContainsFunc(addressParts, func(part string) bool {
 				return placeEssence(textIn(a, part)) != placeEssence(textIn(b, part))
@@ -125,9 +125,6 @@ func placeEssence(text string) string {
 	return essence(text)
 }
 
-// maxLabel is the maximum length of a label, in characters.
-const maxLabel = 50
-
 // label returns the label of an additional value. It is empty for a value without a kind. A fax and
 // a mobile number have no other label, because a record has one label for each value.
 func (e *Entry) label(i item) string {
@@ -186,9 +183,9 @@ func (e *Entry) addTo(l *list, i item, one map[string]any) {
 	all, _ := e.Body[l.name].([]any)
 	switch {
 	case !e.Exact && l.has(e.Body, one):
-	case len(all) == l.limit:
+	case len(all) == record.MaxEntries[l.name]:
 		e.move(i.member, e.labelled(i.member, i.kind), line, fault.TooLong, l.full)
-	case len([]rune(label)) > maxLabel:
+	case len([]rune(label)) > record.MaxLabel:
 		e.move(i.member, e.labelled(i.member, i.kind), line, fault.TooLong, "A label has at most 50 characters.")
 	default:
 		e.Body[l.name] = append(all, one)
@@ -343,7 +340,7 @@ func (e *Entry) attributes() {
 				e.move("attributes", name, line, fault.InvalidFormat, "The format is not valid.")
 			case twice:
 				e.move("attributes", name, line, noPlace, onlyOne)
-			case len([]rune(found[name])) > 500:
+			case len([]rune(found[name])) > record.MaxAttribute:
 				e.move("attributes", name, line, fault.TooLong, "An attribute has at most 500 characters.")
 			case len(all) == record.MaxAttributes:
 				e.move("attributes", name, line, fault.TooLong, manyAttributes)
@@ -359,6 +356,6 @@ func (e *Entry) attributes() {
 
 var (
 	// attributeName matches the name of an attribute.
-	attributeName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`)
+	attributeName  = regexp.MustCompile(pattern.Attribute)
 	manyAttributes = i18n.Text("At most 20 attributes are possible.")
 )

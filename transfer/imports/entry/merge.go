@@ -105,7 +105,7 @@ func (j *joinedEntry) unite(patch, has map[string]any, o others) {
 			switch {
 			case slices.ContainsFunc(slices.Concat(known, all),
 				func(other map[string]any) bool { return l.same(one, other) }):
-			case len(all) < l.limit:
+			case len(all) < record.MaxEntries[l.name]:
 				all, more = append(all, one), true
 			default:
 				j.lineOf(l, one)
@@ -150,7 +150,7 @@ func (j *joinedEntry) labelOther(one map[string]any, member, text string) map[st
 		i = of[0]
 		i.member = member
 	}
-	if label := j.label(i); label != "" && len([]rune(label)) <= maxLabel {
+	if label := j.label(i); label != "" && len([]rune(label)) <= record.MaxLabel {
 		one["label"] = label
 	}
 	return one
