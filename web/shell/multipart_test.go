@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"kartei/kit/fault"
 )
@@ -20,13 +21,15 @@ func sendForm(body []byte, contentType string) (*Form, error) {
 	return readForm(httptest.NewRecorder(), r, true)
 }
 
-// FuzzFileForm checks that forms written by mime/multipart arrive unchanged, byte for byte.
+// FuzzFileForm checks that forms written by mime/multipart arrive unchanged, byte for byte. A form
+// that is not UTF-8 is refused.
 func FuzzFileForm(f *testing.F) {
 	f.Add("name", "Bescheid\r\nzwei", "scan.pdf", []byte("%PDF-1.7\r\n--x--\r\n"))
 	f.Add("was.name", "a\nb\rc\r\n", `say "cheese".txt`, []byte{})
 	f.Add("n\"\r\n", strings.Repeat("-", 70000), "..", []byte("\r\n"))
 	f.Add("\x10", strings.Repeat("-", 60000), "scan.pdf", []byte{})
 	f.Add("name", "", "\n", []byte("a name of a line break"))
+	f.Add("0", "\xac", "scan.pdf", []byte("a value that is not UTF-8"))
 	f.Fuzz(func(t *testing.T, name, value, file string, content []byte) {
 		var body bytes.Buffer
 		w := multipart.NewWriter(&body)
@@ -36,6 +39,12 @@ func FuzzFileForm(f *testing.F) {
 		_, _ = part.Write(content)
 		_ = w.Close()
 		got, err := sendForm(body.Bytes(), w.FormDataContentType())
+		if !utf8.ValidString(value) {
+			if !fault.Is(err, fault.InvalidRequest) && !fault.Is(err, fault.PayloadTooLarge) {
+				t.Errorf("a value that is not UTF-8: %v", err)
+			}
+			return
+		}
 		if body.Len()-len(content) > maxHead-1000 {
 			if err == nil {
 				return // some of the long forms fit
