@@ -77,6 +77,9 @@ func channel(_ *API, _ context.Context, c *call) error {
 	if c.op == nil {
 		return nil // the next stage refuses the blocked family
 	}
+	if !c.op.In(c.version) {
+		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: i18n.Format(notInVersion, c.op.Since)}
+	}
 	asked, err := wantsPreview(c.Header["Svc-Preview"])
 	if err != nil {
 		return err
@@ -86,6 +89,8 @@ func channel(_ *API, _ context.Context, c *call) error {
 	}
 	return nil
 }
+
+const notInVersion = "This operation exists from the version %s on."
 
 // wantsPreview returns the value of the header Svc-Preview, which must be true or false. Without
 // the header it is false.

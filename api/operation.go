@@ -15,6 +15,8 @@ type Operation struct {
 	Method, Path string
 	// Channel is a column of the contract. It says since when the operation is stable.
 	Channel Channel
+	// Since is the first version that has the operation. It is empty if all versions have it.
+	Since string
 	*op.Row
 	// Doors are the doors by which an operation outside of the contract can be called.
 	Doors []Door
@@ -108,6 +110,16 @@ func doorsOf(who op.Who) (doors []Door) {
 	}
 	return doors
 }
+
+// since returns the row with the first version that has the operation.
+func (o Operation) since(version string) Operation {
+	o.Since = version
+	return o
+}
+
+// In reports whether a version has the operation. The internal version has all operations. Versions
+// are dates, and it sorts after them.
+func (o *Operation) In(version string) bool { return version >= o.Since }
 
 // doOutsideTx returns the row with a stage that runs the operation outside of a transaction.
 func (o Operation) doOutsideTx(f stage) Operation {

@@ -33,6 +33,7 @@ import (
 	"kartei/transfer/bulk"
 	"kartei/transfer/exports"
 	"kartei/transfer/imports"
+	"kartei/transfer/merge"
 )
 
 // Table has all operations: first the contract in its order, with routes, and then the others. Each
@@ -50,6 +51,7 @@ var Table = []Operation{
 	at("GET", "/contacts/{id}", stable, contact.Get),
 	at("PATCH", "/contacts/{id}", stableFrom2027, contact.Update),
 	at("DELETE", "/contacts/{id}", stableFrom2027, contact.Delete),
+	at("POST", "/contacts/{id}/merge", preview, merge.Contacts).since("2027-02-01"),
 
 	at("GET", "/companies", stable, company.List),
 	at("POST", "/companies", stableFrom2027, company.Create),
@@ -57,6 +59,7 @@ var Table = []Operation{
 	at("GET", "/companies/{id}", stable, company.Get),
 	at("PATCH", "/companies/{id}", stableFrom2027, company.Update),
 	at("DELETE", "/companies/{id}", stableFrom2027, company.Delete),
+	at("POST", "/companies/{id}/merge", preview, merge.Companies).since("2027-02-01"),
 
 	at("GET", "/tasks", stable, task.List),
 	at("POST", "/tasks", stableFrom2027, task.Create),
@@ -140,6 +143,7 @@ var unpublished = op.List{
 	imports.List, imports.Get, imports.GetLines, imports.Create, imports.Append, imports.Complete,
 	imports.Map, imports.Run, imports.Undo, imports.Discard,
 	bulk.List, bulk.Get, bulk.GetReport, bulk.Start, bulk.Stop, bulk.Resume, bulk.Undo,
+	merge.List, merge.Get, merge.Find, merge.Undo,
 
 	jobs.List, jobs.Retry,
 }

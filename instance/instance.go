@@ -55,6 +55,7 @@ import (
 	"kartei/store/replay"
 	"kartei/store/schema"
 	"kartei/transfer/imports"
+	"kartei/transfer/merge"
 )
 
 // Config has the settings and dependencies of an instance.
@@ -323,7 +324,8 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer),
 		organization.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
 		notify.Service.Is(i.notices), notify.Mails.Is(i.config.Server.SMTPURL != ""),
-		imports.Secrets.Is(i.keys.Vault(imports.SecretsPurpose)), signin.Service.Is(desk),
+		imports.Secrets.Is(i.keys.Vault(imports.SecretsPurpose)),
+		merge.Secrets.Is(i.keys.Vault(merge.SecretsPurpose)), signin.Service.Is(desk),
 		oauth.Service.Is(oauth.Options{
 			Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP,
 		}),

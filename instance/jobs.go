@@ -16,6 +16,7 @@ import (
 	"kartei/store/retention"
 	"kartei/transfer/bulk"
 	"kartei/transfer/imports"
+	"kartei/transfer/merge"
 	"kartei/transfer/process"
 )
 
@@ -36,7 +37,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 			Worker: worker, Secrets: i.keys.Vault(imports.SecretsPurpose), Decode: i.API.DecodeBody,
 			Extractor: i.extractor,
 		}).Handlers(),
-		(&bulk.Worker{Worker: teller}).Handlers(),
+		(&bulk.Worker{Worker: teller}).Handlers(), (&merge.Worker{Worker: worker}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),
 		(&oauth.Expirer{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())

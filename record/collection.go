@@ -296,6 +296,13 @@ func (k *Collection[T, F, P]) change(
 	if err := precondition(r.revision); err != nil {
 		return Answer[T]{}, err
 	}
+	return k.revise(ctx, c, r, verb, alter)
+}
+
+// revise is change for a revision that is already read.
+func (k *Collection[T, F, P]) revise(
+	ctx context.Context, c *op.Call, r *row, verb string, alter func(before, after P) ([]fault.Field, error),
+) (Answer[T], error) {
 	var wrong []fault.Field
 	before, after, same, err := k.altered(r, func(before, after P) (err error) {
 		wrong, err = alter(before, after)
@@ -418,22 +425,27 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID
 	if err := c.IfMatch.Require(r.revision); err != nil {
 		return op.Nothing{}, err
 	}
+	return op.Nothing{}, k.erase(ctx, c, r)
+}
+
+// erase deletes a record whose revision is already read.
+func (k *Collection[T, F, P]) erase(ctx context.Context, c *op.Call, r *row) error {
 	if k.onDelete != nil {
 		if err := k.onDelete(ctx, c, r.id); err != nil {
-			return op.Nothing{}, err
+			return err
 		}
 	}
 	erased, err := k.decode(r.content)
 	if err != nil {
-		return op.Nothing{}, err
+		return err
 	}
 	subject := k.subject(c, r)
 	next := *r
 	if next.updated, err = c.Tx.Tick(ctx, c.Actor.Org(), c.Now); err != nil {
-		return op.Nothing{}, err
+		return err
 	}
 	if err := k.replace(ctx, c, r, next.updated, k.sql.erase); err != nil {
-		return op.Nothing{}, err
+		return err
 	}
 	next.revision++
 	k.noteDeletion(c, &next)
@@ -443,7 +455,7 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID
 		erase(c, r.id)
 	}
 	event.Append(c, k.event(&next, "deleted", nil))
-	return op.Nothing{}, search.Remove(ctx, c.Tx, subject)
+	return search.Remove(ctx, c.Tx, subject)
 }
 
 // replace executes a statement on the revision in r, with the arguments in more after the tick.
@@ -524,6 +536,9 @@ func (k *Collection[T, F, P]) taken(c *op.Call, holder, audience string) fault.F
 
 // event returns the event of a change to r. changed are the names of the changed members.
 func (k *Collection[T, F, P]) event(r *row, verb string, changed []string) event.Event {
+	if verb == merged {
+		verb = "updated"
+	}
 	e := event.Event{Type: k.Object + "." + verb, CreatedAt: r.updated}
 	e.Data = event.Subject{Object: k.Object, ID: r.id, Changed: changed}
 	if verb != "deleted" {

@@ -110,6 +110,9 @@ func (d *drafter) document(ops []api.Operation, webhooks bool) (object, error) {
 	var paths object
 	for i := range ops {
 		row := &ops[i]
+		if !row.In(d.version) {
+			continue
+		}
 		described, err := d.operation(row)
 		if err != nil {
 			return nil, fmt.Errorf("draft: %s: %w", row.ID, err)

@@ -105,6 +105,9 @@ const (
 	Update Act = "update"
 	// Delete deletes the record whose id is in the path. It requires If-Match.
 	Delete Act = "delete"
+	// Merge merges another record into the record whose id is in the path, and deletes the other one.
+	// It requires If-Match, accepts an Idempotency-Key, and counts as a deletion.
+	Merge Act = "merge"
 	// Change is any other change of the record whose id is in the path. It accepts an
 	// Idempotency-Key but does not require it. If it creates a revision, it also accepts If-Match.
 	Change Act = "act"
@@ -316,22 +319,22 @@ func (r *Row) Changes() bool { return r.Writes() && r.Act != Bundle && r.Act != 
 
 // Named reports whether the path has the id of one record.
 func (r *Row) Named() bool {
-	return r.Act == Get || r.Act == Update || r.Act == Delete || r.Act == Change
+	return r.Act == Get || r.Act == Update || r.Act == Delete || r.Act == Merge || r.Act == Change
 }
 
 // Creates reports whether the operation is a Create.
 func (r *Row) Creates() bool { return r.Act == Create }
 
-// Deletes reports whether the operation is a Delete.
-func (r *Row) Deletes() bool { return r.Act == Delete }
+// Deletes reports whether the operation deletes a record.
+func (r *Row) Deletes() bool { return r.Act == Delete || r.Act == Merge }
 
 // Idempotent reports whether the operation accepts an Idempotency-Key.
-func (r *Row) Idempotent() bool { return r.Act == Create || r.Act == Change }
+func (r *Row) Idempotent() bool { return r.Act == Create || r.Act == Merge || r.Act == Change }
 
 // Conditional reports whether the operation requires If-Match.
-func (r *Row) Conditional() bool { return r.Act == Update || r.Act == Delete }
+func (r *Row) Conditional() bool { return r.Act == Update || r.Act == Delete || r.Act == Merge }
 
-// Preconditional reports whether the operation accepts If-Match. Update and Delete require it. It
+// Preconditional reports whether the operation accepts If-Match. Update, Delete and Merge require it. It
 // is optional for acts that create a revision of a record.
 func (r *Row) Preconditional() bool { return r.Conditional() || r.Revises() }
 

@@ -53,6 +53,7 @@ var organizationRows = []struct{ table, key string }{
 	{"usage_hours", "hour, kind, subject, writer"}, {"jobs", "id"}, {"job_turns", ""},
 	{"audit_lines", "id"}, {"handovers", "id"}, {"import_pieces", "import_id, number"},
 	{"import_lines", "import_id, number"}, {"imports", "id"}, {"bulk_lines", "act_id, record_id"}, {"bulk_acts", "id"},
+	{"merge_moves", "merge_id, record_id"}, {"merges", "id"},
 	{"invitations", "id"}, {"sessions", "id"}, {"api_keys", "kid"}, {"oauth_approvals", "id"}, {"oauth_tokens", "kid"},
 	{"oauth_grants", "id"}, {"oauth_clients", "id"}, {"principals", "id"},
 }

@@ -36,6 +36,7 @@ const (
 	Handover        = "hov_"
 	Import          = "imp_"
 	BulkAct         = "blk_"
+	Merge           = "mrg_"
 	Account         = "acc_"
 	Session         = "ses_"
 	Passkey         = "psk_"

@@ -27,6 +27,7 @@ import (
 	"kartei/test/waittest"
 	"kartei/transfer/bulk"
 	"kartei/transfer/imports"
+	"kartei/transfer/merge"
 	"kartei/transfer/process"
 )
 
@@ -145,7 +146,7 @@ func (o *Office) work() {
 	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(),
 		webhook.Eraser{Clock: o.Clock}.Handlers(),
 		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
-		(&bulk.Worker{Worker: teller}).Handlers(),
+		(&bulk.Worker{Worker: teller}).Handlers(), (&merge.Worker{Worker: worker}).Handlers(),
 		(&imports.Worker{
 			Worker: worker, Secrets: Keys.Vault(imports.SecretsPurpose), Decode: o.API.DecodeBody,
 			Extractor: w.Maker.Extractor,

@@ -48,6 +48,7 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/transfer/imports"
+	"kartei/transfer/merge"
 
 	"github.com/go-json-experiment/json"
 
@@ -237,7 +238,8 @@ func (o *Office) open() {
 		Services: []op.ServiceValue{
 			upload.Service.Is(o.fileOptions()), document.Viewer.Is(o.viewer()),
 			webhook.Service.Is(webhook.Options{Secrets: Keys.Vault(webhook.SecretsPurpose)}),
-			imports.Secrets.Is(Keys.Vault(imports.SecretsPurpose)), signin.Service.Is(o.desk),
+			imports.Secrets.Is(Keys.Vault(imports.SecretsPurpose)),
+			merge.Secrets.Is(Keys.Vault(merge.SecretsPurpose)), signin.Service.Is(o.desk),
 			oauth.Service.Is(oauth.Options{Register: true, Documents: o.options.documents, Assistants: true}),
 			organization.Retention.Is(0), notify.Service.Is(o.Notices()), notify.Mails.Is(!o.options.silent),
 		},

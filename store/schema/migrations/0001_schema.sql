@@ -1343,6 +1343,51 @@ alter table import_lines alter column organization set (n_distinct = 16), alter 
 alter table import_pieces alter column organization set (n_distinct = 16), alter column import_id set (n_distinct = 100);
 */
 
+-- Merges of two contacts or companies: see package merge. After seven days a row has only the way
+-- from the record that was deleted to the one that stayed.
+create table merges (
+	organization bigint not null,
+	id           text   not null /*postgres: collate "C" */,
+	-- contacts or companies.
+	family       text   not null,
+	-- The record that stayed, the one that was deleted, and the one that the undo made.
+	kept         text   not null,
+	merged       text   not null,
+	restored     text   not null,
+	-- Who merged them.
+	principal    text   not null,
+	state        text   not null,
+	-- The members of both records, sealed. Empty if the merge cannot be undone.
+	copies       text   not null,
+	-- How many records referred to the one that was deleted.
+	moved        bigint not null,
+	-- The operation that ends when all references are moved.
+	operation    text   not null,
+	-- The caller of the merge or of its undo: the history of moved references names it.
+	requested_by text   not null,
+	kind         text   not null,
+	door         text   not null,
+	request_id   text   not null,
+	created_at   bigint not null,
+	-- Until when it can be undone.
+	expires_at   bigint not null,
+	primary key (organization, id)
+);
+create unique index merges_merged on merges (organization, merged);
+create index merges_kept on merges (organization, kept);
+
+-- The records whose reference a merge has moved.
+create table merge_moves (
+	organization bigint not null,
+	merge_id     text   not null,
+	record_id    text   not null /*postgres: collate "C" */,
+	primary key (organization, merge_id, record_id)
+);
+/*postgres:
+alter table merges alter column organization set (n_distinct = 16), alter column kept set (n_distinct = 1000);
+alter table merge_moves alter column organization set (n_distinct = 16), alter column merge_id set (n_distinct = 100);
+*/
+
 -- Acts on all records of a list: see package bulk. A job deletes them after seven days.
 create table bulk_acts (
 	organization bigint not null,

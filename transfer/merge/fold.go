@@ -1,0 +1,255 @@
+package merge
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kartei/kit/fault"
+	"kartei/kit/phone"
+	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
+)
+
+// parts are the members that two records unite, instead of choosing one of two values. They point
+// into the members of a record.
+type parts struct {
+	email **string
+	// numbers are the first telephone numbers, each with the label that it gets in a list.
+	numbers []number
+	address **record.Address
+	note    **string
+	*record.Additional
+	*record.CommonFields
+}
+
+// number is a first telephone number, such as mobile.
+type number struct {
+	member string
+	text   **string
+	label  *string
+}
+
+func partsOfContact(f *contact.Fields) parts {
+	mobile := "mobile"
+	return parts{
+		&f.Email, []number{{"phone", &f.Phone, nil}, {"mobile", &f.Mobile, &mobile}}, &f.Address, &f.Note,
+		&f.Additional, &f.CommonFields,
+	}
+}
+
+func partsOfCompany(f *company.Fields) parts {
+	return parts{&f.Email, []number{{"phone", &f.Phone, nil}}, &f.Address, &f.Note, &f.Additional, &f.CommonFields}
+}
+
+// mergedExternalID is the name of the attribute for an external id that has no other place.
+const mergedExternalID = "mergedExternalId"
+
+// maxNote is the maximum length of a note in characters, as in the schema.
+const maxNote = 10_000
+
+// fold takes over the members of a record into another one, and returns the violations of limits.
+// values names the members whose value is that of from, if it has one. For other members, the value
+// of from is taken only if into has none. A first email, number or address that is not chosen goes to
+// the list of the others. Lists, tags and attributes are united, and notes are joined.
+func fold(into, from any, has, gives parts, values []string) []fault.Field {
+	chosen := func(member string) bool { return slices.Contains(values, member) }
+	foldEmails(has, gives, chosen("email"))
+	foldNumbers(has, gives, chosen)
+	foldAddresses(has, gives, chosen("address"))
+	if n, more := *has.note, *gives.note; n == nil {
+		*has.note = more
+	} else if more != nil && !strings.Contains(*n, *more) {
+		joined := *n + "\n\n" + *more
+		*has.note = &joined
+	}
+	foldCommon(has.CommonFields, gives.CommonFields, chosen)
+	foldTexts(reflect.ValueOf(into).Elem(), reflect.ValueOf(from).Elem(), has.united(), chosen)
+	return tooMuch(has)
+}
+
+// united returns pointers to the texts among the parts.
+func (p parts) united() []any {
+	list := []any{p.email, p.note, &p.ExternalID}
+	for _, n := range p.numbers {
+		list = append(list, n.text)
+	}
+	return list
+}
+
+// foldTexts takes over the texts that are not among the parts.
+func foldTexts(into, from reflect.Value, united []any, chosen func(string) bool) {
+	for _, f := range reflect.VisibleFields(into.Type()) {
+		has, gives := into.FieldByIndex(f.Index), from.FieldByIndex(f.Index)
+		if !isText(has) || f.Tag.Get("read") == "true" || slices.Contains(united, has.Addr().Interface()) {
+			continue
+		}
+		if !gives.IsZero() && (has.IsZero() || chosen(f.Tag.Get("json"))) {
+			has.Set(gives)
+		}
+	}
+}
+
+func isText(v reflect.Value) bool {
+	return v.Kind() == reflect.String || v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.String
+}
+
+func foldEmails(has, gives parts, take bool) {
+	list := slices.Concat(first(*has.email, asEmail), has.AdditionalEmails, first(*gives.email, asEmail), gives.AdditionalEmails)
+	if take && *gives.email != nil || *has.email == nil {
+		*has.email = *gives.email
+	}
+	has.AdditionalEmails = distinct(list, func(a, b record.AdditionalEmail) bool { return strings.EqualFold(a.Email, b.Email) })
+	if *has.email != nil {
+		has.AdditionalEmails = slices.DeleteFunc(has.AdditionalEmails, func(e record.AdditionalEmail) bool { return strings.EqualFold(e.Email, **has.email) })
+	}
+}
+
+func asEmail(text string) record.AdditionalEmail { return record.AdditionalEmail{Email: text} }
+
+// foldNumbers unites the numbers. A first number that another one replaces keeps what it is for as
+// its label.
+func foldNumbers(has, gives parts, chosen func(string) bool) {
+	var list []record.AdditionalPhone
+	country := countryOf(has, gives)
+	for _, p := range []parts{has, gives} {
+		for _, n := range p.numbers {
+			list = append(list, first(*n.text, func(text string) record.AdditionalPhone {
+				return record.AdditionalPhone{Phone: text, Label: n.label}
+			})...)
+		}
+		list = append(list, p.AdditionalPhones...)
+	}
+	for i, n := range has.numbers {
+		if more := *gives.numbers[i].text; more != nil && (*n.text == nil || chosen(n.member)) {
+			*n.text = more
+		}
+	}
+	has.AdditionalPhones = distinct(list, func(a, b record.AdditionalPhone) bool { return sameNumber(a.Phone, b.Phone, country) })
+	for _, n := range has.numbers {
+		if *n.text != nil {
+			has.AdditionalPhones = slices.DeleteFunc(has.AdditionalPhones, func(p record.AdditionalPhone) bool { return sameNumber(p.Phone, **n.text, country) })
+		}
+	}
+}
+
+// countryOf returns the country of the first address, for numbers without a country code.
+func countryOf(list ...parts) string {
+	for _, p := range list {
+		if a := *p.address; a != nil && a.Country != nil {
+			return *a.Country
+		}
+	}
+	return "DE"
+}
+
+// sameNumber reports whether two texts have the same telephone number.
+func sameNumber(a, b, country string) bool {
+	if a == b {
+		return true
+	}
+	read := phone.Read(a, country)
+	return len(read) > 0 && slices.Equal(read, phone.Read(b, country))
+}
+
+func foldAddresses(has, gives parts, take bool) {
+	list := slices.Concat(first(*has.address, asAddress), has.AdditionalAddresses, first(*gives.address, asAddress), gives.AdditionalAddresses)
+	if take && *gives.address != nil || *has.address == nil {
+		*has.address = *gives.address
+	}
+	has.AdditionalAddresses = distinct(list, func(a, b record.AdditionalAddress) bool { return sameAddress(a.Address, b.Address) })
+	if *has.address != nil {
+		has.AdditionalAddresses = slices.DeleteFunc(has.AdditionalAddresses, func(a record.AdditionalAddress) bool { return sameAddress(a.Address, **has.address) })
+	}
+}
+
+func asAddress(a record.Address) record.AdditionalAddress {
+	return record.AdditionalAddress{Address: a}
+}
+
+// sameAddress reports whether two addresses have the same members.
+func sameAddress(a, b record.Address) bool { return reflect.DeepEqual(a, b) }
+
+// first returns a list with the value to which p points, or an empty list.
+func first[T, E any](p *T, as func(T) E) []E {
+	if p == nil {
+		return nil
+	}
+	return []E{as(*p)}
+}
+
+// distinct returns the list without entries that equal an earlier one.
+func distinct[E any](list []E, same func(a, b E) bool) []E {
+	kept := make([]E, 0, len(list))
+	for _, e := range list {
+		if !slices.ContainsFunc(kept, func(k E) bool { return same(k, e) }) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// foldCommon unites tags, attributes and external ids.
+func foldCommon(has, gives *record.CommonFields, chosen func(string) bool) {
+	has.Tags = distinct(slices.Concat(has.Tags, gives.Tags), strings.EqualFold)
+	all := record.Attributes{}
+	for name, value := range gives.Attributes {
+		all[name] = value
+	}
+	for name, value := range has.Attributes {
+		if other, both := all[name]; both && other != value && name == mergedExternalID {
+			keepID(all, value)
+			continue
+		}
+		all[name] = value
+	}
+	switch id, other := has.ExternalID, gives.ExternalID; {
+	case other == nil:
+	case id == nil:
+		has.ExternalID = other
+	case *id == *other:
+	case chosen("externalId"):
+		has.ExternalID = other
+		keepID(all, *id)
+	default:
+		keepID(all, *other)
+	}
+	has.Attributes = all
+}
+
+// keepID adds an external id to the attributes, under the first free name.
+func keepID(all record.Attributes, id string) {
+	name := mergedExternalID
+	for n := 2; ; n++ {
+		if value, used := all[name]; !used || value == id {
+			all[name] = id
+			return
+		}
+		name = fmt.Sprint(mergedExternalID, n)
+	}
+}
+
+// tooMuch returns a violation for each member that is too long after the merge. The schema checks
+// only the members of a request.
+func tooMuch(p parts) (wrong []fault.Field) {
+	for _, list := range []struct {
+		member    string
+		has, most int
+	}{
+		{"additionalEmails", len(p.AdditionalEmails), record.MaxEntries["additionalEmails"]},
+		{"additionalPhones", len(p.AdditionalPhones), record.MaxEntries["additionalPhones"]},
+		{"additionalAddresses", len(p.AdditionalAddresses), record.MaxEntries["additionalAddresses"]},
+		{"tags", len(p.Tags), record.MaxTags},
+	} {
+		if list.has > list.most {
+			wrong = append(wrong, fault.Field{Name: list.member, Code: fault.TooLong, Limit: fault.Items(list.most)})
+		}
+	}
+	if n := *p.note; n != nil && utf8.RuneCountInString(*n) > maxNote {
+		wrong = append(wrong, fault.Field{Name: "note", Code: fault.TooLong, Limit: maxNote})
+	}
+	return wrong
+}
