@@ -120,7 +120,9 @@ func (a *Actor) May(scope string) bool {
 func (a *Actor) OnlyReads() bool { return a.organization.Level == Read && a.credential.Duties.Gate }
 
 // Caretaker reports whether CaretakerOf returned the actor.
-func (a *Actor) Caretaker() bool { return a.role == Admin && a.principalID == "" && a.credential.Kind == "" }
+func (a *Actor) Caretaker() bool {
+	return a.role == Admin && a.principalID == "" && a.credential.Kind == ""
+}
 
 // SeesAll reports whether the actor sees private records of others.
 func (a *Actor) SeesAll() bool { return a.role == Admin }

@@ -32,6 +32,11 @@ var companyWords = map[string]text{
 		"Löscht die Firma und ihren Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verweise auf sie werden zu null. Verlangt If-Match.",
 		"Deletes the company and its content at once; a deletion marker stays for mirrors. References to it become null. Requires If-Match."},
 
+	"companies.merge.summary": {"Firmen zusammenführen", "Merge companies"},
+	"companies.merge.description": {
+		"Übernimmt eine andere Firma (from) in diese und löscht sie. Ein Feld behält seinen Wert, außer es steht in values oder ist leer. E-Mail-Adressen, Nummern, Anschriften, Schlagwörter und attributes werden vereint, Notizen aneinandergehängt. Haben beide eine externalId, bleibt die andere in attributes.mergedExternalId. Verweise von Kontakten, Aufgaben und Dokumenten folgen in einem Vorgang, den die Antwort nennt; bis dahin sind sie null. Verlangt If-Match. Zählt als Löschen. Rückgängig machen lässt es sich sieben Tage lang in der Web-Anwendung.",
+		"Takes another company (from) over into this one and deletes it. A member keeps its value, unless it is in values or empty. Email addresses, numbers, addresses, tags and attributes are united, notes are joined. Where both have an externalId, the other one stays in attributes.mergedExternalId. References of contacts, tasks and documents follow in an operation that the answer names; until then they are null. Requires If-Match. Counts as a deletion. It can be undone for seven days in the web application."},
+
 	"company.Fields":           {"Die Felder, die sich setzen lassen", "The members that can be set"},
 	"company.Fields.name":      {"Name oder Firma", "Name of the company"},
 	"company.Fields.legalForm": {"Rechtsform", "Legal form"},

@@ -32,6 +32,11 @@ var contactWords = map[string]text{
 		"Löscht den Kontakt und seinen Inhalt sofort; für den Abgleich bleibt eine Löschmarke. Verlangt If-Match.",
 		"Deletes the contact and its content at once; a deletion marker stays for mirrors. Requires If-Match."},
 
+	"contacts.merge.summary": {"Kontakte zusammenführen", "Merge contacts"},
+	"contacts.merge.description": {
+		"Übernimmt einen anderen Kontakt (from) in diesen und löscht ihn. Ein Feld behält seinen Wert, außer es steht in values oder ist leer. E-Mail-Adressen, Nummern, Anschriften, Schlagwörter und attributes werden vereint, Notizen aneinandergehängt. Haben beide eine externalId, bleibt die andere in attributes.mergedExternalId. Verweise von Aufgaben und Dokumenten folgen in einem Vorgang, den die Antwort nennt; bis dahin sind sie null. Verlangt If-Match. Zählt als Löschen. Rückgängig machen lässt es sich sieben Tage lang in der Web-Anwendung.",
+		"Takes another contact (from) over into this one and deletes it. A member keeps its value, unless it is in values or empty. Email addresses, numbers, addresses, tags and attributes are united, notes are joined. Where both have an externalId, the other one stays in attributes.mergedExternalId. References of tasks and documents follow in an operation that the answer names; until then they are null. Requires If-Match. Counts as a deletion. It can be undone for seven days in the web application."},
+
 	"contact.Fields": {"Die Felder, die sich setzen lassen", "The members that can be set"},
 	"contact.Fields.displayName": {
 		"Vor- und Nachname, sonst die E-Mail-Adresse", "First and last name, else the email address",

@@ -29,6 +29,7 @@ var files = []struct {
 	{"contact.go", contactWords},
 	{"document.go", documentWords},
 	{"event.go", eventWords},
+	{"merge.go", mergeWords},
 	{"meta.go", metaWords},
 	{"operation.go", operationWords},
 	{"parts.go", partsWords},
