@@ -10,6 +10,7 @@ import (
 	"kartei/web/book"
 	"kartei/web/data"
 	"kartei/web/documents"
+	"kartei/web/duplicates"
 	"kartei/web/keys"
 	"kartei/web/people"
 	"kartei/web/records"
@@ -23,12 +24,20 @@ import (
 
 // Pages is the list of all pages of the application. Tests run over all of these pages, and the
 // table of rights in docs/operating/web.md is made from them.
-var Pages = slices.Concat(today.Pages, shell.Pages, records.Pages, signin.Pages, applications.Pages, keys.Pages, people.Pages, data.Pages, webhooks.Pages, search.Pages, book.Pages, tasks.Pages, documents.Pages)
+var Pages = slices.Concat(today.Pages, shell.Pages, records.Pages, signin.Pages, applications.Pages, keys.Pages, people.Pages, data.Pages, webhooks.Pages, search.Pages, book.Pages, duplicates.Pages, tasks.Pages, documents.Pages)
 
 // Handler returns the handler of the web application. It passes requests for other paths to the
 // public handler in o.
 func Handler(o shell.Options) http.Handler {
-	return shell.Serve(o, shell.Application{Pages: Pages, Menu: settingsMenu, SignIn: signin.AskToSignIn, Confirm: signin.AskToConfirm, Live: liveOf, Note: tasks.NoteOf})
+	return shell.Serve(o, shell.Application{Pages: Pages, Menu: settingsMenu, SignIn: signin.AskToSignIn, Confirm: signin.AskToConfirm, Live: liveOf, Note: noteOf})
+}
+
+// noteOf returns the note about a change that was made without scripts. It returns nil if there is none.
+func noteOf(v *shell.Request) *shell.Toast {
+	if t := tasks.NoteOf(v); t != nil {
+		return t
+	}
+	return duplicates.NoteOf(v)
 }
 
 // liveOf returns the names of the record families whose changes make a script reload the page,

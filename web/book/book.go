@@ -2,12 +2,10 @@ package book
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
-	"kartei/kit/i18n"
 	"kartei/web/records"
 	"kartei/web/shell"
 )
@@ -79,16 +77,9 @@ func addable(p records.Page, v *shell.Request, m records.Field) bool {
 	return first != "" && m.Takes(p.Record[m.Name])
 }
 
-// addressOf returns the postal address of an entry.
-func addressOf(r shell.Values) i18n.Address {
-	return i18n.Address{
-		Street: r["address.street"], PostalCode: r["address.postalCode"], City: r["address.city"], Region: r["address.region"], Country: r["address.country"],
-	}
-}
-
 // addressLines returns the lines of the postal address, as on a letter.
 func addressLines(p records.Page, v *shell.Request) []string {
-	return v.Words.Lines(addressOf(p.Record))
+	return v.Words.Lines(records.AddressOf(p.Record))
 }
 
 // addressBlock returns the lines of a letter's address field (DIN 5008): company, person and
@@ -109,7 +100,7 @@ func furtherBlock(p records.Page, v *shell.Request, e records.Entry) string {
 
 // letterTo returns the lines of a letter's address field for r.
 func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
-	return append(addressee(v, r, names), v.Words.Lines(addressOf(r))...)
+	return append(addressee(v, r, names), v.Words.Lines(records.AddressOf(r))...)
 }
 
 // addressee returns the lines of a letter's address field above the address. names maps the id of the
@@ -122,27 +113,6 @@ func addressee(v *shell.Request, r shell.Values, names map[string]string) []stri
 		head = append(head, shell.Present(r["department"])...)
 	}
 	return append(head, shell.Present(cmp.Or(person, r["name"]))...)
-}
-
-// referrers returns texts such as "2 tasks" for the records that refer to a record, one for each
-// family. Families that the person may not read are left out.
-func referrers(v *shell.Request, f *records.Family, id string) ([]string, error) {
-	list := make([]string, len(f.Referrers))
-	var counts []func() error
-	for i, by := range f.Referrers {
-		if !v.Session.May(by.Read) {
-			continue
-		}
-		counts = append(counts, func() error {
-			n, err := shell.Fetch[records.CountAnswer](v, by.Acts.Count, shell.Arguments{Query: url.Values{f.Object + "Id": {id}}})
-			if n.Count > 0 {
-				list[i] = by.Quantity(v.Words, n.Count)
-			}
-			return err
-		})
-	}
-	err := shell.Together(counts...)
-	return shell.Present(list...), err
 }
 
 // deletionPage is the data of the page that asks before an entry is erased.
@@ -161,10 +131,10 @@ func askToDelete(f *records.Family) func(*shell.Request) shell.View {
 		p := deletionPage{family: f, back: f.ListingOf(v.URL.Query()).At("/" + f.Name + "/" + id)}
 		err := shell.Together(
 			func() (err error) { p.record, err = records.Get(v, f, id); return err },
-			func() (err error) { p.referrers, err = referrers(v, f, id); return err },
+			func() (err error) { p.referrers, err = f.CountReferrers(v, id); return err },
 		)
 		if err != nil {
-			return v.Failed(err)
+			return records.Missing(v, err)
 		}
 		name := f.Heading(p.record)
 		return v.InDialog(v.Words.Say("Delete “%s”?", name), f.Name, deletionQuestion(v, p))

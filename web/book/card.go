@@ -69,7 +69,7 @@ func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, c
 	more.addPhones(w, v["address.country"])
 	c.Add(more.first("EMAIL", "", more.emails), v["email"])
 	more.addEmails()
-	a := addressOf(v)
+	a := records.AddressOf(v)
 	c.Parts(more.first("ADR", "work", more.addresses),
 		"", "", a.Street, a.City, a.Region, a.PostalCode, countryOf(a.Country))
 	more.addAddresses()
@@ -147,7 +147,7 @@ func showCard(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		entry, company, err := entryWithCompany(v, f)
 		if err != nil {
-			return v.Failed(err)
+			return records.Missing(v, err)
 		}
 		return shell.Download{
 			Name: shell.NameOfFile(f.Heading(entry), "vcf"), MediaType: vcard.MediaType, Write: func(w http.ResponseWriter) error {
@@ -167,7 +167,7 @@ func showQR(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		entry, company, err := entryWithCompany(v, f)
 		if err != nil {
-			return v.Failed(err)
+			return records.Missing(v, err)
 		}
 		return v.InDialog(f.Heading(entry), f.Name, qrView(v, card(f, v.Words, entry, company, false)))
 	}

@@ -10,6 +10,7 @@ import (
 	"kartei/transfer/bulk"
 	"kartei/transfer/exports"
 	"kartei/transfer/imports"
+	"kartei/transfer/merge"
 	"kartei/web/records"
 	"kartei/web/shell"
 )
@@ -33,7 +34,7 @@ var Pages = []shell.Page{
 	shell.Private("GET", "/settings/data/{id}/report", op.List{contact.Create, imports.Get, imports.GetLines}, showReport),
 	shell.Private("GET", "/settings/data/{id}/refused", op.List{contact.Create, imports.Get, imports.GetLines}, showRefused),
 
-	shell.Inside("GET", "/contacts/{id}/access", op.List{contact.Get}, askToTakeOut),
+	shell.Inside("GET", "/contacts/{id}/access", op.List{contact.Get, merge.Find}, askToTakeOut),
 	shell.Inside("POST", "/contacts/{id}/access", op.List{exports.BeginContact, exports.GetParts, contact.Get}, takeOutContact),
 
 	shell.Inside("GET", shell.ChangesPath, op.List{bulk.List, principal.ResolveNames}, showChanges),

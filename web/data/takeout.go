@@ -69,7 +69,7 @@ func askToTakeOut(v *shell.Request) shell.View {
 	p := records.Page{Family: &records.Contacts}
 	var err error
 	if p.Record, err = records.Get(v, &records.Contacts, v.PathValue("id")); err != nil {
-		return v.Failed(err)
+		return records.Missing(v, err)
 	}
 	return v.InDialog(v.Words.Say("Everything about “%s”", records.Contacts.Heading(p.Record)), records.Contacts.Name, takeOutContactView(v, p))
 }

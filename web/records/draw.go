@@ -231,10 +231,15 @@ func (m Field) combo(v *shell.Request, f Form, focus bool) ui.Combo {
 
 // named returns the value of a member as people read it.
 func (f Form) named(v *shell.Request, name, value string) string {
-	m := f.Family.Field(name)
+	return f.Family.Field(name).Text(v, f.Names, value)
+}
+
+// Text returns a value of the member as people read it. names maps the ids of records and people to
+// their names.
+func (m Field) Text(v *shell.Request, names map[string]string, value string) string {
 	switch m.Kind {
 	case Reference:
-		return cmp.Or(f.Names[value], value)
+		return cmp.Or(names[value], value)
 	case Choice:
 		return v.Words.Say(m.LabelOf(value))
 	case dayField:
@@ -376,7 +381,7 @@ func (l List) Pages(v *shell.Request) (p ui.Pages) {
 
 // MayEdit reports whether the person may change a member of the record.
 func (p Page) MayEdit(v *shell.Request, m Field) bool {
-	return p.MayWrite && (!m.restricted || v.Session.Administers || p.Record["ownerId"] == v.Session.Principal.ID)
+	return p.MayWrite && m.MayChange(v, p.Record["ownerId"])
 }
 
 // Beneath returns the line below the name of a record.
@@ -394,6 +399,8 @@ func (p Page) Moments(v *shell.Request) []ui.Moment {
 			m.Icon, m.Text = "plus", v.Words.Say("created")
 		case "completed":
 			m.Icon, m.Text = "check", v.Words.Say("completed")
+		case "merged":
+			m.Icon, m.Text = "merge", v.Words.Say("merged with another entry")
 		}
 		m.Note = shell.Joined(", ", door(v.Words, c), credentialOf(v, c, p.Names))
 		list = append(list, m)

@@ -291,6 +291,25 @@ func (f *Family) Group(name string) []Field {
 	return list
 }
 
+// United reports whether a merge of two records unites their values of the member. Of the values of
+// other members, it keeps one.
+func (m Field) United() bool {
+	switch m.Kind {
+	case TagsField, ListField, AttributesField, longField:
+		return true
+	}
+	return false
+}
+
+// MayChange reports whether the person may change the member in records of an owner. It is about people
+// who may change records of the family. owner is an id.
+func (m Field) MayChange(v *shell.Request, owner string) bool {
+	return !m.restricted || v.Session.Administers || owner == v.Session.Principal.ID
+}
+
+// Restricted reports whether only the owner and admins may change the member.
+func (m Field) Restricted() bool { return m.restricted }
+
 // takesDocuments reports whether documents can refer to a record of the family.
 func (f *Family) takesDocuments() bool { return !f.Files }
 

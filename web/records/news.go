@@ -17,25 +17,43 @@ func showNews(v *shell.Request) shell.View {
 	if f == nil {
 		return v.Failed(fault.New(fault.NotFound))
 	}
-	all, _, err := readHistory(v, id)
+	seen := shell.RevisionOf(shell.Values{"revision": cmp.Or(v.URL.Query().Get("since"), "0")})
+	list, names, err := changesSince(v, id, seen)
 	if err != nil {
 		return v.Failed(err)
-	}
-	seen := shell.RevisionOf(shell.Values{"revision": cmp.Or(v.URL.Query().Get("since"), "0")})
-	var list []record.Change
-	for _, c := range all {
-		if c.Revision > seen {
-			list = append(list, c)
-		}
 	}
 	if len(list) == 0 {
 		return shell.Status(http.StatusNoContent)
 	}
-	names := map[string]string{}
-	if err := v.NamesOf(people(list), names); err != nil {
-		return v.Failed(err)
-	}
 	return shell.HTML{Body: newsView(v, f, id, list, names)}
+}
+
+// NewsOf returns a sentence that says who changed which members of a record since a revision. members
+// are their names. Without changes, both are empty.
+func NewsOf(v *shell.Request, f *Family, id string, since int64) (news string, members []string, err error) {
+	list, names, err := changesSince(v, id, since)
+	if err != nil || len(list) == 0 {
+		return "", nil, err
+	}
+	for _, c := range list {
+		members = append(members, c.Members...)
+	}
+	return newsOf(v, f, list, names), shell.Unique(members), nil
+}
+
+// changesSince returns the changes of a record since a revision, and the names of their authors.
+func changesSince(v *shell.Request, id string, since int64) (list []record.Change, names map[string]string, err error) {
+	all, _, err := readHistory(v, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range all {
+		if c.Revision > since {
+			list = append(list, c)
+		}
+	}
+	names = map[string]string{}
+	return list, names, v.NamesOf(people(list), names)
 }
 
 // newsOf returns a sentence that says who changed which members.

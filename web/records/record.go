@@ -64,7 +64,7 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 	id := v.PathValue("id")
 	record, err := Get(v, f, id)
 	if err != nil {
-		return v.Failed(err)
+		return Missing(v, err)
 	}
 	p := Page{Family: f, Record: record, Names: map[string]string{}, MayWrite: v.Session.May(f.Write)}
 	reads := []func() error{
@@ -247,7 +247,7 @@ func ShowForm(f *Family) func(*shell.Request) shell.View {
 		if form.id != "" {
 			record, err := Get(v, f, form.id)
 			if err != nil {
-				return v.Failed(err)
+				return Missing(v, err)
 			}
 			form.Was, form.Typed, form.revision = record, maps.Clone(record), shell.RevisionOf(record)
 			if caller := shell.NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.InBook {

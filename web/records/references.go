@@ -251,3 +251,31 @@ func (u unclear) Why() i18n.Text {
 	}
 	return i18n.Format("“%s” was not found. Type a part of the name, or empty the field.", u.Text)
 }
+
+// CountReferrers returns texts such as "2 tasks" for the records that refer to a record, one for each
+// family. Families that the person may not read are left out.
+func (f *Family) CountReferrers(v *shell.Request, id string) ([]string, error) {
+	list := make([]string, len(f.Referrers))
+	var counts []func() error
+	for i, by := range f.Referrers {
+		if !v.Session.May(by.Read) {
+			continue
+		}
+		counts = append(counts, func() error {
+			n, err := shell.Fetch[CountAnswer](v, by.Acts.Count, shell.Arguments{Query: url.Values{f.Object + "Id": {id}}})
+			if n.Count > 0 {
+				list[i] = by.Quantity(v.Words, n.Count)
+			}
+			return err
+		})
+	}
+	err := shell.Together(counts...)
+	return shell.Present(list...), err
+}
+
+// AddressOf returns the postal address of a record.
+func AddressOf(r shell.Values) i18n.Address {
+	return i18n.Address{
+		Street: r["address.street"], PostalCode: r["address.postalCode"], City: r["address.city"], Region: r["address.region"], Country: r["address.country"],
+	}
+}

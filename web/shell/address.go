@@ -31,6 +31,11 @@ const (
 	// ChangesPath is the path of the list of bulk changes.
 	ChangesPath = "/changes"
 
+	// DuplicatesPath is the path of the list of possible duplicates, and MergedPath the path of the
+	// list of merges.
+	DuplicatesPath = "/duplicates"
+	MergedPath     = DuplicatesPath + "/merged"
+
 	SignOutPath = "/signout"
 	// SwitchPath is the path that switches the session to another organization of the person.
 	SwitchPath = "/switch"
