@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/input"
+	"kartei/record/duplicate"
 	"kartei/record/search"
 )
 
@@ -165,7 +166,7 @@ func (in *SimilarInput) questions() (list []question) {
 			}})
 		}
 	}
-	name := plainName(in.Name)
+	name := duplicate.PlainName(in.Name)
 	if in.Family == "contacts" {
 		if name = in.LastName; len(strings.TrimSpace(name)) > 1 {
 			name = in.FirstName + " " + name
@@ -183,21 +184,6 @@ func holdsName(q search.Query, name string) bool {
 	d := new(search.Document)
 	d.Add(search.Name, name)
 	return q.Holds(d)
-}
-
-// forms are words in the names of companies, such as legal forms, that do not identify a company.
-var forms = strings.Fields("gmbh mbh ag kg kgaa ohg ug gbr se eg ev e.v. co & und haftungsbeschränkt (haftungsbeschränkt) partg partgmbb mbb ltd inc")
-
-// plainName returns the name of a company without its legal form. If no word would remain, it
-// returns the whole name.
-func plainName(name string) string {
-	words := slices.DeleteFunc(strings.Fields(name), func(w string) bool {
-		return slices.Contains(forms, strings.Trim(strings.ToLower(w), ".,"))
-	})
-	if len(words) == 0 {
-		return name
-	}
-	return strings.Join(words, " ")
 }
 
 // like is a Like that is not finished yet.
