@@ -3,7 +3,9 @@ package record
 import (
 	"context"
 	"fmt"
+	"math"
 
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
@@ -60,4 +62,14 @@ func (k *Collection[T, F, P]) living(
 		}
 		return Living[P]{r.id, r.created, r.updated, f}, nil
 	}, query, args...)
+}
+
+// CountChanged returns the number of records that the actor sees and whose last change has a tick after
+// after, up to limit.
+func (k *Collection[T, F, P]) CountChanged(
+	ctx context.Context, c *op.Call, after clock.Micros, limit int,
+) (n int64, err error) {
+	err = c.Tx.QueryRow(ctx, k.sql.count[listVariant{all: c.Actor.SeesAll()}], c.Actor.Org(), c.Actor.PrincipalID(),
+		after, clock.Micros(math.MaxInt64), limit).Scan(&n)
+	return n, err
 }

@@ -27,8 +27,8 @@ const (
 // strengths are the values of Strength by their ranks. The rank 0 is no match.
 var strengths = []Strength{"", Possible, Likely, Sure}
 
-// rank returns the rank of a strength, from 1 for Possible to 3 for Sure.
-func (s Strength) rank() int { return slices.Index(strengths, s) }
+// Rank returns the rank of a strength, from 1 for Possible to 3 for Sure. It is 0 for no match.
+func (s Strength) Rank() int { return slices.Index(strengths, s) }
 
 // Reason is a value that two records have in common.
 type Reason string
@@ -220,7 +220,7 @@ func (e *evidence) rankCompanies() int {
 // rankIf returns the rank of a strength if the condition holds, and 0 otherwise.
 func rankIf(condition bool, s Strength) int {
 	if condition {
-		return s.rank()
+		return s.Rank()
 	}
 	return 0
 }

@@ -140,7 +140,11 @@ func (w *world) dismiss(a, b string, undo bool) {
 		if undo {
 			duplicate.Restore(c.Tx, w.organization, a, b)
 		} else {
-			duplicate.Dismiss(c.Tx, w.organization, a, b, c.Now)
+			family := "contacts"
+			if strings.HasPrefix(a, "cmp_") {
+				family = "companies"
+			}
+			duplicate.Dismiss(c.Tx, w.organization, family, a, b, c.Now)
 		}
 		return nil
 	})

@@ -28,7 +28,7 @@ type Place struct {
 }
 
 // Place returns the place behind the pair.
-func (p *Pair) Place() Place { return Place{p.Strength.rank(), p.FoundAt, p.First, p.Second} }
+func (p *Pair) Place() Place { return Place{p.Strength.Rank(), p.FoundAt, p.First, p.Second} }
 
 // compare orders places as the list does: the strongest pairs first, and of these the newest.
 func (p Place) compare(o Place) int {
@@ -97,7 +97,10 @@ func sqlBool(b bool) string {
 
 const (
 	insertDismissal = `insert into duplicate_dismissals (organization, first_id, second_id, dismissed_at)
-		values ($1, $2, $3, $4) on conflict (organization, first_id, second_id) do nothing`
+		select cast($1 as bigint), cast($2 as text), cast($3 as text), cast($4 as bigint)
+		where exists (select 1 from {table} where organization = $1 and id = $2 and deleted = false)
+			and exists (select 1 from {table} where organization = $1 and id = $3 and deleted = false)
+		on conflict (organization, first_id, second_id) do nothing`
 	deleteDismissal = `delete from duplicate_dismissals where organization = $1 and first_id = $2 and second_id = $3`
 	dismissPair     = `update duplicate_pairs set dismissed = true
 		where organization = $1 and first_id = $2 and second_id = $3`
@@ -105,12 +108,11 @@ const (
 		where organization = $1 and first_id = $2 and second_id = $3`
 )
 
-// Dismiss stores that two records are not the same, for as long as both exist. It works for records
-// without a pair too. The transaction must hold the organization's change clock, and have seen both
-// records since.
-func Dismiss(tx db.Tx, organization int64, a, b string, now clock.Micros) {
+// Dismiss stores that two records of a family are not the same, for as long as both exist. It works for
+// records without a pair too. The transaction must hold the organization's change clock.
+func Dismiss(tx db.Tx, organization int64, family, a, b string, now clock.Micros) {
 	p := pairFor(a, b)
-	tx.Queue(insertDismissal, organization, p.first, p.second, int64(now))
+	tx.Queue(strings.ReplaceAll(insertDismissal, "{table}", families[family].table), organization, p.first, p.second, int64(now))
 	tx.Queue(dismissPair, organization, p.first, p.second)
 }
 

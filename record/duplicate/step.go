@@ -304,6 +304,6 @@ func (s *step) compare(e, other *entry) {
 		for i, r := range m.Reasons {
 			reasons[i] = string(r)
 		}
-		s.after[p] = found{m.Strength.rank(), strings.Join(reasons, " "), e.updated}
+		s.after[p] = found{m.Strength.Rank(), strings.Join(reasons, " "), e.updated}
 	}
 }
