@@ -72,6 +72,8 @@ var floors = [][]string{
 	// These are the families of records. They refer to each other by id and do not import each
 	// other.
 	{"record/contact", "record/company", "record/task", "record/document", "integration/batch", "integration/webhook"},
+	// This package finds contacts and companies that are probably the same.
+	{"record/duplicate"},
 	// These are the search across all families, and the common parts of imports and of long acts.
 	{"record/lookup", "transfer/imports/source", "transfer/process"},
 	// These packages remove a person with their records, erase data when its time is over, and

@@ -44,6 +44,7 @@ import (
 	"kartei/people/signin"
 	"kartei/people/sso"
 	"kartei/record/document"
+	"kartei/record/duplicate"
 	"kartei/record/search"
 	"kartei/record/upload"
 	"kartei/store/blob"
@@ -401,6 +402,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.deliver(ctx) })
 	i.ground.Go(func() { search.NewMerger(i.DB, i.clock).Run(ctx) })
 	i.ground.Go(func() { search.NewMover(i.DB, i.clock).Run(ctx) })
+	i.ground.Go(func() { duplicate.NewFinder(i.DB, i.clock).Run(ctx) })
 	if i.DB.Dialect().Name != "sqlite" {
 		i.ground.Go(func() { i.follow(ctx) })
 	}

@@ -47,6 +47,8 @@ var organizationRows = []struct{ table, key string }{
 	{"record_changes", "record_id, revision"},
 	{"search_moves", "family, created, number"}, {"search_documents", "family, created"},
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
+	{"duplicate_keys", "key, created"}, {"duplicate_records", "created"}, {"duplicate_pairs", "first_id, second_id"},
+	{"duplicate_dismissals", "first_id, second_id"}, {"duplicate_progress", "family"},
 	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"},
 	{"recents", "principal"},
 	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"},

@@ -8,6 +8,7 @@ import (
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
+	"kartei/record/duplicate"
 	"kartei/record/task"
 )
 
@@ -17,6 +18,7 @@ import (
 
 func describeContact(d *draft, f *contact.Fields) {
 	d.title(f.DisplayName)
+	d.subject = func() *duplicate.Subject { return duplicate.OfContact(f) }
 	d.add(names, "companyId", f.CompanyID)
 	d.add(phone, "mobile", f.Mobile)
 	d.add(phone, "phone", f.Phone)
@@ -38,6 +40,7 @@ func describeContact(d *draft, f *contact.Fields) {
 
 func describeCompany(d *draft, f *company.Fields) {
 	d.title(&f.Name)
+	d.subject = func() *duplicate.Subject { return duplicate.OfCompany(f) }
 	d.add(phone, "phone", f.Phone)
 	d.add(email, "email", f.Email)
 	d.add(always, "address", place(f.Address))

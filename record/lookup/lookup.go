@@ -13,6 +13,7 @@ import (
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
+	"kartei/record/duplicate"
 	"kartei/record/search"
 	"kartei/record/task"
 )
@@ -63,6 +64,8 @@ type family struct {
 	op.Family
 	searcher func(context.Context, *op.Call) (*search.Reader, error)
 	look     func(context.Context, *op.Call, []string) ([]*draft, error)
+	// changed counts the records that the caller sees and that changed after a tick, up to a limit.
+	changed func(context.Context, *op.Call, clock.Micros, int) (int64, error)
 }
 
 // families are all families in the order of the output.
@@ -86,7 +89,7 @@ func familyOf[T, F any, P interface {
 			list = append(list, d)
 		}
 		return list, err
-	}}
+	}, k.CountChanged}
 }
 
 // allowed returns the families that the caller may read.
@@ -109,6 +112,8 @@ type draft struct {
 	country string
 	// words returns the search words of the record's members.
 	words func() *search.Document
+	// subject returns what the record is compared by. It is nil for families that are not compared.
+	subject func() *duplicate.Subject
 }
 
 // member is a member of a record as text.

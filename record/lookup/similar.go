@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/input"
+	"kartei/record/duplicate"
 	"kartei/record/search"
 )
 
@@ -43,7 +44,7 @@ type Similar struct {
 // Like is a similar record.
 type Like struct {
 	Hit
-	// By has the kinds of values that both have in common: email, number, name.
+	// By has the kinds of values that both have in common: email, number, name, nearName.
 	By []Likeness `json:"by"`
 }
 
@@ -55,13 +56,16 @@ const (
 	ByEmail  Likeness = "email"
 	ByNumber Likeness = "number"
 	ByName   Likeness = "name"
+	// ByNearName is a spelling of the same name, or a name with one typing error.
+	ByNearName Likeness = "nearName"
 )
 
 // Records returns 1, like for the hits that appear while a user types.
 func (Similar) Records() int { return 1 }
 
-// FindSimilar returns the records with the name, email address or telephone number of a form. It
-// returns only records that the caller sees. Records with the most values in common come first.
+// FindSimilar returns the records with the name, email address or telephone number of a form, and those
+// with a similar name that duplicate.Finder has compared. It returns only records that the caller sees.
+// The records that are most probably the same come first, and then those with the most values in common.
 var FindSimilar = op.New("lookup.similar", op.Read, findSimilar, op.By(op.Member))
 
 func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, error) {
@@ -88,12 +92,18 @@ func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, err
 		}
 		names, queries = append(names, ids...), append(queries, q.query)
 	}
+	typed := in.subject()
+	compared, err := duplicate.Candidates(ctx, c.Tx, c.Actor.Org(), typed)
+	if err != nil {
+		return out, err
+	}
+	names = append(names, compared...)
 	names = slices.DeleteFunc(unique(names), func(name string) bool { return name == in.ID })
 	drafts, err := f.look(ctx, c, names)
 	if err != nil {
 		return out, err
 	}
-	likes := alike(asked, drafts)
+	likes := alike(asked, typed, drafts)
 	drafts = drafts[:0]
 	for _, l := range likes {
 		drafts = append(drafts, l.draft)
@@ -165,7 +175,7 @@ func (in *SimilarInput) questions() (list []question) {
 			}})
 		}
 	}
-	name := plainName(in.Name)
+	name := duplicate.PlainName(in.Name)
 	if in.Family == "contacts" {
 		if name = in.LastName; len(strings.TrimSpace(name)) > 1 {
 			name = in.FirstName + " " + name
@@ -185,30 +195,25 @@ func holdsName(q search.Query, name string) bool {
 	return q.Holds(d)
 }
 
-// forms are words in the names of companies, such as legal forms, that do not identify a company.
-var forms = strings.Fields("gmbh mbh ag kg kgaa ohg ug gbr se eg ev e.v. co & und haftungsbeschränkt (haftungsbeschränkt) partg partgmbb mbb ltd inc")
-
-// plainName returns the name of a company without its legal form. If no word would remain, it
-// returns the whole name.
-func plainName(name string) string {
-	words := slices.DeleteFunc(strings.Fields(name), func(w string) bool {
-		return slices.Contains(forms, strings.Trim(strings.ToLower(w), ".,"))
+// subject returns what the form is compared by.
+func (in *SimilarInput) subject() *duplicate.Subject {
+	return duplicate.OfTyped(duplicate.Typed{
+		Family: in.Family, FirstName: in.FirstName, LastName: in.LastName, Name: in.Name,
+		Emails: in.Emails, Numbers: in.Numbers,
 	})
-	if len(words) == 0 {
-		return name
-	}
-	return strings.Join(words, " ")
 }
 
 // like is a Like that is not finished yet.
 type like struct {
 	*draft
 	by []Likeness
+	// rank is that of duplicate.Strength, or 0 if the records are not probably the same.
+	rank int
 }
 
-// alike returns the hits that fit at least one question. Hits with the most values in common come
-// first.
-func alike(asked []question, drafts []*draft) (list []like) {
+// alike returns the hits that fit at least one question, or whose name is similar to that in the form.
+// The strongest come first, and of these the hits with the most values in common.
+func alike(asked []question, typed *duplicate.Subject, drafts []*draft) (list []like) {
 	for _, d := range drafts {
 		var by []Likeness
 		for _, q := range asked {
@@ -216,13 +221,19 @@ func alike(asked []question, drafts []*draft) (list []like) {
 				by = append(by, q.by)
 			}
 		}
+		there := d.subject()
+		if !slices.Contains(by, ByName) && slices.Contains(duplicate.Common(typed, there), duplicate.NearName) {
+			by = append(by, ByNearName)
+		}
 		if len(by) > 0 {
-			list = append(list, like{d, by})
+			m, _ := duplicate.Compare(typed, there)
+			list = append(list, like{d, by, m.Strength.Rank()})
 		}
 	}
-	strength := func(l like) int { return slices.Index([]Likeness{ByEmail, ByNumber, ByName}, l.by[0]) }
+	kinds := []Likeness{ByEmail, ByNumber, ByName, ByNearName}
 	slices.SortStableFunc(list, func(a, b like) int {
-		return cmp.Or(cmp.Compare(len(b.by), len(a.by)), cmp.Compare(strength(a), strength(b)))
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(len(b.by), len(a.by)),
+			cmp.Compare(slices.Index(kinds, a.by[0]), slices.Index(kinds, b.by[0])))
 	})
 	return list[:min(len(list), maxSimilar)]
 }

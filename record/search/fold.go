@@ -53,6 +53,10 @@ func fold(s string) string {
 	return string(f.b)
 }
 
+// Fold returns the form of a text that the index has: in lower case, without diacritics, and with
+// 'a', 'o' and 'u' for 'ä', 'ae', 'ö', 'oe', 'ü' and 'ue'. Fold(Fold(s)) equals Fold(s).
+func Fold(s string) string { return fold(s) }
+
 // folder builds a folded text.
 type folder struct{ b []byte }
 

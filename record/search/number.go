@@ -50,9 +50,9 @@ func firstNumber(folded string) (national string, at Span) {
 	return national, Span{start, start + n}
 }
 
-// countryOf returns the country code of the first telephone number in a text. It is "" if the
+// CountryOf returns the country code of the first telephone number in a text. It is "" if the
 // number does not begin with a plus sign or two zeros.
-func countryOf(text string) string {
+func CountryOf(text string) string {
 	text = fold(text)
 	_, at := firstNumber(text)
 	written := text[at[0]:at[1]]

@@ -151,7 +151,7 @@ func IsNumberOf(text string, readings []Query, phone string) bool {
 		func(q Query) bool { return len(q.words) == 1 && q.words[0].text == national }) {
 		return false
 	}
-	here, there := countryOf(text), countryOf(phone)
+	here, there := CountryOf(text), CountryOf(phone)
 	return here == "" || there == "" || here == there
 }
 

@@ -52,7 +52,7 @@ func firstOf(list []string) []string {
 func likeness(v *shell.Request, l lookup.Like) string {
 	words := map[lookup.Likeness]string{
 		lookup.ByEmail: v.Words.Say("same email address"), lookup.ByNumber: v.Words.Say("same number"),
-		lookup.ByName: v.Words.Say("similar name"),
+		lookup.ByName: v.Words.Say("similar name"), lookup.ByNearName: v.Words.Say("similarly spelled name"),
 	}
 	var list []string
 	for _, by := range l.By {

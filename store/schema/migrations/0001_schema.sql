@@ -844,6 +844,79 @@ create table search_moves (
 );
 
 
+------------------------------------------------------------------ Duplicates ----
+-- docs/decisions/0108-duplicates-are-found-behind-the-clock.md. Package duplicate fills
+-- these tables in the background. Only the deletion of a record writes them at once.
+
+-- Records with a common key are compared. A record has about ten.
+create table duplicate_keys (
+	organization bigint not null,
+	-- 48 bits of a hash of a family, a kind and a value.
+	key          bigint not null,
+	-- The tick of the record's creation. It needs a quarter of the room of an id.
+	created      bigint not null,
+	primary key (organization, key, created)
+) /*sqlite: without rowid */;
+-- The keys of a record, so that a change deletes those that it no longer has.
+create table duplicate_records (
+	organization bigint not null,
+	created      bigint not null,
+	id           text   not null,
+	-- A JSON array of numbers.
+	keys         text   not null,
+	primary key (organization, created)
+) /*sqlite: without rowid */;
+create unique index duplicate_records_id on duplicate_records (organization, id);
+/*postgres:
+alter table duplicate_keys alter column organization set (n_distinct = 16), alter column key set (n_distinct = -0.5);
+alter table duplicate_records alter column organization set (n_distinct = 16);
+*/
+
+-- Two records that are probably the same.
+create table duplicate_pairs (
+	organization bigint  not null,
+	family       text    not null,
+	-- The lesser id, by its bytes, and the greater one.
+	first_id     text    /*postgres: collate "C" */ not null,
+	second_id    text    /*postgres: collate "C" */ not null,
+	-- 3 is sure, 2 likely and 1 possible.
+	rank         bigint  not null,
+	-- Separated by spaces.
+	reasons      text    not null,
+	-- The tick of the change by which the pair was found.
+	found_at     bigint  not null,
+	-- Whether duplicate_dismissals has the pair.
+	dismissed    boolean not null,
+	primary key (organization, first_id, second_id)
+);
+-- The list, and the list of dismissed pairs.
+create index duplicate_pairs_open on duplicate_pairs (organization, family, rank, found_at, first_id, second_id) where dismissed = false;
+create index duplicate_pairs_dismissed on duplicate_pairs (organization, family, rank, found_at, first_id, second_id) where dismissed = true;
+create index duplicate_pairs_second on duplicate_pairs (organization, second_id);
+
+-- Pairs of which a person said that they are two. They stay while both records exist, even if
+-- the records change.
+create table duplicate_dismissals (
+	organization bigint not null,
+	first_id     text   not null,
+	second_id    text   not null,
+	dismissed_at bigint not null,
+	primary key (organization, first_id, second_id)
+);
+create index duplicate_dismissals_second on duplicate_dismissals (organization, second_id);
+
+-- How far the records of a family are compared.
+create table duplicate_progress (
+	organization bigint not null,
+	family       text   not null,
+	-- The tick of the last change that is compared.
+	until        bigint not null,
+	-- The version of the rules. Another version begins anew.
+	version      bigint not null,
+	primary key (organization, family)
+);
+
+
 ------------------------------------------------------- Files and operations ----
 
 -- The words in the content of a document, for search. The row of the document

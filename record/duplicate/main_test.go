@@ -1,0 +1,9 @@
+package duplicate
+
+import (
+	"testing"
+
+	"kartei/test/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
