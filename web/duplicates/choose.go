@@ -2,8 +2,10 @@ package duplicates
 
 import (
 	"net/http"
+	"slices"
 
 	"kartei/kit/fault"
+	"kartei/record/lookup"
 	"kartei/web/records"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -14,7 +16,12 @@ type choosePage struct {
 	*family
 	record shell.Values
 	field  ui.Combo
+	// same are records that are possibly the same.
+	same []lookup.Hit
 }
+
+// offeredSame is the maximum number of these records.
+const offeredSame = 10
 
 // choose serves the page on which a person chooses the other record, and leads to the two records side
 // by side.
@@ -28,6 +35,9 @@ func choose(v *shell.Request, f *family) shell.View {
 		Field:  ui.Field{Name: withField, Label: v.Words.Say("The other entry"), Autocomplete: "off", Focus: true},
 		Source: "/choices/" + f.Name + "?list=f-" + withField + "-list", Text: q.Get(withField + records.TextSuffix),
 	}}
+	if p.same, err = records.SameAs(v, f.Family, id, offeredSame); err != nil {
+		return v.Failed(err)
+	}
 	if !q.Has(withField + records.TextSuffix) {
 		return p.draw(v, http.StatusOK)
 	}
@@ -36,6 +46,10 @@ func choose(v *shell.Request, f *family) shell.View {
 	case err != nil:
 		return v.Failed(err)
 	case unclear != nil:
+		unclear.Choices = slices.DeleteFunc(unclear.Choices, func(c ui.Choice) bool { return c.Value == id })
+		if len(unclear.Choices) == 1 {
+			return v.SeeOther(f.path(id, unclear.Choices[0].Value))
+		}
 		p.field.Choices = unclear.Choices
 		p.field.Errors = []string{v.Words.Say(unclear.Why())}
 	case with == "":

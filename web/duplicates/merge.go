@@ -99,10 +99,14 @@ func showMerge(f *family) func(*shell.Request) shell.View {
 		p, missing, err := f.read(v, id, with)
 		switch {
 		case missing == with:
-			if next, found := records.Successor(v, with); found {
-				return v.SeeOther(f.path(id, next))
+			next, found := records.Successor(v, with)
+			switch {
+			case !found:
+				return v.Failed(err)
+			case next == id:
+				return v.SeeOther("/" + f.Name + "/" + id)
 			}
-			return v.Failed(err)
+			return v.SeeOther(f.path(id, next))
 		case err != nil:
 			return records.Missing(v, err)
 		}
@@ -363,7 +367,7 @@ func (f *family) orderOf(v *shell.Request) order {
 func mergeRecords(f *family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		o := f.orderOf(v)
-		if records.FamilyOfID(o.kept) != f.Family || records.FamilyOfID(o.gone) != f.Family {
+		if records.FamilyOfID(o.kept) != f.Family || records.FamilyOfID(o.gone) != f.Family || o.kept == o.gone {
 			return v.Failed(fault.New(fault.NotFound))
 		}
 		a := v.Send(f.merge, shell.Arguments{
@@ -405,7 +409,10 @@ func refused(v *shell.Request, f *family, o order, why *fault.Fault) shell.View 
 		return v.Failed(err)
 	}
 	p.pickAgain(v, o)
+	status := why.Code.Status()
 	switch why.Code {
+	case fault.PreconditionFailed:
+		status = http.StatusConflict
 	case fault.ValidationFailed:
 		p.wrong = shell.FieldTexts(why, v.Words.Language)
 	case fault.Forbidden:
@@ -418,7 +425,7 @@ func refused(v *shell.Request, f *family, o order, why *fault.Fault) shell.View 
 			return v.Failed(why)
 		}
 	}
-	return p.draw(v, why.Code.Status())
+	return p.draw(v, status)
 }
 
 // readNews reads what others have changed since the form was shown.

@@ -29,6 +29,9 @@ type Page struct {
 	// nil if the person may not read the family.
 	referring [][]shell.Values
 	History   []record.Change
+	// Same are up to two records that are possibly the same one. It is empty for people who may not
+	// merge them.
+	Same []lookup.Hit
 	// MoreHistory says that there are older changes.
 	MoreHistory bool
 	// List is the list from which the record was opened.
@@ -76,6 +79,12 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 			p.History, p.MoreHistory, err = readHistory(v, id)
 			return err
 		},
+	}
+	if f.InBook && p.MayWrite {
+		reads = append(reads, func() (err error) {
+			p.Same, err = SameAs(v, f, id, 2)
+			return err
+		})
 	}
 	if file != nil {
 		p.file = file(v, id)

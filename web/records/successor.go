@@ -5,6 +5,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/record/lookup"
 	merges "kartei/transfer/merge"
 	"kartei/web/shell"
 )
@@ -36,4 +37,26 @@ func Missing(v *shell.Request, err error) shell.View {
 func Successor(v *shell.Request, id string) (next string, found bool) {
 	s, err := shell.Ask(v, merges.Find, op.ByID{ID: id})
 	return s.ID, err == nil
+}
+
+// SameAs returns up to limit records that are possibly the same as a record.
+func SameAs(v *shell.Request, f *Family, id string, limit int) (list []lookup.Hit, err error) {
+	found, err := shell.Ask(v, lookup.Duplicates, lookup.DuplicatesInput{Family: f.Name, ID: id, Limit: limit})
+	for _, p := range found.Data {
+		if p.First.ID == id {
+			p.First = p.Second
+		}
+		list = append(list, p.First)
+	}
+	return list, err
+}
+
+// DuplicatesOf returns the address of the list of possible duplicates in a family. If id is not empty,
+// the list is about the record with this id.
+func DuplicatesOf(f *Family, id string) string {
+	path := shell.DuplicatesPath + "?of=" + f.Name
+	if id != "" {
+		path += "&id=" + id
+	}
+	return path
 }

@@ -254,6 +254,11 @@ var commands = []command{
 		listed: true,
 	},
 	{
+		id: "go.duplicates", group: GoTo, name: "Possible duplicates", icon: "merge", href: "/duplicates",
+		family: "contacts", verb: "write", listed: true,
+		words: "dubletten duplikate doppelt zusammenführen merge deduplicate twice",
+	},
+	{
 		id:     "go.settings",
 		group:  GoTo,
 		keys:   "g s [key]",
