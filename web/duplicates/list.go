@@ -26,7 +26,7 @@ const pairsShown = 20
 // listPage is the data of the list of possible duplicates.
 type listPage struct {
 	*family
-	groups [][]lookup.DuplicatePair
+	blocks []block
 	// dismissed says that the list has the dismissed pairs.
 	dismissed bool
 	// id is the id of the record that the list is about, or empty. name is the title of the record.
@@ -65,7 +65,7 @@ func showDuplicates(v *shell.Request) shell.View {
 	case err != nil:
 		return v.Failed(err)
 	}
-	p.groups, p.waiting = grouped(found.Data), int(found.Waiting)
+	p.blocks, p.waiting = blocksOf(found.Data), int(found.Waiting)
 	if after != "" {
 		p.pages.Newer = v.Look().To(p.at(p.dismissed, ""))
 	}
@@ -92,17 +92,31 @@ func chosenFamily(v *shell.Request) *family {
 	return &contacts
 }
 
-// grouped returns the pairs by their groups, in the order of the first pair of each group.
-func grouped(pairs []lookup.DuplicatePair) (groups [][]lookup.DuplicatePair) {
+// block is a part of the list: a group of more than two records with its pairs, or pairs of two records
+// each.
+type block struct {
+	pairs []lookup.DuplicatePair
+	// entries is the number of records of a group. It is 2 for pairs of two records each.
+	entries int
+}
+
+// blocksOf returns the blocks of the list, in the order of their first pairs.
+func blocksOf(pairs []lookup.DuplicatePair) (blocks []block) {
+	seen := map[string]bool{}
 	for _, p := range pairs {
-		i := slices.IndexFunc(groups, func(g []lookup.DuplicatePair) bool { return g[0].Group == p.Group })
-		if i < 0 {
-			groups = append(groups, []lookup.DuplicatePair{p})
+		if seen[p.Group] {
+			continue
+		}
+		seen[p.Group] = true
+		group := slices.DeleteFunc(slices.Clone(pairs), func(other lookup.DuplicatePair) bool { return other.Group != p.Group })
+		n := entries(group)
+		if last := len(blocks) - 1; n == 2 && last >= 0 && blocks[last].entries == 2 {
+			blocks[last].pairs = append(blocks[last].pairs, group...)
 		} else {
-			groups[i] = append(groups[i], p)
+			blocks = append(blocks, block{group, n})
 		}
 	}
-	return groups
+	return blocks
 }
 
 // heading returns the title of the page.
