@@ -54,6 +54,8 @@ var floors = [][]string{
 	{"people/audit", "instance/exposure"},
 	// This package declares operations and their inputs.
 	{"api/op"},
+	// This package has the regular expressions of the OpenAPI documents.
+	{"api/schema/pattern"},
 	// These packages send notices, verify credentials of people, store grants of applications, and
 	// list the jobs.
 	{"people/notify", "people/signin", "integration/grant", "instance/jobs"},
@@ -91,14 +93,14 @@ var floors = [][]string{
 	{"transfer/imports/entry"},
 	{"transfer/imports/match"},
 	// These packages let people sign in, let applications act for people, import contacts from
-	// other programs, and change all records of a list.
-	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk"},
+	// other programs, change all records of a list, and merge two records.
+	{"people/account", "integration/oauth", "transfer/imports", "transfer/bulk", "transfer/merge"},
 	// These packages list everything with access to an account, and export everything about a
 	// person or an organization as a file.
 	{"people/agent", "transfer/exports"},
 	// These are the frozen documents of the API versions, the texts in them, the checks of calls
 	// against them, the list of the versions, and the headers with a grammar.
-	{"api/openapi", "api/schema/pattern", "api/words"},
+	{"api/openapi", "api/words"},
 	{"api/schema", "api/release", "api/internal/header"},
 	// These are the transfers of files, and the watches for changes.
 	{"api/transit", "api/watch"},

@@ -32,7 +32,6 @@ import (
 	"kartei/people/offboarding"
 	"kartei/people/organization"
 	"kartei/people/principal"
-	records "kartei/record"
 	"kartei/record/lookup"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -911,7 +910,7 @@ func (m *inputMaker) records() map[string]any {
 		"documents.page":     m.letter,
 		"documents.text":     m.letter,
 		"records.history":    byID(m.contact()),
-		"records.changes":    records.ChangesInput{},
+		"records.changes":    lookup.ChangesInput{},
 	}
 }
 

@@ -124,7 +124,7 @@ func FuzzMergePatch(f *testing.F) {
 		if err := json.Unmarshal([]byte(patch), &change); err != nil {
 			t.Fatalf("%s: the path takes it, then: %v", patch, err)
 		}
-		merged, err := json.Marshal(merge(target, change))
+		merged, err := json.Marshal(mergePatch(target, change))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,8 +149,8 @@ func FuzzMergePatch(f *testing.F) {
 	})
 }
 
-// merge is the function MergePatch of RFC 7396, section 2.
-func merge(target, patch any) any {
+// mergePatch is the function MergePatch of RFC 7396, section 2.
+func mergePatch(target, patch any) any {
 	changes, is := patch.(map[string]any)
 	if !is {
 		return patch
@@ -163,7 +163,7 @@ func merge(target, patch any) any {
 		if value == nil {
 			delete(object, name)
 		} else {
-			object[name] = merge(object[name], value)
+			object[name] = mergePatch(object[name], value)
 		}
 	}
 	return object

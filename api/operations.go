@@ -122,7 +122,7 @@ var unpublished = op.List{
 	principal.SetServiceAccount,
 	principal.ResolveNames, principal.FindNames,
 
-	record.History, record.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms,
+	record.History, lookup.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms,
 	upload.GetTicket,
 	lookup.Find, lookup.FindSimilar, lookup.Duplicates, lookup.Dismiss, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
 

@@ -11,7 +11,7 @@ import (
 	"kartei/api/op"
 	"kartei/people/account"
 	"kartei/people/principal"
-	"kartei/record"
+	"kartei/record/lookup"
 	"kartei/test/apitest"
 )
 
@@ -137,7 +137,7 @@ func TestChangesOfTheSeen(t *testing.T) {
 		for who, want := range map[*apitest.Client]string{
 			ida: shown + hidden + task, boss: shown + hidden + task, jan: shown,
 		} {
-			got := ask(t, o, api.Web, api.Cookie(o.Session(who.Principal), true), "records.changes", record.ChangesInput{})
+			got := ask(t, o, api.Web, api.Cookie(o.Session(who.Principal), true), "records.changes", lookup.ChangesInput{})
 			for _, id := range []string{shown, hidden, task} {
 				if told := strings.Contains(string(got.Body), id); got.Status != 200 || told != strings.Contains(want, id) {
 					t.Errorf("%s is told of %s: %t (%d)", who.Principal, id, told, got.Status)

@@ -17,8 +17,8 @@ import (
 // such a change is that of an update.
 const merged = "merged"
 
-// Merger is the order to merge the record From into the record Into of the same family.
-type Merger[P any] struct {
+// MergeOrder is the order to merge the record From into the record Into of the same family.
+type MergeOrder[P any] struct {
 	Into, From string
 	// FromRevision is the revision of From on which the order is based.
 	FromRevision int64
@@ -26,9 +26,9 @@ type Merger[P any] struct {
 	Fold func(into, from P) []fault.Field
 }
 
-// Merged has the members of the two records of a merge, for its undo. They are JSON objects
+// MergeOutcome has the members of the two records of a merge, for its undo. They are JSON objects
 // without the envelope.
-type Merged struct {
+type MergeOutcome struct {
 	// Before and After are the members of the record that stays, as the actor sees them.
 	Before, After []byte
 	// From has the members of the record that was deleted.
@@ -41,7 +41,7 @@ type Merged struct {
 //
 // The deletion comes first. So the record that stays can take over the external id, and nobody can
 // change a member of From that Merge has read.
-func (k *Collection[T, F, P]) Merge(ctx context.Context, c *op.Call, m Merger[P]) (out Merged, err error) {
+func (k *Collection[T, F, P]) Merge(ctx context.Context, c *op.Call, m MergeOrder[P]) (out MergeOutcome, err error) {
 	into, err := k.find(ctx, c, m.Into)
 	if err != nil {
 		return out, err

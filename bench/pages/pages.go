@@ -97,7 +97,7 @@ var measured = []page{
 			whoAmI,
 			{task.List, asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)},
 			{lookup.Recent, recent},
-			{record.Changes, sinceMidnight},
+			{lookup.Changes, sinceMidnight},
 			colleagues,
 		},
 	},

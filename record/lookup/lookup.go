@@ -1,4 +1,4 @@
-// Package lookup owns the search over all families, similar records, and the records that people opened recently.
+// Package lookup owns the search over all families, similar records, and records opened or changed lately.
 package lookup
 
 import (

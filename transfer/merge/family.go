@@ -26,7 +26,7 @@ type family struct {
 	// referrers are the families with references to this one.
 	referrers []record.Referrer
 	// merge merges two records.
-	merge func(ctx context.Context, c *op.Call, o order) (record.Merged, error)
+	merge func(ctx context.Context, c *op.Call, o order) (record.MergeOutcome, error)
 	// unmerge takes back what a merge changed in the record that stayed, unless others have changed it
 	// since.
 	unmerge func(ctx context.Context, c *op.Call, kept string, m copies) error
@@ -61,8 +61,8 @@ func familyOf[T, F any, P interface {
 }](k *record.Collection[T, F, P], partsOf func(P) parts, referrers ...record.Referrer) *family {
 	return &family{
 		Family: k.Family, referrers: referrers,
-		merge: func(ctx context.Context, c *op.Call, o order) (record.Merged, error) {
-			return k.Merge(ctx, c, record.Merger[P]{
+		merge: func(ctx context.Context, c *op.Call, o order) (record.MergeOutcome, error) {
+			return k.Merge(ctx, c, record.MergeOrder[P]{
 				Into: o.id, From: o.from, FromRevision: o.revision,
 				Fold: func(into, from P) []fault.Field {
 					return fold(into, from, partsOf(into), partsOf(from), o.values)

@@ -98,15 +98,15 @@ func isText(v reflect.Value) bool {
 }
 
 func foldEmails(has, gives parts, take bool) {
-	list := slices.Concat(first(*has.email, asEmail), has.AdditionalEmails, first(*gives.email, asEmail), gives.AdditionalEmails)
+	list := append(first(*has.email, asEmail), has.AdditionalEmails...)
+	list = append(append(list, first(*gives.email, asEmail)...), gives.AdditionalEmails...)
 	if take && *gives.email != nil || *has.email == nil {
 		*has.email = *gives.email
 	}
-	has.AdditionalEmails = distinct(list, func(a, b record.AdditionalEmail) bool { return strings.EqualFold(a.Email, b.Email) })
-	if *has.email != nil {
-		has.AdditionalEmails = slices.DeleteFunc(has.AdditionalEmails, func(e record.AdditionalEmail) bool { return strings.EqualFold(e.Email, **has.email) })
-	}
+	has.AdditionalEmails = others(list, first(*has.email, asEmail), sameEmail)
 }
+
+func sameEmail(a, b record.AdditionalEmail) bool { return strings.EqualFold(a.Email, b.Email) }
 
 func asEmail(text string) record.AdditionalEmail { return record.AdditionalEmail{Email: text} }
 
@@ -117,9 +117,7 @@ func foldNumbers(has, gives parts, chosen func(string) bool) {
 	country := countryOf(has, gives)
 	for _, p := range []parts{has, gives} {
 		for _, n := range p.numbers {
-			list = append(list, first(*n.text, func(text string) record.AdditionalPhone {
-				return record.AdditionalPhone{Phone: text, Label: n.label}
-			})...)
+			list = append(list, first(*n.text, n.asEntry)...)
 		}
 		list = append(list, p.AdditionalPhones...)
 	}
@@ -128,12 +126,17 @@ func foldNumbers(has, gives parts, chosen func(string) bool) {
 			*n.text = more
 		}
 	}
-	has.AdditionalPhones = distinct(list, func(a, b record.AdditionalPhone) bool { return sameNumber(a.Phone, b.Phone, country) })
+	var now []record.AdditionalPhone
 	for _, n := range has.numbers {
-		if *n.text != nil {
-			has.AdditionalPhones = slices.DeleteFunc(has.AdditionalPhones, func(p record.AdditionalPhone) bool { return sameNumber(p.Phone, **n.text, country) })
-		}
+		now = append(now, first(*n.text, n.asEntry)...)
 	}
+	has.AdditionalPhones = others(list, now, func(a, b record.AdditionalPhone) bool {
+		return sameNumber(a.Phone, b.Phone, country)
+	})
+}
+
+func (n number) asEntry(text string) record.AdditionalPhone {
+	return record.AdditionalPhone{Phone: text, Label: n.label}
 }
 
 // countryOf returns the country of the first address, for numbers without a country code.
@@ -156,22 +159,25 @@ func sameNumber(a, b, country string) bool {
 }
 
 func foldAddresses(has, gives parts, take bool) {
-	list := slices.Concat(first(*has.address, asAddress), has.AdditionalAddresses, first(*gives.address, asAddress), gives.AdditionalAddresses)
+	list := append(first(*has.address, asAddress), has.AdditionalAddresses...)
+	list = append(append(list, first(*gives.address, asAddress)...), gives.AdditionalAddresses...)
 	if take && *gives.address != nil || *has.address == nil {
 		*has.address = *gives.address
 	}
-	has.AdditionalAddresses = distinct(list, func(a, b record.AdditionalAddress) bool { return sameAddress(a.Address, b.Address) })
-	if *has.address != nil {
-		has.AdditionalAddresses = slices.DeleteFunc(has.AdditionalAddresses, func(a record.AdditionalAddress) bool { return sameAddress(a.Address, **has.address) })
-	}
+	has.AdditionalAddresses = others(list, first(*has.address, asAddress), sameAddress)
 }
 
 func asAddress(a record.Address) record.AdditionalAddress {
 	return record.AdditionalAddress{Address: a}
 }
 
-// sameAddress reports whether two addresses have the same members.
-func sameAddress(a, b record.Address) bool { return reflect.DeepEqual(a, b) }
+// sameAddress reports whether two addresses are equal. Their labels may differ.
+func sameAddress(a, b record.AdditionalAddress) bool { return reflect.DeepEqual(a.Address, b.Address) }
+
+// others returns the entries of a list that equal no entry of without, and no earlier one.
+func others[E any](list, without []E, same func(a, b E) bool) []E {
+	return distinct(append(without, list...), same)[len(distinct(without, same)):]
+}
 
 // first returns a list with the value to which p points, or an empty list.
 func first[T, E any](p *T, as func(T) E) []E {

@@ -72,7 +72,8 @@ func randomContact(r *rand.Rand) *contact.Fields {
 	}
 	label := func() *string { return some("label%d", 3) }
 	f := &contact.Fields{
-		Email: some("a%d@berg.example", 4), Phone: some("+49 221 10%d", 4), Mobile: some("+49 221 10%d", 4), JobTitle: some("t%d", 3),
+		Email: some("a%d@berg.example", 4), Phone: some("+49 221 10%d", 4), Mobile: some("+49 221 10%d", 4),
+		JobTitle: some("t%d", 3),
 		Birthday: some("1984-05-1%d", 3), Note: some("line %d", 5),
 	}
 	if city := some("city %d", 3); city != nil {
@@ -81,9 +82,11 @@ func randomContact(r *rand.Rand) *contact.Fields {
 	f.OwnerID, f.ExternalID, f.Attributes = fmt.Sprint("usr_", r.IntN(3)), some("id-%d", 3), record.Attributes{}
 	for i := range r.IntN(3) {
 		f.Tags = append(f.Tags, fmt.Sprintf("tag%d", i))
-		f.AdditionalEmails = append(f.AdditionalEmails, record.AdditionalEmail{Email: fmt.Sprintf("b%d@berg.example", i), Label: label()})
-		f.AdditionalPhones = append(f.AdditionalPhones, record.AdditionalPhone{Phone: fmt.Sprintf("+49 221 20%d", i+r.IntN(2)*5), Label: label()})
-		f.AdditionalAddresses = append(f.AdditionalAddresses, record.AdditionalAddress{Address: record.Address{City: some("town %d", 3), Street: some("lane %d", 3), Region: &f.Tags[i]}, Label: label()})
+		email, phone := fmt.Sprintf("b%d@berg.example", i), fmt.Sprintf("+49 221 20%d", i+r.IntN(2)*5)
+		at := record.Address{City: some("town %d", 3), Street: some("lane %d", 3), Region: &email}
+		f.AdditionalEmails = append(f.AdditionalEmails, record.AdditionalEmail{Email: email, Label: label()})
+		f.AdditionalPhones = append(f.AdditionalPhones, record.AdditionalPhone{Phone: phone, Label: label()})
+		f.AdditionalAddresses = append(f.AdditionalAddresses, record.AdditionalAddress{Address: at, Label: label()})
 	}
 	for i := range r.IntN(3) {
 		f.Attributes[fmt.Sprint("name", i, r.IntN(2))] = "value"
@@ -166,7 +169,8 @@ func member(f *contact.Fields, name string) string {
 		return written(*f.Address)
 	}
 	p := map[string]*string{
-		"email": f.Email, "phone": f.Phone, "mobile": f.Mobile, "externalId": f.ExternalID, "jobTitle": f.JobTitle, "birthday": f.Birthday,
+		"email": f.Email, "phone": f.Phone, "mobile": f.Mobile, "externalId": f.ExternalID, "jobTitle": f.JobTitle,
+		"birthday": f.Birthday,
 	}[name]
 	if p == nil {
 		return ""

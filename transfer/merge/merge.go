@@ -97,48 +97,54 @@ type row struct {
 }
 
 const (
-	columns = `organization, id, family, kept, merged, restored, principal, state, copies, moved, operation, requested_by, kind, door, request_id, created_at, expires_at`
+	columns = `organization, id, family, kept, merged, restored, principal, state, copies, moved, operation,
+		requested_by, kind, door, request_id, created_at, expires_at`
 
 	insertMerge = `insert into merges (` + columns +
 		`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
 	selectMerge = `select ` + columns + ` from merges where organization = $1 and id = $2`
-	selectOwn   = `select ` + columns + ` from merges where organization = $1 and principal = $2 and ($3 = '' or id < $3) order by id desc limit $4`
+	selectOwn   = `select ` + columns + ` from merges where organization = $1 and principal = $2 and ($3 = '' or id < $3)
+		order by id desc limit $4`
 	// selectAll leaves out the merges whose time is over, which have no principal.
-	selectAll = `select ` + columns + ` from merges where organization = $1 and principal <> '' and $2 = $2 and ($3 = '' or id < $3) order by id desc limit $4`
+	selectAll = `select ` + columns + ` from merges where organization = $1 and principal <> '' and $2 = $2
+		and ($3 = '' or id < $3) order by id desc limit $4`
 	// selectOf selects the merge by which a record was deleted.
 	selectOf = `select ` + columns + ` from merges where organization = $1 and merged = $2`
 	// updateMerge updates a merge if its state is still the one that was read. It leaves out the
 	// columns that another merge or an erasure may change meanwhile.
-	updateMerge = `update merges set state = $4, restored = $5, moved = $6, requested_by = $7, kind = $8, door = $9, request_id = $10
-		where organization = $1 and id = $2 and state = $3`
+	updateMerge = `update merges set state = $4, restored = $5, moved = $6, requested_by = $7, kind = $8, door = $9,
+		request_id = $10 where organization = $1 and id = $2 and state = $3`
 	// followOn leads the earlier merges into a record to the record into which it is merged itself.
 	// Their undo would need a record that no longer exists.
 	followOn   = `update merges set kept = $3, copies = '' where organization = $1 and kept = $2`
 	eraseCopy  = `update merges set copies = '' where organization = $1 and kept = $2`
-	eraseMoves = `delete from merge_moves where organization = $1 and merge_id in (select id from merges where organization = $1 and kept = $2 and state in ('merged', 'undone'))`
+	eraseMoves = `delete from merge_moves where organization = $1 and merge_id in
+		(select id from merges where organization = $1 and kept = $2 and state in ('merged', 'undone'))`
 	eraseMerge = `delete from merges where organization = $1 and kept = $2 and state in ('merged', 'undone')`
 	// forgetMerge keeps the way from the record that was deleted to the record that stayed.
-	forgetMerge = `update merges set copies = '', principal = '', requested_by = '', request_id = '' where organization = $1 and id = $2 and state = $3`
+	forgetMerge = `update merges set copies = '', principal = '', requested_by = '', request_id = ''
+		where organization = $1 and id = $2 and state = $3`
 )
 
 // scan returns the merge in a database row.
 func scan(from db.Row) (*row, error) {
 	r := new(row)
-	err := from.Scan(&r.organization, &r.id, &r.family, &r.kept, &r.merged, &r.restored, &r.principal, &r.state, &r.sealed,
-		&r.moved, &r.operation, &r.By, &r.Kind, &r.Door, &r.RequestID, &r.created, &r.expires)
+	err := from.Scan(&r.organization, &r.id, &r.family, &r.kept, &r.merged, &r.restored, &r.principal, &r.state,
+		&r.sealed, &r.moved, &r.operation, &r.By, &r.Kind, &r.Door, &r.RequestID, &r.created, &r.expires)
 	r.was = r.state
 	return r, err
 }
 
 // insert queues the insertion of the merge.
 func (r *row) insert(tx db.Tx) {
-	tx.Queue(insertMerge, r.organization, r.id, r.family, r.kept, r.merged, r.restored, r.principal, r.state, r.sealed,
-		r.moved, r.operation, r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires)
+	tx.Queue(insertMerge, r.organization, r.id, r.family, r.kept, r.merged, r.restored, r.principal, r.state,
+		r.sealed, r.moved, r.operation, r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires)
 }
 
 // Store implements process.Act.
 func (r *row) Store(ctx context.Context, tx db.Tx) error {
-	err := process.Exec(ctx, tx, updateMerge, r.organization, r.id, r.was, r.state, r.restored, r.moved, r.By, r.Kind, r.Door, r.RequestID)
+	err := process.Exec(ctx, tx, updateMerge, r.organization, r.id, r.was, r.state, r.restored, r.moved, r.By, r.Kind,
+		r.Door, r.RequestID)
 	if err == nil {
 		r.was = r.state
 	}
@@ -159,8 +165,8 @@ func (r *row) undoable(now clock.Micros) bool {
 // public returns the merge as the operations return it.
 func (r *row) public(now clock.Micros) Merge {
 	m := Merge{
-		ID: r.id, PrincipalID: r.principal, Family: r.family, RecordID: r.kept, MergedID: r.merged, RestoredID: r.restored,
-		State: r.state, Moved: r.moved, CreatedAt: r.created,
+		ID: r.id, PrincipalID: r.principal, Family: r.family, RecordID: r.kept, MergedID: r.merged,
+		RestoredID: r.restored, State: r.state, Moved: r.moved, CreatedAt: r.created,
 	}
 	if r.undoable(now) {
 		m.KeptUntil = r.expires
@@ -172,7 +178,7 @@ func (r *row) public(now clock.Micros) Merge {
 func (r *row) place() string { return fmt.Sprintf("merges %d %s", r.organization, r.id) }
 
 // seal sets the copies.
-func (r *row) seal(v masterkey.Vault, m record.Merged) error {
+func (r *row) seal(v masterkey.Vault, m record.MergeOutcome) error {
 	text, err := json.Marshal(copies{m.Before, m.After, m.From})
 	r.sealed = v.Seal(text, r.place())
 	return err

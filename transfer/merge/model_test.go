@@ -102,7 +102,8 @@ func (m *model) pass(from, to string) {
 // change sets the reference of a task.
 func (m *model) change(task string) {
 	to := m.contacts[2]
-	m.Do("PATCH", path(task), fmt.Sprintf(`{"contactId":%q}`, to), "If-Match", m.Do("GET", path(task), nil).Header.Get("ETag")).Want(200)
+	tag := m.Do("GET", path(task), nil).Header.Get("ETag")
+	m.Do("PATCH", path(task), fmt.Sprintf(`{"contactId":%q}`, to), "If-Match", tag).Want(200)
 	m.refers[task] = to
 }
 

@@ -69,8 +69,8 @@ func (x *work) Load(ctx context.Context, tx db.Tx, organization int64, id string
 func (x *work) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	actor, err := access.CaretakerOf(ctx, tx, x.organization)
 	return &op.Call{
-		Actor: actor, Tx: tx, Now: clock.Now(x.Clock), RequestID: x.RequestID, Background: true, Door: x.Door, Requester: x.By,
-		Services: x.Services,
+		Actor: actor, Tx: tx, Now: clock.Now(x.Clock), RequestID: x.RequestID, Background: true, Door: x.Door,
+		Requester: x.By, Services: x.Services,
 	}, err
 }
 
@@ -110,8 +110,10 @@ func (x *work) moveAll(ctx context.Context) error {
 }
 
 const (
-	insertMove  = `insert into merge_moves (organization, merge_id, record_id) values ($1, $2, $3) on conflict (organization, merge_id, record_id) do nothing`
-	selectMoves = `select record_id from merge_moves where organization = $1 and merge_id = $2 order by record_id limit $3`
+	insertMove = `insert into merge_moves (organization, merge_id, record_id) values ($1, $2, $3)
+		on conflict (organization, merge_id, record_id) do nothing`
+	selectMoves = `select record_id from merge_moves where organization = $1 and merge_id = $2
+		order by record_id limit $3`
 	deleteMoves = `delete from merge_moves where organization = $1 and merge_id = $2 and record_id <= $3`
 	deleteMove  = `delete from merge_moves where organization = $1 and merge_id = $2 and record_id = $3`
 	eraseCopies = `update merges set copies = '' where organization = $1 and id = $2`

@@ -6,7 +6,6 @@ import (
 	"kartei/people/account"
 	"kartei/people/notify"
 	"kartei/people/profile"
-	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/lookup"
 	"kartei/record/task"
@@ -16,7 +15,7 @@ import (
 
 // Pages has the pages of this package.
 var Pages = []shell.Page{
-	shell.Inside("GET", "/", op.List{account.GetSession, task.List, task.Get, record.Changes, notify.ListBell, lookup.Recent, contact.Count}.And(records.ListOps), showToday),
+	shell.Inside("GET", "/", op.List{account.GetSession, task.List, task.Get, lookup.Changes, notify.ListBell, lookup.Recent, contact.Count}.And(records.ListOps), showToday),
 	shell.Inside("GET", "/bell", op.List{notify.ListBell, lookup.Titles}, showBell),
 	shell.Inside("POST", "/bell", op.List{notify.ReadBell}, readBell),
 

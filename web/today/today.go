@@ -7,7 +7,6 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/i18n"
-	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/lookup"
 	"kartei/web/records"
@@ -34,7 +33,7 @@ type today struct {
 
 // changeGroup has the records of a family that one person changed in the same way today.
 type changeGroup struct {
-	record.ChangeGroup
+	lookup.ChangeGroup
 	family *records.Family
 }
 
@@ -97,7 +96,7 @@ func (p *today) readRecent(v *shell.Request) error {
 
 // readChanges reads the changes since midnight, grouped by person, kind of change and family.
 func (p *today) readChanges(v *shell.Request) error {
-	changed, err := shell.Ask(v, record.Changes, record.ChangesInput{Since: clock.FromTime(midnight(v))})
+	changed, err := shell.Ask(v, lookup.Changes, lookup.ChangesInput{Since: clock.FromTime(midnight(v))})
 	for _, g := range changed.Groups {
 		if f := records.FamilyOf(g.Object); f != nil {
 			p.groups = append(p.groups, changeGroup{g, f})
