@@ -57,7 +57,7 @@ func TestFinderSurvivesKills(t *testing.T) {
 			for range 6 {
 				w.create(drawn(r))
 			}
-			dying := duplicate.NewFinder(&deadly{w.DB, r}, hasty{w.Clock})
+			dying := newFinder(&deadly{w.DB, r}, w.Clock)
 			for {
 				err := dying.Once(w.ctx)
 				if err == nil {
@@ -76,6 +76,33 @@ func TestFinderSurvivesKills(t *testing.T) {
 	})
 }
 
+// busyDB is a database whose queue of writers is full at the first attempts.
+type busyDB struct {
+	db.DB
+	full int
+}
+
+func (b *busyDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if b.full--; b.full >= 0 {
+		return db.ErrBusy
+	}
+	return b.DB.WriteIn(ctx, organization, f)
+}
+
+// TestFinderWaitsForWriters checks that the finder tries again if the queue of writers is full.
+func TestFinderWaitsForWriters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(t, d)
+		f := contact.Fields{FirstName: new("Anna"), LastName: new("Berg"), Email: new("anna@mail.example")}
+		w.create(f)
+		w.create(f)
+		if err := newFinder(&busyDB{w.DB, 3}, w.Clock).Once(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.check()
+	})
+}
+
 // TestFindersOfReplicas checks that several finders at once find what one finds.
 func TestFindersOfReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -86,7 +113,7 @@ func TestFindersOfReplicas(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 4 {
 			wait.Go(func() {
-				if err := duplicate.NewFinder(w.DB, hasty{w.Clock}).Once(w.ctx); err != nil {
+				if err := newFinder(w.DB, w.Clock).Once(w.ctx); err != nil {
 					t.Error(err)
 				}
 			})
@@ -121,6 +148,7 @@ func TestFinderBeginsAnew(t *testing.T) {
 func TestCommonKeysMakeNoPairs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(t, d)
+		w.finder.Bound(50, 12)
 		anna := contact.Fields{FirstName: new("Anna"), LastName: new("Berg")}
 		first := w.create(anna)
 		w.create(anna)
@@ -130,13 +158,13 @@ func TestCommonKeysMakeNoPairs(t *testing.T) {
 		}
 		w.once()
 		if got := w.stored(); len(got) != 1 {
-			t.Errorf("%d pairs, want that of the first two records", len(got))
+			t.Errorf("%d pairs, want the pair of the first two records", len(got))
 		}
 		anna.Note = new("ruft zurück")
 		w.change(first, anna)
 		w.once()
 		if got := w.stored(); len(got) != 1 {
-			t.Errorf("%d pairs after a change, want that of the first two records", len(got))
+			t.Errorf("%d pairs after a change, want the pair of the first two records", len(got))
 		}
 		anna.LastName = new("Tal")
 		w.change(first, anna)
@@ -156,7 +184,7 @@ func TestUnchangedKeysCostNothing(t *testing.T) {
 		w.create(f)
 		w.once()
 		watched := &watchedDB{DB: w.DB}
-		finder := duplicate.NewFinder(watched, hasty{w.Clock})
+		finder := newFinder(watched, w.Clock)
 		f.Note = new("ruft zurück")
 		w.change(a, f)
 		if err := finder.Once(w.ctx); err != nil {
@@ -293,8 +321,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 	for range 20 {
 		w.create(drawn(r))
 	}
-	spy := &planned{DB: w.DB, plans: map[string]string{}}
-	if err := duplicate.NewFinder(spy, hasty{w.Clock}).Once(w.ctx); err != nil {
+	spy := &planDB{DB: w.DB, plans: map[string]string{}}
+	if err := newFinder(spy, w.Clock).Once(w.ctx); err != nil {
 		t.Fatal(err)
 	}
 	err := spy.Read(w.ctx, func(tx db.Tx) error {
@@ -313,7 +341,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 			t.Errorf("%s\n%s", statement, plan)
 		}
 		for line := range strings.Lines(plan) {
-			if strings.Contains(line, "SCAN") && !strings.Contains(line, "VIRTUAL TABLE") && !strings.Contains(line, "SCAN r") &&
+			if strings.Contains(line, "SCAN") && !strings.Contains(line, "VIRTUAL TABLE") && !strings.Contains(line,
+				"SCAN r") &&
 				!strings.Contains(line, "SCAN held") && !strings.Contains(statement, "from organizations") {
 				t.Errorf("%s\n%s", statement, plan)
 			}
@@ -321,22 +350,22 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 }
 
-// planned notes the plans of the statements that a finder reads with.
-type planned struct {
+// planDB notes the plans of the statements that a finder reads with.
+type planDB struct {
 	db.DB
 	plans map[string]string
 }
 
-func (p *planned) Read(ctx context.Context, f func(db.Tx) error) error {
-	return p.DB.Read(ctx, func(tx db.Tx) error { return f(&plannedTx{tx, p}) })
+func (p *planDB) Read(ctx context.Context, f func(db.Tx) error) error {
+	return p.DB.Read(ctx, func(tx db.Tx) error { return f(&planTx{tx, p}) })
 }
 
-type plannedTx struct {
+type planTx struct {
 	db.Tx
-	p *planned
+	p *planDB
 }
 
-func (t *plannedTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
+func (t *planTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
 	plan, err := dbtest.SQLitePlan(ctx, t.Tx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", query, err)

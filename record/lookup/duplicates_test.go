@@ -35,8 +35,8 @@ func (d desk) duplicates(in lookup.DuplicatesInput) (out lookup.DuplicateList) {
 	return out
 }
 
-// refused checks that a call fails with a status.
-func (d desk) refused(status int, row string, in any) {
+// wantStatus checks that a call fails with a status.
+func (d desk) wantStatus(status int, row string, in any) {
 	d.o.Helper()
 	if got := d.ask(row, in, nil); got.Status != status {
 		d.o.Errorf("%s %+v: %d %s, want %d", row, in, got.Status, got.Body, status)
@@ -47,9 +47,11 @@ func TestDuplicates(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me := sit(o, access.Member)
 		firm := me.make("companies", map[string]any{"name": "Rheinbau GmbH", "phone": "0221 987650"})
-		old := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example", "companyId": firm})
+		old := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg",
+			"email": "anna@mail.example", "companyId": firm})
 		o.Clock.Advance(time.Minute)
-		young := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example", "mobile": "0171 1234567"})
+		young := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg",
+			"email": "anna@mail.example", "mobile": "0171 1234567"})
 		third := me.make("contacts", map[string]any{"lastName": "Berg", "mobile": "0171 1234567"})
 		me.make("companies", map[string]any{"name": "Rheinbau", "phone": "+49 221 987650"})
 		if got := me.duplicates(lookup.DuplicatesInput{}); len(got.Data) != 0 || got.Waiting != 3 {
@@ -68,18 +70,20 @@ func TestDuplicates(t *testing.T) {
 		if show(sure.First) != "Anna Berg; companyId=Rheinbau GmbH; email=anna@mail.example" {
 			t.Errorf("%s", show(sure.First))
 		}
-		if likely.First.ID != young || likely.Second.ID != third || likely.Strength != duplicate.Likely || likely.Group != old {
+		if likely.First.ID != young || likely.Second.ID != third || likely.Strength != duplicate.Likely ||
+			likely.Group != old {
 			t.Errorf("%+v", likely)
 		}
 		if one := me.duplicates(lookup.DuplicatesInput{ID: third}); len(one.Data) != 1 || one.Data[0].Group != young {
 			t.Errorf("of one record: %+v", one)
 		}
-		if firms := me.duplicates(lookup.DuplicatesInput{Family: "companies"}); len(firms.Data) != 1 || firms.Data[0].First.ID != firm {
+		if firms := me.duplicates(lookup.DuplicatesInput{Family: "companies"}); len(firms.Data) != 1 ||
+			firms.Data[0].First.ID != firm {
 			t.Errorf("companies: %+v", firms)
 		}
-		me.refused(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "tasks"})
-		me.refused(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", Limit: 101})
-		me.refused(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: firm})
+		me.wantStatus(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "tasks"})
+		me.wantStatus(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", Limit: 101})
+		me.wantStatus(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: firm})
 	})
 }
 
@@ -90,7 +94,8 @@ func TestDuplicatesByPages(t *testing.T) {
 		me := sit(o, access.Member)
 		var first string
 		for range 5 {
-			first = me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example"})
+			first = me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg",
+				"email": "anna@mail.example"})
 			me.make("contacts", map[string]any{"firstName": "Karl", "lastName": "Tal"})
 		}
 		compareAll(o)
@@ -108,7 +113,7 @@ func TestDuplicatesByPages(t *testing.T) {
 				if len(page.Data) != 3 {
 					t.Errorf("a page of %d", len(page.Data))
 				}
-				me.refused(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "companies", After: page.After})
+				me.wantStatus(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "companies", After: page.After})
 				page = me.duplicates(lookup.DuplicatesInput{Limit: 3, ID: id, After: page.After})
 			}
 			want := 20
@@ -119,7 +124,7 @@ func TestDuplicatesByPages(t *testing.T) {
 				t.Errorf("%d pairs by pages, and %d on one page, want %d", len(paged), len(whole.Data), want)
 			}
 		}
-		me.refused(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: "abc"})
+		me.wantStatus(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: "abc"})
 	})
 }
 
@@ -130,7 +135,7 @@ func TestDismiss(t *testing.T) {
 		anna := map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example"}
 		a, b := me.make("contacts", anna), me.make("contacts", anna)
 		compareAll(o)
-		me.ask("lookup.dismiss", lookup.DismissInput{Family: "contacts", First: b, Second: a}, &struct{}{})
+		me.wantStatus(204, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: b, Second: a})
 		check := func(when string, open, dismissed int) {
 			t.Helper()
 			if n := len(me.duplicates(lookup.DuplicatesInput{}).Data); n != open {
@@ -147,12 +152,13 @@ func TestDismiss(t *testing.T) {
 		me.Do("PATCH", "/contacts/"+a, map[string]any{"firstName": "Karl"}, "If-Match", "*").Want(200)
 		compareAll(o)
 		check("with another name", 0, 0)
-		me.Do("PATCH", "/contacts/"+a, map[string]any{"firstName": "Anna", "email": "anna@mail.example"}, "If-Match", "*").Want(200)
+		me.Do("PATCH", "/contacts/"+a, map[string]any{"firstName": "Anna", "email": "anna@mail.example"}, "If-Match",
+			"*").Want(200)
 		compareAll(o)
 		check("as before", 0, 1)
-		me.ask("lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b, Undo: true}, &struct{}{})
+		me.wantStatus(204, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b, Undo: true})
 		check("undone", 1, 0)
-		me.ask("lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b}, &struct{}{})
+		me.wantStatus(204, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
 		me.Do("DELETE", "/contacts/"+b, nil, "If-Match", "*").Want(204)
 		check("deleted", 0, 0)
 		for _, table := range []string{"duplicate_pairs", "duplicate_dismissals"} {
@@ -160,9 +166,9 @@ func TestDismiss(t *testing.T) {
 				t.Errorf("%s has %d rows", table, n)
 			}
 		}
-		me.refused(422, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: a})
-		me.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
-		me.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "companies", First: a, Second: b})
+		me.wantStatus(422, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: a})
+		me.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
+		me.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "companies", First: a, Second: b})
 	})
 }
 
@@ -172,7 +178,8 @@ func TestDuplicatesAreSeen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, other, admin := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin)
 		anna := func(visibility string) map[string]any {
-			return map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example", "visibility": visibility}
+			return map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example",
+				"visibility": visibility}
 		}
 		shared := me.make("contacts", anna("organization"))
 		private := other.make("contacts", anna("private"))
@@ -199,8 +206,8 @@ func TestDuplicatesAreSeen(t *testing.T) {
 		if got := me.duplicates(lookup.DuplicatesInput{ID: shared}); len(got.Data) != 0 || got.HasMore {
 			t.Errorf("of the shared record: %+v", got)
 		}
-		me.refused(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: private})
-		me.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: shared, Second: private})
+		me.wantStatus(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: private})
+		me.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: shared, Second: private})
 		if n := dbtest.Count(t, o.DB, "duplicate_dismissals"); n != 0 {
 			t.Errorf("%d dismissals", n)
 		}
@@ -246,7 +253,7 @@ func TestDuplicatesNeedRights(t *testing.T) {
 		if got := viewer.duplicates(lookup.DuplicatesInput{}); len(got.Data) != 1 {
 			t.Errorf("a viewer: %+v", got)
 		}
-		viewer.refused(403, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
+		viewer.wantStatus(403, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
 
 		live, _ := o.Organization("Kanzlei Tal")
 		id := o.User(access.Admin, live)
@@ -258,16 +265,17 @@ func TestDuplicatesNeedRights(t *testing.T) {
 		if page.HasMore {
 			t.Errorf("%+v", page)
 		}
-		stranger.refused(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: a})
-		stranger.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
+		stranger.wantStatus(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: a})
+		stranger.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
 		me.make("contacts", anna)
 		compareAll(o)
 		if page = me.duplicates(lookup.DuplicatesInput{Limit: 1}); !page.HasMore {
 			t.Fatalf("%+v", page)
 		}
-		stranger.refused(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: page.After})
+		stranger.wantStatus(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: page.After})
 		var like lookup.Similar
-		stranger.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Berg", Emails: []string{"anna@mail.example"}}, &like)
+		stranger.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Berg",
+			Emails: []string{"anna@mail.example"}}, &like)
 		if len(like.Data) != 0 {
 			t.Errorf("while typing in another organization: %+v", like.Data)
 		}
@@ -285,14 +293,16 @@ func TestSimilarNearNames(t *testing.T) {
 		firm := me.make("companies", map[string]any{"name": "Brauhaus Morgenstern GmbH"})
 		compareAll(o)
 		var got lookup.Similar
-		me.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Maier", Numbers: []string{"+49 171 1234567"}}, &got)
+		me.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Maier",
+			Numbers: []string{"+49 171 1234567"}}, &got)
 		if len(got.Data) != 2 || got.Data[0].ID != meier || got.Data[1].ID != mayr ||
 			!slices.Equal(got.Data[0].By, []lookup.Likeness{lookup.ByNumber, lookup.ByNearName}) ||
 			!slices.Equal(got.Data[1].By, []lookup.Likeness{lookup.ByNearName}) {
 			t.Errorf("%+v", got.Data)
 		}
 		me.ask("lookup.similar", lookup.SimilarInput{Family: "companies", Name: "Brauhaus Morgenstren"}, &got)
-		if len(got.Data) != 1 || got.Data[0].ID != firm || !slices.Equal(got.Data[0].By, []lookup.Likeness{lookup.ByNearName}) {
+		if len(got.Data) != 1 || got.Data[0].ID != firm || !slices.Equal(got.Data[0].By,
+			[]lookup.Likeness{lookup.ByNearName}) {
 			t.Errorf("%+v", got.Data)
 		}
 	})

@@ -79,7 +79,7 @@ func addable(p records.Page, v *shell.Request, m records.Field) bool {
 
 // addressLines returns the lines of the postal address, as on a letter.
 func addressLines(p records.Page, v *shell.Request) []string {
-	return v.Words.Lines(records.AddressOf(p.Record))
+	return v.Words.Lines(shell.AddressOf(p.Record))
 }
 
 // addressBlock returns the lines of a letter's address field (DIN 5008): company, person and
@@ -100,7 +100,7 @@ func furtherBlock(p records.Page, v *shell.Request, e records.Entry) string {
 
 // letterTo returns the lines of a letter's address field for r.
 func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
-	return append(addressee(v, r, names), v.Words.Lines(records.AddressOf(r))...)
+	return append(addressee(v, r, names), v.Words.Lines(shell.AddressOf(r))...)
 }
 
 // addressee returns the lines of a letter's address field above the address. names maps the id of the

@@ -56,7 +56,7 @@ func bookListView(v *shell.Request, l records.List) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if v.Session.May(l.Family.Write) && l.Count.Count > 1 {
-				templ_7745c5c3_Err = ui.LinkButton(v.Look().To(records.DuplicatesOf(l.Family, "")), "merge", v.Words.Say("Duplicates"), "quiet brief").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.Look().To(shell.DuplicatesOf(l.Family.Name, "")), "merge", v.Words.Say("Duplicates"), "quiet brief").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -69,7 +69,7 @@ func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, c
 	more.addPhones(w, v["address.country"])
 	c.Add(more.first("EMAIL", "", more.emails), v["email"])
 	more.addEmails()
-	a := records.AddressOf(v)
+	a := shell.AddressOf(v)
 	c.Parts(more.first("ADR", "work", more.addresses),
 		"", "", a.Street, a.City, a.Region, a.PostalCode, countryOf(a.Country))
 	more.addAddresses()

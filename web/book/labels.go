@@ -54,7 +54,7 @@ func showLabels(f *records.Family) func(*shell.Request) shell.View {
 		for {
 			for _, r := range e.page {
 				switch {
-				case len(v.Words.Lines(records.AddressOf(r))) == 0:
+				case len(v.Words.Lines(shell.AddressOf(r))) == 0:
 					s.leaveOut(r)
 				case len(s.labels) == maxLabels:
 					s.more = true

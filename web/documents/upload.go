@@ -26,7 +26,7 @@ import (
 // uploadForm is the data of the form for a new document.
 type uploadForm struct {
 	records.Form
-	terms records.Terms
+	terms shell.Terms
 	// why is the reason why the file was refused. failed is the error if no field is wrong. Both
 	// may be empty.
 	why, failed string
@@ -50,7 +50,7 @@ func showUpload(v *shell.Request) shell.View {
 // drawUpload returns the form for a new document, with error messages.
 func drawUpload(v *shell.Request, f uploadForm, status int) shell.View {
 	var err error
-	if f.terms, err = records.ReadTerms(v); err != nil {
+	if f.terms, err = shell.ReadTerms(v); err != nil {
 		return v.Failed(err)
 	}
 	f.Family, f.Token, f.Names = &records.Documents, v.Mint(), map[string]string{}
@@ -71,7 +71,7 @@ func createDocument(v *shell.Request) shell.View {
 		if file == nil {
 			return refusedUpload(v, typed, fault.Invalid(fault.Field{Name: "file", Code: fault.Required, Text: shell.NoFile}))
 		}
-		t, err := records.ReadTerms(v)
+		t, err := shell.ReadTerms(v)
 		if err != nil {
 			return v.Failed(err)
 		}
@@ -111,7 +111,7 @@ func plainly(v *shell.Request, f *fault.Fault, why string) shell.View {
 // beginUpload creates an upload session and returns its id to a script. A file can thus be refused
 // before its bytes are sent.
 func beginUpload(v *shell.Request) shell.View {
-	t, err := records.ReadTerms(v)
+	t, err := shell.ReadTerms(v)
 	if err != nil {
 		return plainly(v, shell.AsFault(err), "")
 	}
@@ -138,7 +138,7 @@ func receiveUpload(v *shell.Request) shell.View {
 }
 
 // receive creates an upload session, and streams a file into it. It returns the id of the session.
-func receive(v *shell.Request, t records.Terms, file *shell.SentFile, once string) (string, error) {
+func receive(v *shell.Request, t shell.Terms, file *shell.SentFile, once string) (string, error) {
 	session, err := openUpload(v, t, file.Name, file.ContentType, file.Size, once)
 	if err != nil {
 		return "", err
@@ -149,7 +149,7 @@ func receive(v *shell.Request, t records.Terms, file *shell.SentFile, once strin
 
 // openUpload creates an upload session for a file, and returns its id. said is the media type that
 // the browser sent.
-func openUpload(v *shell.Request, t records.Terms, name, said string, size int64, once string) (string, error) {
+func openUpload(v *shell.Request, t shell.Terms, name, said string, size int64, once string) (string, error) {
 	if size == 0 {
 		return "", fault.Invalid(fault.Field{Name: "size", Code: fault.Required, Text: emptyFile})
 	}
@@ -184,11 +184,11 @@ func whyRefused(v *shell.Request, f *fault.Fault) string {
 	for _, field := range f.Fields {
 		switch field.Name {
 		case "contentType":
-			t, _ := records.ReadTerms(v)
+			t, _ := shell.ReadTerms(v)
 			return v.Words.Say("Files of this kind are not accepted. Accepted kinds: %s.", strings.Join(t.Words(v.Words.Language), ", "))
 		case "size":
 			if field.Code == fault.OutOfRange {
-				t, _ := records.ReadTerms(v)
+				t, _ := shell.ReadTerms(v)
 				return v.Words.Say("The file is too large. The limit is %s.", v.Words.Bytes(t.MaxSize))
 			}
 			return field.Message(v.Words.Language)

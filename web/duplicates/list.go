@@ -201,7 +201,7 @@ func dismiss(v *shell.Request) shell.View {
 		f = &companies
 	}
 	in := lookup.DismissInput{Family: f.Name, First: v.Sent.Get(firstField), Second: v.Sent.Get(secondField), Undo: v.Undoing()}
-	back := records.Back(v, records.DuplicatesOf(f.Family, ""))
+	back := records.Back(v, shell.DuplicatesOf(f.Name, ""))
 	switch a := shell.Do(v, lookup.Dismiss, in); {
 	case a.Is(fault.NotFound) && v.Scripted():
 		text := v.Words.Say("One of the two entries does not exist any more.")
@@ -214,7 +214,7 @@ func dismiss(v *shell.Request) shell.View {
 		return v.Done(back, &shell.Toast{Text: text, Log: text})
 	}
 	text := v.Words.Say("Dismissed. The pair is no longer in the list.")
-	return v.Done(back, &shell.Toast{Text: text, Log: text, Undo: &shell.Undo{
+	return v.Done(back, &shell.Toast{Text: text, Undo: &shell.Undo{
 		Action: dismissPath, Token: v.Mint(), Back: back, Fields: pairFields(f, in.First, in.Second),
 	}})
 }

@@ -199,7 +199,7 @@ func (p *mergePage) offered(v *shell.Request, m records.Field) bool {
 // text returns the value of a record as people read it.
 func (p *mergePage) text(v *shell.Request, i int, m records.Field) string {
 	if r := p.sides[i].record; m.Name == "address" {
-		return strings.Join(v.Words.Lines(records.AddressOf(r)), "\n")
+		return strings.Join(v.Words.Lines(shell.AddressOf(r)), "\n")
 	} else {
 		return m.Text(v, p.names, r[m.Name])
 	}

@@ -47,7 +47,7 @@ func NoteOf(v *shell.Request) *shell.Toast {
 // note returns the note after a merge. The note offers to undo it.
 func note(v *shell.Request, m merge.Merge) *shell.Toast {
 	said := v.Words.Say("Merged.")
-	t := &shell.Toast{Text: said, Log: said}
+	t := &shell.Toast{Text: said, Log: said, Href: shell.MergedPath, HrefText: v.Words.Say("Merged lately")}
 	if m.KeptUntil != 0 {
 		t.Undo = &shell.Undo{Action: undoPath(m.ID), Token: v.Mint()}
 	}

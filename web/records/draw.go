@@ -57,28 +57,6 @@ func (m Field) LabelOf(value string) i18n.Text {
 	return i18n.Format("%s", value)
 }
 
-// mail returns the mailto URI of an email address (RFC 6068). Special characters before the last @
-// are escaped. They cannot add a recipient or a header.
-func mail(address string) templ.SafeURL {
-	at := strings.LastIndexByte(address, '@')
-	if at < 0 {
-		at = len(address)
-	}
-	return templ.SafeURL("mailto:" + mailSigns.Replace(url.PathEscape(address[:at])) + address[at:])
-}
-
-// mailSigns escapes the delimiters of the header fields in a mailto URI. url.PathEscape leaves them
-// unchanged.
-var mailSigns = strings.NewReplacer("&", "%26", "=", "%3D")
-
-// webAddress returns the URL in a text. It returns # if the scheme is not http or https.
-func webAddress(text string) templ.SafeURL {
-	if u, err := url.Parse(text); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		return templ.SafeURL(u.String())
-	}
-	return "#"
-}
-
 // day returns a date of the form 2006-01-02 in the format of the person's language.
 func day(w i18n.Words, date string) string {
 	t, err := time.Parse(time.DateOnly, date)
@@ -169,7 +147,7 @@ func (f *Family) tagsField(v *shell.Request, m ui.Field) ui.Combo {
 
 // conflicting reports whether a member has a conflict that the person must resolve.
 func (f Form) conflicting(name string) bool {
-	return slices.ContainsFunc(f.conflicts, func(c conflict) bool { return c.Name == name })
+	return slices.ContainsFunc(f.conflicts, func(c shell.Conflict) bool { return c.Name == name })
 }
 
 // mayShare reports whether the person may change the owner and the visibility.

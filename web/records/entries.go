@@ -184,7 +184,7 @@ func (m Field) rows(v *shell.Request, f Form, focus bool) ui.Rows {
 }
 
 // otherList returns the rows for another list than those in conflict. They begin with the typed ones.
-func (f Form) otherList(v *shell.Request, c conflict) ui.Rows {
+func (f Form) otherList(v *shell.Request, c shell.Conflict) ui.Rows {
 	rows := f.Family.Field(c.Name).rows(v, Form{Family: f.Family, Typed: shell.Values{c.Name: c.Mine}}, false)
 	rows.Bare = true
 	return rows

@@ -208,7 +208,7 @@ type Form struct {
 	unclear map[string]unclear
 	// conflicts are the members for which the person must choose a value. theirs are the members
 	// that only the other person changed.
-	conflicts []conflict
+	conflicts []shell.Conflict
 	theirs    []string
 	// by is the name of the person who stored the other change, and at is the time of that change.
 	by string
@@ -549,7 +549,7 @@ func (s saveResult) changedToo(v *shell.Request, f *Family) string {
 
 // notUndone returns the response to an undo that came too late: another person has changed the same
 // members since. Their values stay. The note has a link to the history.
-func notUndone(v *shell.Request, f *Family, id string, m *mergeResult) shell.View {
+func notUndone(v *shell.Request, f *Family, id string, m *shell.MergeResult) shell.View {
 	var names []string
 	for _, c := range m.Conflicts {
 		names = append(names, c.Name)

@@ -272,10 +272,3 @@ func (f *Family) CountReferrers(v *shell.Request, id string) ([]string, error) {
 	err := shell.Together(counts...)
 	return shell.Present(list...), err
 }
-
-// AddressOf returns the postal address of a record.
-func AddressOf(r shell.Values) i18n.Address {
-	return i18n.Address{
-		Street: r["address.street"], PostalCode: r["address.postalCode"], City: r["address.city"], Region: r["address.region"], Country: r["address.country"],
-	}
-}

@@ -26,7 +26,7 @@ type saveResult struct {
 	// By is the names of these people.
 	By string
 	// Merge is set if there are conflicts. Then nothing was stored.
-	Merge *mergeResult
+	Merge *shell.MergeResult
 }
 
 // Save stores the typed values. was has the values that the person saw at a revision. A form
@@ -57,7 +57,7 @@ func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revis
 		if err != nil {
 			return out, err
 		}
-		m := merge(was, typed, stored)
+		m := shell.Merge(was, typed, stored)
 		out.Theirs = m.Theirs
 		if revision, err = strconv.ParseInt(stored["revision"], 10, 64); err != nil {
 			return out, fmt.Errorf("records: revision %q: %w", stored["revision"], err)

@@ -6,7 +6,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/lookup"
-	merges "kartei/transfer/merge"
+	"kartei/transfer/merge"
 	"kartei/web/shell"
 )
 
@@ -15,7 +15,7 @@ import (
 // page itself. Otherwise it is a page about the error.
 func Missing(v *shell.Request, err error) shell.View {
 	id := v.PathValue("id")
-	if !fault.Is(err, fault.NotFound) || !v.Page.Uses.Has(merges.Find) {
+	if !fault.Is(err, fault.NotFound) || !v.Page.Uses.Has(merge.Find) {
 		return v.Failed(err)
 	}
 	next, found := Successor(v, id)
@@ -35,7 +35,7 @@ func Missing(v *shell.Request, err error) shell.View {
 // Successor returns the id of the record into which a record was merged. It returns false if there is
 // none, or if the person does not see it.
 func Successor(v *shell.Request, id string) (next string, found bool) {
-	s, err := shell.Ask(v, merges.Find, op.ByID{ID: id})
+	s, err := shell.Ask(v, merge.Find, op.ByID{ID: id})
 	return s.ID, err == nil
 }
 
@@ -49,14 +49,4 @@ func SameAs(v *shell.Request, f *Family, id string, limit int) (list []lookup.Hi
 		list = append(list, p.First)
 	}
 	return list, err
-}
-
-// DuplicatesOf returns the address of the list of possible duplicates in a family. If id is not empty,
-// the list is about the record with this id.
-func DuplicatesOf(f *Family, id string) string {
-	path := shell.DuplicatesPath + "?of=" + f.Name
-	if id != "" {
-		path += "&id=" + id
-	}
-	return path
 }

@@ -64,6 +64,16 @@ func OrganizationAt(sandbox bool) string {
 	return OrganizationPath
 }
 
+// DuplicatesOf returns the address of the list of possible duplicates in a family. If id is not empty,
+// the list is about the record with this id.
+func DuplicatesOf(family, id string) string {
+	path := DuplicatesPath + "?of=" + family
+	if id != "" {
+		path += "&id=" + id
+	}
+	return path
+}
+
 // pathsByPrefix maps the prefix of an id to the path of the pages for such ids.
 var pathsByPrefix = map[string]string{
 	id.Contact: "/contacts/", id.Company: "/companies/", id.Task: "/tasks/", id.Document: "/documents/",

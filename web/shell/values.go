@@ -361,3 +361,10 @@ func Attributes(record Values) (list []Attribute) {
 	}
 	return list
 }
+
+// AddressOf returns the postal address of a record.
+func AddressOf(r Values) i18n.Address {
+	return i18n.Address{
+		Street: r["address.street"], PostalCode: r["address.postalCode"], City: r["address.city"], Region: r["address.region"], Country: r["address.country"],
+	}
+}

@@ -36,8 +36,8 @@ func (h Hx) MorphInside() Hx { return h.with("hx-swap", "innerMorph") }
 // Replace replaces the target by the response.
 func (h Hx) Replace() Hx { return h.with("hx-swap", "outerHTML") }
 
-// ReplaceFromTop does the same, and scrolls to the top of the page.
-func (h Hx) ReplaceFromTop() Hx { return h.with("hx-swap", "outerHTML scroll:top scrollTarget:window") }
+// MorphFromTop does the same as Morph, and scrolls to the top of the page.
+func (h Hx) MorphFromTop() Hx { return h.with("hx-swap", "outerMorph scroll:top scrollTarget:window") }
 
 // Append adds the response at the end of the target.
 func (h Hx) Append() Hx { return h.with("hx-swap", "beforeend") }

@@ -1,4 +1,4 @@
-package records
+package shell
 
 import (
 	"cmp"
@@ -8,20 +8,19 @@ import (
 
 	"kartei/kit/i18n"
 	"kartei/record/upload"
-	"kartei/web/shell"
 )
 
 // Terms says which files can be uploaded.
 type Terms struct{ upload.Terms }
 
 // ReadTerms reads which files can be uploaded.
-func ReadTerms(v *shell.Request) (Terms, error) {
-	t, err := shell.Ask(v, upload.GetTerms, struct{}{})
+func ReadTerms(v *Request) (Terms, error) {
+	t, err := Ask(v, upload.GetTerms, struct{}{})
 	return Terms{t}, err
 }
 
-// accept returns the value of the accept attribute of a file field: a list of extensions.
-func (t Terms) accept() string {
+// Accept returns the value of the accept attribute of a file field: a list of extensions.
+func (t Terms) Accept() string {
 	var list []string
 	for _, k := range t.Kinds {
 		for _, e := range k.Endings {
@@ -53,7 +52,7 @@ func (t Terms) TypeOf(name, said string) string {
 func (t Terms) Words(in i18n.Language) []string {
 	var list []string
 	for _, k := range t.Kinds {
-		if word := shell.KindOf(k.ContentType).Word.In(in); !slices.Contains(list, word) && word != k.ContentType {
+		if word := KindOf(k.ContentType).Word.In(in); !slices.Contains(list, word) && word != k.ContentType {
 			list = append(list, word)
 		}
 	}

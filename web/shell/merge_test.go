@@ -1,4 +1,4 @@
-package records
+package shell
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"kartei/test/seed"
-	"kartei/web/shell"
 )
 
 // TestMergeLosesNothing checks for random edits by two people that merge loses no change.
@@ -15,17 +14,17 @@ func TestMergeLosesNothing(t *testing.T) {
 	names := []string{"lastName", "mobile", "address.city", "tags"}
 	text := rapid.SampledFrom([]string{"", "a", "b", "c"})
 	seed.Check(t, func(t *rapid.T) {
-		draw := func(label string) shell.Values {
-			v := shell.Values{}
+		draw := func(label string) Values {
+			v := Values{}
 			for _, name := range names {
 				v[name] = text.Draw(t, label+" "+name)
 			}
 			return v
 		}
 		base, mine, theirs := draw("base"), draw("mine"), draw("theirs")
-		m := merge(base, mine, theirs)
+		m := Merge(base, mine, theirs)
 		for _, name := range names {
-			at := slices.IndexFunc(m.Conflicts, func(c conflict) bool { return c.Name == name })
+			at := slices.IndexFunc(m.Conflicts, func(c Conflict) bool { return c.Name == name })
 			typed, stored := mine[name] != base[name], theirs[name] != base[name]
 			switch got := m.Values[name]; {
 			case at >= 0:
