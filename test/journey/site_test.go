@@ -209,6 +209,10 @@ func (v *visitor) known(p shell.Page) string {
 		v.changed()
 		return "" // the links of the list lead to this page
 	}
+	if strings.HasPrefix(p.Path, "/duplicates/merged/{id}") {
+		v.merged()
+		return "" // the forms of the list lead to this page
+	}
 	if strings.HasPrefix(p.Path, "/settings/interfaces/webhooks/{id}") && p.Method == "GET" {
 		return strings.NewReplacer("{id}", v.ownEndpoint(), "{event}", "evt"+nobodys).Replace(p.Path)
 	}
@@ -378,12 +382,33 @@ func (v *visitor) changed() {
 	}
 }
 
-// awaitWork waits until no job for an import or a bulk change is due within an hour. The job that
+// merged merges two new contacts of the visitor, so that the list of merges has one that can be undone.
+func (v *visitor) merged() {
+	v.Helper()
+	if len(dbtest.Texts(v.TB, v.DB, `select id from merges where principal = $1`, v.principal)) > 0 {
+		return
+	}
+	var paths []string
+	for _, name := range []string{"Xanten", "Xylander"} {
+		made := v.do("POST", "/contacts/new", url.Values{tokenField: {v.token()}, "lastName": {name}})
+		paths = append(paths, made.Header.Get("Location"))
+	}
+	if !strings.HasPrefix(paths[0], "/contacts/") || !strings.HasPrefix(paths[1], "/contacts/") {
+		v.Fatalf("the new contacts are at %q", paths)
+	}
+	form := url.Values{tokenField: {v.token()}, "with": {strings.TrimPrefix(paths[1], "/contacts/")}, "revision": {"1"}, "with-revision": {"1"}}
+	if g := v.do("POST", paths[0]+"/merge", form); g.Status != 303 {
+		v.Fatalf("a merge: %d\n%s", g.Status, g.Body)
+	}
+	v.awaitWork()
+}
+
+// awaitWork waits until no job for an import, a bulk change or a merge is due within an hour. The job that
 // removes the data for an undo is due later.
 func (o *Office) awaitWork() {
 	o.Helper()
 	for watch := waittest.New(); ; time.Sleep(10 * time.Millisecond) {
-		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget', 'bulk.work') and due_at < $1`, clock.Now(o.Clock)+clock.Hour)
+		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget', 'bulk.work', 'merges.move') and due_at < $1`, clock.Now(o.Clock)+clock.Hour)
 		if len(left) == 0 {
 			return
 		}

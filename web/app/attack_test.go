@@ -401,6 +401,7 @@ func TestPayloadsAreText(t *testing.T) {
 	tags, address := []string{payload}, map[string]any{"street": payload, "postalCode": "50667", "city": payload, "region": payload, "country": "DE"}
 	firm := admin.Do("POST", "/companies", map[string]any{"name": payload, "legalForm": payload, "phone": payload, "vatId": payload, "registerNumber": payload, "note": payload + " Sucherei", "address": address, "tags": tags}).Want(201).Text("id")
 	person := admin.Do("POST", "/contacts", map[string]any{"title": payload, "firstName": payload, "lastName": payload, "phone": payload, "mobile": payload, "jobTitle": payload, "note": payload + " Sucherei", "address": address, "tags": tags, "companyId": firm}).Want(201).Text("id")
+	other := admin.Do("POST", "/contacts", map[string]any{"title": payload + "2", "lastName": payload + "2", "email": "a@b.example", "note": payload, "address": address, "tags": []string{payload + "2"}}).Want(201).Text("id")
 	task := admin.Do("POST", "/tasks", map[string]any{"title": payload, "description": payload + " Sucherei", "tags": tags, "companyId": firm, "contactId": person, "dueAt": o.Clock.Now().Format(time.RFC3339)}).Want(201).Text("id")
 	file := admin.Document(payload+".txt", "text/plain", []byte(payload+" Inhalt"), map[string]any{"tags": tags, "contactId": person})
 	dbtest.Run(t, o.DB, `update principals set name = $1`, payload)
@@ -411,7 +412,8 @@ func TestPayloadsAreText(t *testing.T) {
 	paths := []string{"/", "/bell", "/tasks", "/documents", "/companies", "/documents/new", "/help", "/search?q=" + query, "/search?q=" + query + "&part=hits", "/search?q=Sucherei", "/search?q=Sucherei&part=hits", "/search?q=Sucherei&in=contacts", "/documents/new?contactId=" + person, "/documents?q=Inhalt",
 		"/choices/tags?family=contacts&q=" + query, "/choices/companies?q=" + query, "/choices/contacts?q=" + query, "/call?number=" + query, "/tasks/line?line=" + url.QueryEscape(payload),
 		"/search?q=" + url.QueryEscape(payload), "/contacts?q=" + url.QueryEscape(payload), "/contacts?tag=" + url.QueryEscape(payload), "/contacts?companyId=" + firm, "/contacts?open=" + person,
-		"/companies/new?name=" + url.QueryEscape(payload), "/contacts/new?companyId=" + firm, "/search/text/" + file + "?q=Inhalt", "/documents/" + file + "/sheets/1"}
+		"/companies/new?name=" + url.QueryEscape(payload), "/contacts/new?companyId=" + firm, "/search/text/" + file + "?q=Inhalt", "/documents/" + file + "/sheets/1",
+		"/duplicates", "/contacts/" + person + "/merge", "/contacts/" + person + "/merge?with=" + other, "/contacts/" + person + "/merge?with-text=" + query}
 	for family, id := range map[string]string{"contacts": person, "companies": firm, "tasks": task, "documents": file} {
 		at := "/" + family + "/" + id
 		paths = append(paths, "/"+family, at, at+"/edit", at+"/delete", at+"/qr", at+"?edit=note", "/news/"+id+"?since=0")

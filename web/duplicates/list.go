@@ -108,7 +108,9 @@ func blocksOf(pairs []lookup.DuplicatePair) (blocks []block) {
 			continue
 		}
 		seen[p.Group] = true
-		group := slices.DeleteFunc(slices.Clone(pairs), func(other lookup.DuplicatePair) bool { return other.Group != p.Group })
+		group := slices.DeleteFunc(slices.Clone(pairs), func(other lookup.DuplicatePair) bool {
+			return other.Group != p.Group
+		})
 		n := entries(group)
 		if last := len(blocks) - 1; n == 2 && last >= 0 && blocks[last].entries == 2 {
 			blocks[last].pairs = append(blocks[last].pairs, group...)
@@ -135,7 +137,9 @@ func (p *listPage) tabs(v *shell.Request) (tabs []ui.Tab) {
 	for _, f := range []*family{&contacts, &companies} {
 		if v.Session.May(f.Read) {
 			of := listPage{family: f}
-			tabs = append(tabs, ui.Tab{Name: v.Words.Say(f.Many), Href: v.Look().To(of.at(p.dismissed, "")), Here: f == p.family})
+			tabs = append(tabs, ui.Tab{
+				Name: v.Words.Say(f.Many), Href: v.Look().To(of.at(p.dismissed, "")), Here: f == p.family,
+			})
 		}
 	}
 	return tabs
@@ -163,16 +167,23 @@ func strength(v *shell.Request, s duplicate.Strength) (ui.Kind, string) {
 
 // reasonTexts are the texts for the reasons why two records are probably the same.
 var reasonTexts = map[duplicate.Reason]i18n.Text{
-	duplicate.Email: "same email address", duplicate.Number: "same number", duplicate.ExternalID: "same external ID",
-	duplicate.Registration: "same VAT ID or register number", duplicate.Name: "same name", duplicate.NearName: "similar name",
-	duplicate.MaidenName: "same first name and birthday", duplicate.Birthday: "same birthday", duplicate.City: "same city",
+	duplicate.Email:        "same email address",
+	duplicate.Number:       "same number",
+	duplicate.ExternalID:   "same external ID",
+	duplicate.Registration: "same VAT ID or register number",
+	duplicate.Name:         "same name",
+	duplicate.NearName:     "similar name",
+	duplicate.MaidenName:   "same first name and birthday",
+	duplicate.Birthday:     "same birthday",
+	duplicate.City:         "same city",
 }
 
 // reasons returns a text with the reasons why two records are probably the same.
 func reasons(v *shell.Request, p lookup.DuplicatePair) string {
 	var list []string
+	named := slices.Contains(p.Reasons, duplicate.MaidenName) // this reason says the birthday already
 	for _, r := range p.Reasons {
-		if text := reasonTexts[r]; text != "" && (r != duplicate.Birthday || !slices.Contains(p.Reasons, duplicate.MaidenName)) {
+		if text := reasonTexts[r]; text != "" && (r != duplicate.Birthday || !named) {
 			list = append(list, v.Words.Say(text))
 		}
 	}
@@ -200,7 +211,9 @@ func dismiss(v *shell.Request) shell.View {
 	if v.Sent.Get(familyField) == companies.Name {
 		f = &companies
 	}
-	in := lookup.DismissInput{Family: f.Name, First: v.Sent.Get(firstField), Second: v.Sent.Get(secondField), Undo: v.Undoing()}
+	in := lookup.DismissInput{
+		Family: f.Name, First: v.Sent.Get(firstField), Second: v.Sent.Get(secondField), Undo: v.Undoing(),
+	}
 	back := records.Back(v, shell.DuplicatesOf(f.Name, ""))
 	switch a := shell.Do(v, lookup.Dismiss, in); {
 	case a.Is(fault.NotFound) && v.Scripted():
@@ -223,5 +236,7 @@ const dismissPath = shell.DuplicatesPath + "/dismiss"
 
 // pairFields returns the hidden fields with a pair.
 func pairFields(f *family, first, second string) []ui.HiddenField {
-	return []ui.HiddenField{{Name: familyField, Value: f.Name}, {Name: firstField, Value: first}, {Name: secondField, Value: second}}
+	return []ui.HiddenField{
+		{Name: familyField, Value: f.Name}, {Name: firstField, Value: first}, {Name: secondField, Value: second},
+	}
 }

@@ -198,11 +198,11 @@ func (p *mergePage) offered(v *shell.Request, m records.Field) bool {
 
 // text returns the value of a record as people read it.
 func (p *mergePage) text(v *shell.Request, i int, m records.Field) string {
-	if r := p.sides[i].record; m.Name == "address" {
+	r := p.sides[i].record
+	if m.Name == "address" {
 		return strings.Join(v.Words.Lines(shell.AddressOf(r)), "\n")
-	} else {
-		return m.Text(v, p.names, r[m.Name])
 	}
+	return m.Text(v, p.names, r[m.Name])
 }
 
 // choices returns the members between whose values the person chooses.
@@ -215,17 +215,17 @@ func (p *mergePage) choices(v *shell.Request) (list []records.Field) {
 	return list
 }
 
-// kept is a value that the record has after the merge without a choice.
-type kept struct {
+// rest is a value that the record has after the merge without a choice.
+type rest struct {
 	name, label, text, note string
 }
 
-// rest returns the values that the merge takes over without a choice: equal values, values that only
+// others returns the values that the merge takes over without a choice: equal values, values that only
 // one of the records has, and united lists and notes.
-func (p *mergePage) rest(v *shell.Request) (list []kept) {
+func (p *mergePage) others(v *shell.Request) (list []rest) {
 	say := v.Words.Say
 	for _, m := range p.members() {
-		k := kept{name: m.Name, label: say(m.Label)}
+		k := rest{name: m.Name, label: say(m.Label)}
 		first, second := p.has(0, m), p.has(1, m)
 		switch {
 		case p.differs(m) && !p.offered(v, m):
@@ -245,7 +245,7 @@ func (p *mergePage) rest(v *shell.Request) (list []kept) {
 		if !m.United() {
 			continue
 		}
-		k := kept{name: m.Name, label: say(m.Label), text: p.united(v, m)}
+		k := rest{name: m.Name, label: say(m.Label), text: p.united(v, m)}
 		switch first, second := p.text(v, 0, m) != "", p.text(v, 1, m) != ""; {
 		case k.text == "":
 			continue
@@ -315,7 +315,9 @@ func (p *mergePage) hidesOne() bool {
 // changed reports whether somebody has changed a member of one of the records since the form was shown.
 func (p *mergePage) changed(member string) bool {
 	return slices.ContainsFunc(p.sides[:], func(s side) bool {
-		return slices.ContainsFunc(s.changed, func(name string) bool { return name == member || strings.HasPrefix(name, member+".") })
+		return slices.ContainsFunc(s.changed, func(name string) bool {
+			return name == member || strings.HasPrefix(name, member+".")
+		})
 	})
 }
 
@@ -377,7 +379,8 @@ func mergeRecords(f *family) func(*shell.Request) shell.View {
 		switch {
 		case a.Fault == nil:
 			return merged(v, f, o)
-		case a.Is(fault.PreconditionFailed), a.Is(fault.NotFound), a.Is(fault.ValidationFailed), a.Is(fault.Forbidden) && !v.Stale:
+		case a.Is(fault.PreconditionFailed), a.Is(fault.NotFound), a.Is(fault.ValidationFailed),
+			a.Is(fault.Forbidden) && !v.Stale:
 			return refused(v, f, o, a.Fault)
 		}
 		return v.Failed(a.Fault)
@@ -418,13 +421,15 @@ func refused(v *shell.Request, f *family, o order, why *fault.Fault) shell.View 
 	case fault.Forbidden:
 		for _, m := range p.members() {
 			if m.Restricted() && p.differs(m) && p.picked[m.Name] != p.stays {
-				p.wrong[m.Name] = v.Words.Say("Only the owner and admins may change this. Choose the value of the entry that stays.")
+				p.wrong[m.Name] = v.Words.Say(
+					"Only the owner and admins may change this. Choose the value of the entry that stays.")
 			}
 		}
 		if len(p.wrong) == 0 {
 			return v.Failed(why)
 		}
 	}
+	v.Afresh()
 	return p.draw(v, status)
 }
 

@@ -18,7 +18,9 @@ import (
 var (
 	ofContacts  = op.List{merge.Contacts, contact.Get}.And(ofMerges)
 	ofCompanies = op.List{merge.Companies, company.Get, contact.Count}.And(ofMerges)
-	ofMerges    = op.List{task.Count, document.Count, merge.Find, merge.List, record.History, lookup.Duplicates}.And(records.FormOps)
+	ofMerges    = op.List{
+		task.Count, document.Count, merge.Find, merge.List, record.History, lookup.Duplicates,
+	}.And(records.FormOps)
 )
 
 // Pages has the pages of this package.
