@@ -148,7 +148,9 @@ var (
 
 // Afresh makes a script replace the whole content of the page by the response. Otherwise a radio button
 // that a person has clicked would stay as it is.
-func (v *Request) Afresh() { v.Writer.Header().Set("HX-Reswap", "outerHTML scroll:top scrollTarget:window") }
+func (v *Request) Afresh() {
+	v.Writer.Header().Set("HX-Reswap", "outerHTML scroll:top scrollTarget:window")
+}
 
 // SwapForm returns the htmx attributes of a form whose response replaces the main content.
 func (v *Request) SwapForm(path string) ui.Hx {
