@@ -42,6 +42,7 @@ import (
 	"kartei/transfer/exports"
 	"kartei/transfer/imports"
 	"kartei/transfer/imports/mapping"
+	"kartei/transfer/merge"
 )
 
 // session and token are credential schemes for tests. The text of a credential is the id of an
@@ -122,7 +123,8 @@ var (
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.titles lookup.tags " +
-			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
+			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo " +
+			"merges.list merges.get merges.find merges.undo",
 		"program":  "tools.list tools.text",
 		"operator": "organizations.list organizations.create organizations.erase people.resetPassword people.unlink webhooks.test jobs.list jobs.retry",
 		"admin operator": "clients.approve clients.disapprove clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
@@ -162,7 +164,8 @@ var (
 			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
 			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer grants.renew requests.caused " +
 			"events.feed events.outcomes lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.titles lookup.tags exports.begin exports.audit bulk.list bulk.get " +
-			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened",
+			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened " +
+			"merges.list merges.get merges.find merges.undo",
 		"admin": "organizations.list organizations.create organizations.erase people.resetPassword people.unlink webhooks.test jobs.list jobs.retry",
 		"oauth": "oauth.token oauth.revoke oauth.introspect oauth.register",
 		"mcp":   "tools.list tools.text",
@@ -681,7 +684,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	for _, some := range []map[string]any{
 		m.organizations(), m.people(), m.keys(), m.applications(), m.webhooks(), m.records(), m.exports(), m.jobs(),
 		signInInputs(t, o, owner), ssoInputs(t, o, owner), factorInputs(t, o, owner), importInputs(t, o, owner),
-		bulkInputs(t, o, owner),
+		bulkInputs(t, o, owner), m.merges(),
 	} {
 		maps.Copy(inputs, some)
 	}
@@ -1026,6 +1029,31 @@ func bulkInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		"bulk.list": bulk.ListInput{}, "bulk.get": in(bulk.Finished), "bulk.report": in(bulk.Finished),
 		"bulk.start": bulk.StartInput{Family: "contacts", Kind: bulk.Tag, Value: "Geheim"},
 		"bulk.stop":  in(bulk.Running), "bulk.resume": in(bulk.Stopped), "bulk.undo": in(bulk.Finished),
+	}
+}
+
+// merges returns the inputs of operations about merges.
+func (m *inputMaker) merges() map[string]any {
+	merged := func() merge.Merge {
+		m.t.Helper()
+		into, from := m.contact(), m.contact()
+		var all op.Entries[merge.Merge]
+		m.owner.Inside(func(ctx context.Context, c *op.Call) (err error) {
+			c.Services = c.Services.With(merge.Secrets.Is(apitest.Keys.Vault(merge.SecretsPurpose)))
+			in := merge.ContactInput{ID: into, Order: merge.ContactOrder{From: from, FromRevision: 1}}
+			if _, err = optest.Run(ctx, c, merge.Contacts, in); err != nil {
+				return err
+			}
+			all, err = optest.Run(ctx, c, merge.List, merge.ListInput{Limit: 1})
+			return err
+		})
+		return all.Data[0]
+	}
+	return map[string]any{
+		"merges.list": merge.ListInput{},
+		"merges.get":  func() any { return byID(merged().ID) },
+		"merges.find": func() any { return byID(merged().MergedID) },
+		"merges.undo": func() any { return byID(merged().ID) },
 	}
 }
 

@@ -45,7 +45,7 @@ var giveNothing = map[string]string{
 	"it changes what the caller sees, and no right":                             "profile.set bell.read lookup.opened lookup.dismiss",
 	"it repeats work that somebody was allowed to begin":                        "jobs.retry",
 	"it changes records with the rights of the caller": "imports.create imports.append imports.complete imports.map imports.run imports.undo imports.discard " +
-		"bulk.stop contacts.create contacts.delete companies.create companies.delete tasks.create tasks.delete tasks.complete " +
+		"bulk.stop merges.undo contacts.create contacts.delete companies.create companies.delete tasks.create tasks.delete tasks.complete " +
 		"documents.create documents.delete uploads.create batch.run",
 	"the event has nothing but its id, and goes where events go already": "webhookEndpoints.test webhooks.test",
 }

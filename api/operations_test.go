@@ -66,11 +66,13 @@ GET /events/{id} stable none 1
 
 func TestTableMatchesContract(t *testing.T) {
 	want := strings.Split(strings.TrimSpace(contractRows), "\n")
-	if len(want) != len(Operations) {
-		t.Fatalf("%d rows, the contract has %d", len(Operations), len(want))
+	rows := slices.Clone(Operations)
+	rows = slices.DeleteFunc(rows, func(o Operation) bool { return !o.In(release.Versions[0].Name) })
+	if len(want) != len(rows) {
+		t.Fatalf("%d rows, the contract has %d", len(rows), len(want))
 	}
-	for i := range Operations {
-		op := &Operations[i]
+	for i := range rows {
+		op := &rows[i]
 		channel, scope := "preview", "none"
 		for _, v := range slices.Backward(release.Versions) {
 			if !op.Channel.Preview(v.Name) {
@@ -92,7 +94,7 @@ func TestTableMatchesContract(t *testing.T) {
 // methods maps each act, the kind of an operation, to its HTTP method.
 var methods = map[op.Act]string{
 	op.Read: "GET", op.Get: "GET", op.Create: "POST", op.Update: "PATCH", op.Delete: "DELETE",
-	op.Change: "POST", op.Bundle: "POST",
+	op.Merge: "POST", op.Change: "POST", op.Bundle: "POST",
 }
 
 // TestColumnsAgree checks that the properties of each operation agree with its path.

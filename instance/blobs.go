@@ -22,6 +22,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/replay"
 	"kartei/transfer/imports"
+	"kartei/transfer/merge"
 )
 
 const (
@@ -110,8 +111,10 @@ type RotateOutput struct {
 	Answers int `json:"answers"`
 	// Imports is the number of imports whose keys were encrypted again.
 	Imports int `json:"imports"`
-	// Unreadable is the number of webhook endpoints, accounts and imports whose secret cannot be
-	// decrypted with any master key.
+	// Merges is the number of merges whose copies were encrypted again.
+	Merges int `json:"merges"`
+	// Unreadable is the number of webhook endpoints, accounts, imports and merges whose secret cannot
+	// be decrypted with any master key.
 	Unreadable int `json:"unreadableSecrets"`
 }
 
@@ -141,6 +144,10 @@ func rotateBlobs(
 		}
 		unreadable = append(unreadable, more...)
 		if out.Imports, more, err = imports.Reseal(ctx, d, keys.Vault(imports.SecretsPurpose)); err != nil {
+			return out, err
+		}
+		unreadable = append(unreadable, more...)
+		if out.Merges, more, err = merge.Reseal(ctx, d, keys.Vault(merge.SecretsPurpose)); err != nil {
 			return out, err
 		}
 		unreadable = append(unreadable, more...)

@@ -19,7 +19,7 @@ import (
 )
 
 func FuzzBodyRules(f *testing.F) {
-	document, _ := openapi.Document(release.Names(release.VersionsIn("production"))[0])
+	document, _ := openapi.Document(release.Versions[len(release.Versions)-1].Name) // the newest
 	r, err := schema.Compile(document, func(string, string) string { return "" })
 	if err != nil {
 		f.Fatal(err)

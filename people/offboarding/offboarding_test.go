@@ -697,6 +697,7 @@ var staying = map[string]string{
 	"audit_lines":       "the id stays in the log, for 400 days",
 	"bulk_acts":         "ids and counts, for seven days",
 	"idempotency":       "sealed, for a day",
+	"merges":            "sealed, for seven days; then two ids of records",
 	"imports":           "sealed, for seven days; then counts, for 90",
 	"operations":        "for 31 days, with ids",
 	"record_changes":    "ids, until the record is gone",

@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/kit/masterkey"
 	"kartei/test/apitest"
 	"kartei/transfer/merge"
 )
@@ -280,6 +281,28 @@ func TestForget(t *testing.T) {
 		}
 		if s := ask[merge.Successor](d, "merges.find", op.ByID{ID: from}); s.ID != into {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestReseal checks that the undo needs only the new master key after the old one was replaced.
+func TestReseal(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		m := d.merged(d.create("contacts", anna), d.create("contacts", berg))
+		both := masterkey.Ring{Current: masterkey.New(), Previous: apitest.Keys.All()}.Vault(merge.SecretsPurpose)
+		for i, want := range []int{1, 0} {
+			n, unreadable, err := merge.Reseal(t.Context(), o.DB, both)
+			if n != want || len(unreadable) > 0 || err != nil {
+				t.Errorf("time %d: %d, %v, %v", i, n, unreadable, err)
+			}
+		}
+		if d.send("merges.undo", op.ByID{ID: m.ID}).Status != 500 {
+			t.Error("the copies open with the old key alone")
+		}
+		_, unreadable, _ := merge.Reseal(t.Context(), o.DB, apitest.Keys.Vault(merge.SecretsPurpose))
+		if len(unreadable) != 1 {
+			t.Errorf("unreadable: %v", unreadable)
 		}
 	})
 }

@@ -42,11 +42,11 @@ type CompanyInput struct {
 }
 
 // Contacts merges a contact into another one.
-var Contacts = op.New("contacts.merge", op.Merge, mergeContacts, op.Scoped, op.Costs(15),
+var Contacts = op.New("contacts.merge", op.Merge, mergeContacts, op.Scoped, op.Costs(15), op.InBatch,
 	op.Emits("contact.updated", "contact.deleted"), op.Gives, op.Audited("records.give"))
 
 // Companies merges a company into another one.
-var Companies = op.New("companies.merge", op.Merge, mergeCompanies, op.Scoped, op.Costs(15),
+var Companies = op.New("companies.merge", op.Merge, mergeCompanies, op.Scoped, op.Costs(15), op.InBatch,
 	op.Emits("company.updated", "company.deleted"), op.Gives, op.Audited("records.give"))
 
 func mergeContacts(ctx context.Context, c *op.Call, in ContactInput) (operation.AcceptedOperation, error) {

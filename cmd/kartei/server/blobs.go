@@ -47,7 +47,7 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *command.Globals) error {
 	if c.JSON.JSON {
 		err = g.PrintJSON(out)
 	} else {
-		fmt.Fprintf(g.Out, "%[2]d of %[1]d files, the secrets of %[3]d webhook endpoints, %[5]d second factors, %[4]d stored answers and the keys of %[6]d imports were sealed under the master key in force.\n", out.Looked, out.Changed, out.Secrets, out.Answers, out.Factors, out.Imports)
+		fmt.Fprintf(g.Out, "%[2]d of %[1]d files, the secrets of %[3]d webhook endpoints, %[5]d second factors, %[4]d stored answers, the keys of %[6]d imports and the copies of %[7]d merges were sealed under the master key in force.\n", out.Looked, out.Changed, out.Secrets, out.Answers, out.Factors, out.Imports, out.Merges)
 		for _, reason := range out.Errors {
 			fmt.Fprintln(g.Err, reason)
 		}
