@@ -34,6 +34,7 @@ import (
 	"kartei/bench/acts"
 	"kartei/bench/data"
 	"kartei/bench/documents"
+	"kartei/bench/duplicates"
 	"kartei/bench/load"
 	"kartei/bench/measure"
 	"kartei/bench/pages"
@@ -43,6 +44,9 @@ import (
 	"kartei/bench/webhooks"
 	"kartei/extract"
 )
+
+// labelled is the number of labelled pairs of two records.
+const labelled = 2000
 
 // options are the flags. Each flag that is not in measure.Settings selects what is measured.
 type options struct {
@@ -66,6 +70,8 @@ type options struct {
 	tokens bool
 	// assistants measures only the cost of a tool for assistants.
 	assistants bool
+	// labelled judges the comparison of duplicates, and duplicates measures their finder.
+	labelled, duplicates bool
 }
 
 func main() {
@@ -138,6 +144,9 @@ func flags() options {
 		"measure only what access tokens cost, beside keys and the creation of contacts; with --postgres on PostgreSQL; --only takes a read, a refresh, a token, an introspection")
 	flag.BoolVar(&o.assistants, "assistants", false,
 		"measure only what the tool costs that reads a contact, beside the same read over REST; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.labelled, "labelled", false, "only judge the comparison of duplicates by 2,000 labelled pairs")
+	flag.BoolVar(&o.duplicates, "duplicates", false,
+		"measure only the finder of duplicates, in an office with 100,000 contacts, or with --records if there are fewer")
 	flag.StringVar(&o.Other, "against", "",
 		"measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.Webhooks, "webhooks", 0,
@@ -162,8 +171,14 @@ func run(ctx context.Context, o options) (err error) {
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return err
 	}
-	if o.fill {
+	switch { // these run in this process and need no program
+	case o.fill:
 		return fillKept(ctx, &o)
+	case o.labelled:
+		duplicates.Report(os.Stdout, duplicates.Pairs(labelled))
+		return nil
+	case o.duplicates:
+		return duplicates.Measure(ctx, os.Stdout, min(o.Records, records.Small))
 	}
 	if o.lookup { // this measurement runs in this process and needs no program
 		b := measure.New(o.Settings)

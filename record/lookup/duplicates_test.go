@@ -35,8 +35,8 @@ func (d desk) duplicates(in lookup.DuplicatesInput) (out lookup.DuplicateList) {
 	return out
 }
 
-// refused checks that a call fails with a status.
-func (d desk) refused(status int, row string, in any) {
+// wantStatus checks that a call fails with a status.
+func (d desk) wantStatus(status int, row string, in any) {
 	d.o.Helper()
 	if got := d.ask(row, in, nil); got.Status != status {
 		d.o.Errorf("%s %+v: %d %s, want %d", row, in, got.Status, got.Body, status)
@@ -77,9 +77,9 @@ func TestDuplicates(t *testing.T) {
 		if firms := me.duplicates(lookup.DuplicatesInput{Family: "companies"}); len(firms.Data) != 1 || firms.Data[0].First.ID != firm {
 			t.Errorf("companies: %+v", firms)
 		}
-		me.refused(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "tasks"})
-		me.refused(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", Limit: 101})
-		me.refused(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: firm})
+		me.wantStatus(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "tasks"})
+		me.wantStatus(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", Limit: 101})
+		me.wantStatus(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: firm})
 	})
 }
 
@@ -108,7 +108,7 @@ func TestDuplicatesByPages(t *testing.T) {
 				if len(page.Data) != 3 {
 					t.Errorf("a page of %d", len(page.Data))
 				}
-				me.refused(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "companies", After: page.After})
+				me.wantStatus(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "companies", After: page.After})
 				page = me.duplicates(lookup.DuplicatesInput{Limit: 3, ID: id, After: page.After})
 			}
 			want := 20
@@ -119,7 +119,7 @@ func TestDuplicatesByPages(t *testing.T) {
 				t.Errorf("%d pairs by pages, and %d on one page, want %d", len(paged), len(whole.Data), want)
 			}
 		}
-		me.refused(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: "abc"})
+		me.wantStatus(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: "abc"})
 	})
 }
 
@@ -130,7 +130,7 @@ func TestDismiss(t *testing.T) {
 		anna := map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example"}
 		a, b := me.make("contacts", anna), me.make("contacts", anna)
 		compareAll(o)
-		me.ask("lookup.dismiss", lookup.DismissInput{Family: "contacts", First: b, Second: a}, &struct{}{})
+		me.wantStatus(204, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: b, Second: a})
 		check := func(when string, open, dismissed int) {
 			t.Helper()
 			if n := len(me.duplicates(lookup.DuplicatesInput{}).Data); n != open {
@@ -150,9 +150,9 @@ func TestDismiss(t *testing.T) {
 		me.Do("PATCH", "/contacts/"+a, map[string]any{"firstName": "Anna", "email": "anna@mail.example"}, "If-Match", "*").Want(200)
 		compareAll(o)
 		check("as before", 0, 1)
-		me.ask("lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b, Undo: true}, &struct{}{})
+		me.wantStatus(204, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b, Undo: true})
 		check("undone", 1, 0)
-		me.ask("lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b}, &struct{}{})
+		me.wantStatus(204, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
 		me.Do("DELETE", "/contacts/"+b, nil, "If-Match", "*").Want(204)
 		check("deleted", 0, 0)
 		for _, table := range []string{"duplicate_pairs", "duplicate_dismissals"} {
@@ -160,9 +160,9 @@ func TestDismiss(t *testing.T) {
 				t.Errorf("%s has %d rows", table, n)
 			}
 		}
-		me.refused(422, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: a})
-		me.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
-		me.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "companies", First: a, Second: b})
+		me.wantStatus(422, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: a})
+		me.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
+		me.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "companies", First: a, Second: b})
 	})
 }
 
@@ -199,8 +199,8 @@ func TestDuplicatesAreSeen(t *testing.T) {
 		if got := me.duplicates(lookup.DuplicatesInput{ID: shared}); len(got.Data) != 0 || got.HasMore {
 			t.Errorf("of the shared record: %+v", got)
 		}
-		me.refused(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: private})
-		me.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: shared, Second: private})
+		me.wantStatus(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: private})
+		me.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: shared, Second: private})
 		if n := dbtest.Count(t, o.DB, "duplicate_dismissals"); n != 0 {
 			t.Errorf("%d dismissals", n)
 		}
@@ -246,7 +246,7 @@ func TestDuplicatesNeedRights(t *testing.T) {
 		if got := viewer.duplicates(lookup.DuplicatesInput{}); len(got.Data) != 1 {
 			t.Errorf("a viewer: %+v", got)
 		}
-		viewer.refused(403, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
+		viewer.wantStatus(403, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
 
 		live, _ := o.Organization("Kanzlei Tal")
 		id := o.User(access.Admin, live)
@@ -258,14 +258,14 @@ func TestDuplicatesNeedRights(t *testing.T) {
 		if page.HasMore {
 			t.Errorf("%+v", page)
 		}
-		stranger.refused(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: a})
-		stranger.refused(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
+		stranger.wantStatus(404, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", ID: a})
+		stranger.wantStatus(404, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b})
 		me.make("contacts", anna)
 		compareAll(o)
 		if page = me.duplicates(lookup.DuplicatesInput{Limit: 1}); !page.HasMore {
 			t.Fatalf("%+v", page)
 		}
-		stranger.refused(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: page.After})
+		stranger.wantStatus(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: page.After})
 		var like lookup.Similar
 		stranger.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Berg", Emails: []string{"anna@mail.example"}}, &like)
 		if len(like.Data) != 0 {
