@@ -3,16 +3,14 @@ package record
 import (
 	"context"
 	"fmt"
-	"math"
 
-	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
 
-// Living is a record that is not deleted, with all its members. It is for work in the background that
+// Snapshot is a record that is not deleted, with all its members. It is for work in the background that
 // has no caller, and must not reach anybody who may not see the record.
-type Living[P any] struct {
+type Snapshot[P any] struct {
 	ID string
 	// Created is the tick of the record's creation. Updated is the tick of its last change.
 	Created, Updated clock.Micros
@@ -24,7 +22,7 @@ type Living[P any] struct {
 // so the next call can continue after the last record.
 func (k *Collection[T, F, P]) ChangedAfter(
 	ctx context.Context, tx db.Tx, organization int64, after clock.Micros, limit int,
-) ([]Living[P], error) {
+) ([]Snapshot[P], error) {
 	d := tx.Dialect()
 	arm := func(index, audience string) string {
 		return d.Arm(`select `+shown+` from `+k.Plural+d.Along(k.Plural+index)+`
@@ -39,7 +37,7 @@ func (k *Collection[T, F, P]) ChangedAfter(
 // them.
 func (k *Collection[T, F, P]) LivingByID(
 	ctx context.Context, tx db.Tx, organization int64, ids []string,
-) ([]Living[P], error) {
+) ([]Snapshot[P], error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -50,26 +48,16 @@ func (k *Collection[T, F, P]) LivingByID(
 // living returns the records of a query with the columns in shown, and a zero.
 func (k *Collection[T, F, P]) living(
 	ctx context.Context, tx db.Tx, query string, args ...any,
-) ([]Living[P], error) {
-	return db.List(ctx, tx, func(s db.Row) (Living[P], error) {
+) ([]Snapshot[P], error) {
+	return db.List(ctx, tx, func(s db.Row) (Snapshot[P], error) {
 		var r row
 		if err := k.scan(&r, s); err != nil {
-			return Living[P]{}, err
+			return Snapshot[P]{}, err
 		}
 		f, err := k.decode(r.content)
 		if err != nil {
-			return Living[P]{}, fmt.Errorf("record: %s: %w", r.id, err)
+			return Snapshot[P]{}, fmt.Errorf("record: %s: %w", r.id, err)
 		}
-		return Living[P]{r.id, r.created, r.updated, f}, nil
+		return Snapshot[P]{r.id, r.created, r.updated, f}, nil
 	}, query, args...)
-}
-
-// CountChanged returns the number of records that the actor sees and whose last change has a tick after
-// after, up to limit.
-func (k *Collection[T, F, P]) CountChanged(
-	ctx context.Context, c *op.Call, after clock.Micros, limit int,
-) (n int64, err error) {
-	err = c.Tx.QueryRow(ctx, k.sql.count[listVariant{all: c.Actor.SeesAll()}], c.Actor.Org(), c.Actor.PrincipalID(),
-		after, clock.Micros(math.MaxInt64), limit).Scan(&n)
-	return n, err
 }

@@ -137,8 +137,10 @@ func (o *office) measureFinder() error {
 	took := time.Since(began)
 	after, err := o.bytes()
 	fmt.Fprintf(o.w, "%-44s %10s\n", "records", report.Number(float64(o.records)))
-	fmt.Fprintf(o.w, "%-44s %10.1f\n", "work for 1,000 records, in milliseconds", took.Seconds()*1000/float64(o.records)*1000)
-	fmt.Fprintf(o.w, "%-44s %10.0f\n", "bytes of the new tables for each record", float64(after-before)/float64(o.records))
+	fmt.Fprintf(o.w, "%-44s %10.1f\n", "work for 1,000 records, in milliseconds",
+		took.Seconds()*1000/float64(o.records)*1000)
+	fmt.Fprintf(o.w, "%-44s %10.0f\n", "bytes of the new tables for each record",
+		float64(after-before)/float64(o.records))
 	return err
 }
 
@@ -159,7 +161,8 @@ func (o *office) measurePairs(made int) error {
 		if err != nil {
 			return err
 		}
-		ids, err := db.Values[string](o.ctx, tx, `select id from contacts where organization = $1 and content like '%"`+copied+`"%'`,
+		ids, err := db.Values[string](o.ctx, tx,
+			`select id from contacts where organization = $1 and content like '%"`+copied+`"%'`,
 			o.founder.Actor.Org())
 		if err != nil {
 			return err
@@ -191,7 +194,8 @@ func (o *office) measureOthers() error {
 		return err
 	}
 	if err := o.db.Write(o.ctx, func(tx db.Tx) error {
-		_, err := tx.Exec(o.ctx, `update duplicate_progress set version = -1 where organization = $1`, o.founder.Actor.Org())
+		_, err := tx.Exec(o.ctx, `update duplicate_progress set version = -1 where organization = $1`,
+			o.founder.Actor.Org())
 		return err
 	}); err != nil {
 		return err
@@ -210,7 +214,8 @@ func (o *office) measureOthers() error {
 		list []time.Duration
 	}{{"a create, without the finder", quiet}, {"a create, beside the finder", busy}} {
 		slices.Sort(x.list)
-		fmt.Fprintf(o.w, "%-44s %8.2f ms, p95 %.2f ms\n", x.name, millis(x.list[len(x.list)/2]), millis(x.list[len(x.list)*95/100]))
+		fmt.Fprintf(o.w, "%-44s %8.2f ms, p95 %.2f ms\n", x.name, millis(x.list[len(x.list)/2]),
+			millis(x.list[len(x.list)*95/100]))
 	}
 	return err
 }

@@ -44,7 +44,8 @@ func describeContact(f *contact.Fields) string {
 	if f.Address != nil {
 		city = get(f.Address.PostalCode) + " " + get(f.Address.City)
 	}
-	return strings.Join([]string{get(f.FirstName), get(f.LastName), get(f.Email), get(f.Phone), get(f.Mobile), city, get(f.Birthday)}, "; ")
+	return strings.Join([]string{get(f.FirstName), get(f.LastName), get(f.Email), get(f.Phone), get(f.Mobile), city,
+		get(f.Birthday)}, "; ")
 }
 
 func describeCompany(f *company.Fields) string {
@@ -74,21 +75,36 @@ var kinds = []struct {
 	same bool
 	make func(*maker) Pair
 }{
-	{"typing error in the last name", true, one(func(m *maker, f *contact.Fields) { f.LastName = new(m.mistype(*f.LastName)) })},
-	{"typing error in the first name", true, one(func(m *maker, f *contact.Fields) { f.FirstName = new(m.mistype(*f.FirstName)) })},
+	{"typing error in the last name", true, one(func(m *maker,
+		f *contact.Fields) {
+		f.LastName = new(m.mistype(*f.LastName))
+	})},
+	{"typing error in the first name", true, one(func(m *maker,
+		f *contact.Fields) {
+		f.FirstName = new(m.mistype(*f.FirstName))
+	})},
 	{"another spelling", true, one(func(m *maker, f *contact.Fields) { f.LastName = new(m.respell(f)) })},
 	{"umlauts written out", true, one(func(m *maker, f *contact.Fields) { m.writeOut(f) })},
-	{"names exchanged", true, one(func(_ *maker, f *contact.Fields) { f.FirstName, f.LastName = f.LastName, f.FirstName })},
+	{"names exchanged", true, one(func(_ *maker, f *contact.Fields) {
+		f.FirstName, f.LastName = f.LastName,
+			f.FirstName
+	})},
 	{"whole name in one field", true, one(func(_ *maker, f *contact.Fields) {
 		f.LastName, f.FirstName = new(*f.FirstName+" "+*f.LastName), nil
 	})},
 	{"married", true, one(func(m *maker, f *contact.Fields) { f.LastName = new(m.lastBut(*f.LastName)) })},
-	{"double name", true, one(func(m *maker, f *contact.Fields) { f.LastName = new(*f.LastName + "-" + m.lastBut(*f.LastName)) })},
+	{"double name", true, one(func(m *maker,
+		f *contact.Fields) {
+		f.LastName = new(*f.LastName + "-" + m.lastBut(*f.LastName))
+	})},
 	{"moved", true, one(func(m *maker, f *contact.Fields) {
 		f.Address = m.address()
 		f.Phone = m.landline()
 	})},
-	{"second first name", true, one(func(m *maker, f *contact.Fields) { f.FirstName = new(*f.FirstName + " " + m.of(firstNames)) })},
+	{"second first name", true, one(func(m *maker,
+		f *contact.Fields) {
+		f.FirstName = new(*f.FirstName + " " + m.of(firstNames))
+	})},
 	{"first letter only", true, one(func(_ *maker, f *contact.Fields) { f.FirstName = new((*f.FirstName)[:1] + ".") })},
 	{"number in another notation", true, one(func(m *maker, f *contact.Fields) { m.renotate(f) })},
 	{"only name and email", true, func(m *maker) Pair {
@@ -146,7 +162,8 @@ var kinds = []struct {
 	{"namesakes", false, func(m *maker) Pair {
 		a, b := m.person(), m.person()
 		a.Address = m.address()
-		b.FirstName, b.LastName, b.Salutation, b.Address = a.FirstName, a.LastName, a.Salutation, m.addressBut(*a.Address.City)
+		b.FirstName, b.LastName, b.Salutation, b.Address = a.FirstName, a.LastName, a.Salutation,
+			m.addressBut(*a.Address.City)
 		return Pair{Contacts: []contact.Fields{a, b}}
 	}},
 	{"similar names in one city", false, func(m *maker) Pair {
@@ -257,7 +274,8 @@ func (m *maker) forget(f *contact.Fields) {
 }
 
 func (m *maker) firm() company.Fields {
-	f := company.Fields{Name: m.of(lastNames) + " " + m.of(trades) + " " + m.form(), Address: m.address(), Phone: m.landline(), VatID: m.vat()}
+	f := company.Fields{Name: m.of(lastNames) + " " + m.of(trades) + " " + m.form(), Address: m.address(),
+		Phone: m.landline(), VatID: m.vat()}
 	f.Email = new(m.of("info kontakt mail") + "@" + plain(f.Name) + ".example")
 	return f
 }
@@ -298,7 +316,8 @@ func (m *maker) birthday() *string {
 }
 
 func (m *maker) email(f *contact.Fields) *string {
-	return new(fmt.Sprintf("%s.%s%d@%s.example", plain(*f.FirstName), plain(*f.LastName), m.IntN(100), m.of("mail post web netz")))
+	return new(fmt.Sprintf("%s.%s%d@%s.example", plain(*f.FirstName), plain(*f.LastName), m.IntN(100),
+		m.of("mail post web netz")))
 }
 
 func (m *maker) address() *record.Address {
@@ -379,7 +398,8 @@ func (m *maker) renotate(f *contact.Fields) {
 		}
 		digits := strings.ReplaceAll(**p, " ", "")
 		*p = new([]string{
-			"+49 " + digits[1:4] + "/" + digits[4:], "0049" + digits[1:], "+49 (0)" + digits[1:4] + " " + digits[4:7] + "-" + digits[7:],
+			"+49 " + digits[1:4] + "/" + digits[4:], "0049" + digits[1:],
+			"+49 (0)" + digits[1:4] + " " + digits[4:7] + "-" + digits[7:],
 			"(" + digits[:4] + ") " + digits[4:],
 		}[m.IntN(4)])
 	}
@@ -387,7 +407,8 @@ func (m *maker) renotate(f *contact.Fields) {
 
 // plain returns a name as it stands in an email address.
 func plain(name string) string {
-	name = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "&", "", ".", "", "(", "", ")", "").Replace(strings.ToLower(name))
+	name = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "&", "", ".", "", "(", "", ")",
+		"").Replace(strings.ToLower(name))
 	return strings.ReplaceAll(strings.TrimSpace(name), " ", "-")
 }
 
@@ -404,7 +425,7 @@ const firstNames = `Anna Peter Maria Michael Ursula Thomas Monika Andreas Petra 
 	Susanne Gerhard Gabriele Hans Christa Bernd Christine Torsten Hildegard Mathias Anja Helmut Barbara Walter Nicole
 	Heinz Julia Martin Katharina Jan Sophie Lukas Lena Felix Johanna Maximilian Leonie Jonas`
 
-// lastNames are frequent last names, without those of which one is a spelling of another.
+// lastNames are frequent last names. None is a spelling of another.
 const lastNames = `Müller Schneider Fischer Weber Wagner Becker Schulz Koch Bauer Richter Klein Wolf Schröder Neumann Schwarz
 	Zimmermann Braun Krüger Hartmann Lange Werner Krause Lehmann Köhler König Walter Huber Kaiser Fuchs Peters Scholz
 	Möller Weiß Jung Hahn Vogel Friedrich Keller Günther Frank Berger Winkler Roth Beck Lorenz Baumann Franke Albrecht
@@ -414,7 +435,8 @@ const lastNames = `Müller Schneider Fischer Weber Wagner Becker Schulz Koch Bau
 // spelt are last names with their usual spellings.
 var spelt = []string{
 	"Meier Mayer Maier Meyer Mayr", "Schmidt Schmitt Schmid", "Hofmann Hoffmann", "Stefan Stephan", "Schulze Schultze",
-	"Pfeifer Pfeiffer", "Walther Walter", "Becker Bäcker", "Kaiser Keiser Kayser", "Schwarz Schwartz", "Petersen Peterssen",
+	"Pfeifer Pfeiffer", "Walther Walter", "Becker Bäcker", "Kaiser Keiser Kayser", "Schwarz Schwartz",
+	"Petersen Peterssen",
 	"Fischer Vischer", "Bayer Beier Beyer", "Neumann Neuman", "Reinhard Reinhardt", "Seifert Seyfert", "Thiel Thiehl",
 }
 

@@ -84,11 +84,14 @@ func Report(w io.Writer, pairs []Pair) {
 	fmt.Fprintf(w, "%-10s %10s %10s\n", "at least", "precision", "recall")
 	for _, s := range []duplicate.Strength{duplicate.Sure, duplicate.Likely, duplicate.Possible} {
 		right, wrong := same.AtLeast(s), others.AtLeast(s)
-		fmt.Fprintf(w, "%-10s %9.1f%% %9.1f%%\n", s, 100*float64(right)/float64(max(1, right+wrong)), 100*float64(right)/float64(same.Total))
+		fmt.Fprintf(w, "%-10s %9.1f%% %9.1f%%\n", s, 100*float64(right)/float64(max(1, right+wrong)),
+			100*float64(right)/float64(same.Total))
 	}
-	fmt.Fprintf(w, "\n%-32s %-6s %6s %6s %6s %8s %6s %8s\n", "kind", "same", "pairs", "sure", "likely", "possible", "none", "keyless")
+	fmt.Fprintf(w, "\n%-32s %-6s %6s %6s %6s %8s %6s %8s\n", "kind", "same", "pairs", "sure", "likely", "possible",
+		"none", "keyless")
 	for _, c := range counts {
-		fmt.Fprintf(w, "%-32s %-6t %6d %6d %6d %8d %6d %8d\n", c.Kind, c.Same, c.Total, c.By[duplicate.Sure], c.By[duplicate.Likely],
+		fmt.Fprintf(w, "%-32s %-6t %6d %6d %6d %8d %6d %8d\n", c.Kind, c.Same, c.Total, c.By[duplicate.Sure],
+			c.By[duplicate.Likely],
 			c.By[duplicate.Possible], c.None, c.Keyless)
 	}
 }

@@ -108,7 +108,8 @@ func evidenceOf(a, b *Subject) *evidence {
 	}
 	e.compareNames(a, b)
 	for _, pair := range [][2]string{
-		{a.birthday, b.birthday}, {a.generation, b.generation}, {a.salutation, b.salutation}, {a.form, b.form}, {a.vat, b.vat},
+		{a.birthday, b.birthday}, {a.generation, b.generation}, {a.salutation, b.salutation}, {a.form, b.form},
+		{a.vat, b.vat},
 	} {
 		if pair[0] != "" && pair[1] != "" && pair[0] != pair[1] {
 			e.contradictions++
@@ -156,7 +157,8 @@ func (e *evidence) rankPeople() int {
 	case e.first == unlike:
 		return rankIf(e.email || e.external, Possible)
 	case e.first.near() || e.last.near(): // the other part is missing
-		return highest(rankIf(e.email || e.mobile || e.external || e.birthday, Likely), rankIf(e.line || e.mailbox, Possible))
+		return highest(rankIf(e.email || e.mobile || e.external || e.birthday, Likely), rankIf(e.line || e.mailbox,
+			Possible))
 	case e.last == unlike:
 		return rankIf(e.email || e.external, Possible)
 	}
@@ -172,11 +174,12 @@ func (e *evidence) rankEqual() int {
 	)
 }
 
-// rankNear returns the rank of two contacts with similar names. It is never that of Sure with another
-// first name, because twins may have similar ones.
+// rankNear returns the rank of two contacts with similar names. It is never the rank of Sure with
+// another first name, because twins may have similar ones.
 func (e *evidence) rankNear() int {
 	return highest(
-		rankIf(e.first == equal && e.last == alike && (e.external || e.email || e.birthday && (e.city || e.mobile)), Sure),
+		rankIf(e.first == equal && e.last == alike && (e.external || e.email || e.birthday && (e.city || e.mobile)),
+			Sure),
 		rankIf(e.external || e.email || e.mobile || e.birthday || e.first == equal && (e.line || e.postal), Likely),
 		rankIf(e.line || e.city || e.mailbox, Possible),
 	)
@@ -236,7 +239,8 @@ func (e *evidence) reasons() (list []Reason) {
 		holds bool
 		as    Reason
 	}{
-		{e.email || e.mailbox, Email}, {e.mobile || e.line, Number}, {e.external, ExternalID}, {e.registered, Registration},
+		{e.email || e.mailbox, Email}, {e.mobile || e.line, Number}, {e.external, ExternalID}, {e.registered,
+			Registration},
 		{whole, Name}, {near, NearName}, {e.first >= alike && e.last == unlike && e.birthday, MaidenName},
 		{e.birthday, Birthday}, {e.city || e.postal, City},
 	} {

@@ -13,8 +13,9 @@ import (
 func TestCologne(t *testing.T) {
 	for word, want := range map[string]string{
 		"mullerludenscheidt": "65752682", "wikipedia": "3412", "breschnew": "17863", "heinz": "068", "xaver": "4837",
-		"meier": "67", "mayr": "67", "schmidt": "862", "schmitt": "862", "philipp": "351", "claudia": "452", "celle": "85",
-		"": "", "ахматова": "",
+		"meier": "67", "mayr": "67", "schmidt": "862", "schmitt": "862", "philipp": "351", "claudia": "452",
+		"celle": "85",
+		"":      "", "ахматова": "",
 	} {
 		if got := cologne(word); got != want {
 			t.Errorf("%s: %s, want %s", word, got, want)
@@ -43,7 +44,8 @@ func TestEdits(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"berg", "berg", 0}, {"berg", "brg", 1}, {"berg", "bregg", 2}, {"berg", "breg", 1}, {"berg", "", 3}, {"ab", "ba", 1}, {"日本", "日木", 1}} {
+	}{{"berg", "berg", 0}, {"berg", "brg", 1}, {"berg", "bregg", 2}, {"berg", "breg", 1}, {"berg", "", 3}, {"ab",
+		"ba", 1}, {"日本", "日木", 1}} {
 		if got := edits(c.a, c.b, 2); got != c.want || edits(c.b, c.a, 2) != got {
 			t.Errorf("%s and %s: %d, want %d", c.a, c.b, got, c.want)
 		}
@@ -86,7 +88,8 @@ func join(words []string) string {
 
 func TestDivide(t *testing.T) {
 	for name, want := range map[string][2]string{
-		"Anna Berg": {"Anna", "Berg"}, "Berg, Anna": {"Anna", "Berg"}, "Anna Maria von der Berg": {"Anna Maria", "von der Berg"},
+		"Anna Berg": {"Anna", "Berg"}, "Berg, Anna": {"Anna", "Berg"}, "Anna Maria von der Berg": {"Anna Maria",
+			"von der Berg"},
 		"Berg": {"", "Berg"}, "von Berg": {"", "von Berg"}, "": {"", ""}, "Berg, Dr.": {"", "Berg"},
 	} {
 		if first, last := divide(name); [2]string{first, last} != want {
@@ -113,7 +116,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %v, want %v", typed, s.numbers, want)
 		}
 	}
-	if (number{"43", "2219876543"}).same(number{"49", "2219876543"}) || !(number{"", "2219876543"}).same(number{"49", "2219876543"}) {
+	if (number{"43", "2219876543"}).same(number{"49", "2219876543"}) || !(number{"", "2219876543"}).same(number{"49",
+		"2219876543"}) {
 		t.Error("numbers of two countries")
 	}
 }
@@ -159,41 +163,60 @@ func person(pairs ...string) *Subject {
 }
 
 func TestComparePeople(t *testing.T) {
-	twin := []string{"l", "Berg", "b", "1984-05-17", "c", "Köln", "z", "50667", "p", "0221 987654", "e", "familie.berg@mail.example"}
+	twin := []string{"l", "Berg", "b", "1984-05-17", "c", "Köln", "z", "50667", "p", "0221 987654", "e",
+		"familie.berg@mail.example"}
 	with := func(list []string, more ...string) *Subject { return person(slices.Concat(list, more)...) }
 	for _, c := range []struct {
 		name string
 		a, b *Subject
 		want Match
 	}{
-		{"the same email", person("f", "Anna", "l", "Berg", "e", "Anna.Berg@mail.example"), person("f", "anna", "l", "BERG", "e", "anna.berg@mail.example"),
+		{"the same email", person("f", "Anna", "l", "Berg", "e", "Anna.Berg@mail.example"), person("f", "anna", "l",
+			"BERG", "e", "anna.berg@mail.example"),
 			Match{Sure, []Reason{Email, Name}}},
-		{"an email and no name", person("f", "Anna", "l", "Berg", "e", "anna@mail.example"), person("e", "anna@mail.example"), Match{Likely, []Reason{Email}}},
-		{"a mailbox and other names", person("f", "Anna", "l", "Berg", "e", "info@kanzlei.example"), person("f", "Karl", "l", "Tal", "e", "info@kanzlei.example"), Match{}},
-		{"a mailbox and one name", person("f", "Anna", "l", "Berg", "e", "info@kanzlei.example"), person("f", "Anna", "l", "Berg", "e", "info@kanzlei.example"),
+		{"an email and no name", person("f", "Anna", "l", "Berg", "e", "anna@mail.example"), person("e",
+			"anna@mail.example"), Match{Likely, []Reason{Email}}},
+		{"a mailbox and other names", person("f", "Anna", "l", "Berg", "e", "info@kanzlei.example"), person("f",
+			"Karl", "l", "Tal", "e", "info@kanzlei.example"), Match{}},
+		{"a mailbox and one name", person("f", "Anna", "l", "Berg", "e", "info@kanzlei.example"), person("f", "Anna",
+			"l", "Berg", "e", "info@kanzlei.example"),
 			Match{Likely, []Reason{Email, Name}}},
 		{"twins", with(twin, "f", "Anna"), with(twin, "f", "Karla"), Match{}},
-		{"twins with similar names", with(twin, "f", "Hannah"), with(twin, "f", "Hanna"), Match{Likely, []Reason{Email, Number, NearName, Birthday, City}}},
+		{"twins with similar names", with(twin, "f", "Hannah"), with(twin, "f", "Hanna"), Match{Likely,
+			[]Reason{Email, Number, NearName, Birthday, City}}},
 		{"father and son", person("f", "Hans", "l", "Berg", "p", "0221 987654", "c", "Köln", "b", "1950-01-02"),
-			person("f", "Hans", "l", "Berg", "p", "0221 987654", "c", "Köln", "b", "1980-03-04"), Match{Possible, []Reason{Number, Name, City}}},
+			person("f", "Hans", "l", "Berg", "p", "0221 987654", "c", "Köln", "b", "1980-03-04"), Match{Possible,
+				[]Reason{Number, Name, City}}},
 		{"father and son with one email", person("f", "Hans", "l", "Berg", "e", "hans@berg.example", "b", "1950-01-02"),
-			person("f", "Hans", "l", "Berg", "e", "hans@berg.example", "b", "1980-03-04"), Match{Likely, []Reason{Email, Name}}},
-		{"senior and junior", person("f", "Hans", "l", "Berg sen.", "e", "hans@berg.example"), person("f", "Hans", "l", "Berg", "s", "jun.", "e", "hans@berg.example"),
+			person("f", "Hans", "l", "Berg", "e", "hans@berg.example", "b", "1980-03-04"), Match{Likely,
+				[]Reason{Email, Name}}},
+		{"senior and junior", person("f", "Hans", "l", "Berg sen.", "e", "hans@berg.example"), person("f", "Hans",
+			"l", "Berg", "s", "jun.", "e", "hans@berg.example"),
 			Match{Likely, []Reason{Email, Name}}},
-		{"married", person("f", "Anna", "l", "Berg", "b", "1984-05-17", "c", "Köln"), person("f", "Anna", "l", "Tal", "b", "1984-05-17", "c", "Köln"),
+		{"married", person("f", "Anna", "l", "Berg", "b", "1984-05-17", "c", "Köln"), person("f", "Anna", "l", "Tal",
+			"b", "1984-05-17", "c", "Köln"),
 			Match{Likely, []Reason{MaidenName, Birthday, City}}},
-		{"one birthday", person("f", "Anna", "l", "Berg", "b", "1984-05-17"), person("f", "Anna", "l", "Tal", "b", "1984-05-17"),
+		{"one birthday", person("f", "Anna", "l", "Berg", "b", "1984-05-17"), person("f", "Anna", "l", "Tal", "b",
+			"1984-05-17"),
 			Match{Possible, []Reason{MaidenName, Birthday}}},
-		{"namesakes", person("f", "Anna", "l", "Berg", "c", "Köln"), person("f", "Anna", "l", "Berg", "c", "Bonn"), Match{}},
-		{"only a name", person("f", "Anna", "l", "Berg", "c", "Köln"), person("f", "Anna", "l", "Berg"), Match{Possible, []Reason{Name}}},
-		{"one city", person("f", "Anna", "l", "Berg", "c", "Frankfurt am Main"), person("l", "Berg, Anna", "c", "Frankfurt"), Match{Likely, []Reason{Name, City}}},
-		{"two systems", person("f", "Anna", "l", "Berg", "x", "A-1", "e", "anna@mail.example"), person("f", "Anna", "l", "Berg", "x", "77", "e", "anna@mail.example"),
+		{"namesakes", person("f", "Anna", "l", "Berg", "c", "Köln"), person("f", "Anna", "l", "Berg", "c", "Bonn"),
+			Match{}},
+		{"only a name", person("f", "Anna", "l", "Berg", "c", "Köln"), person("f", "Anna", "l", "Berg"),
+			Match{Possible, []Reason{Name}}},
+		{"one city", person("f", "Anna", "l", "Berg", "c", "Frankfurt am Main"), person("l", "Berg, Anna", "c",
+			"Frankfurt"), Match{Likely, []Reason{Name, City}}},
+		{"two systems", person("f", "Anna", "l", "Berg", "x", "A-1", "e", "anna@mail.example"), person("f", "Anna",
+			"l", "Berg", "x", "77", "e", "anna@mail.example"),
 			Match{Sure, []Reason{Email, Name}}},
-		{"a merged id", person("f", "Anna", "l", "Berg", "x", "A-1"), person("f", "Anna", "l", "Berg", "x", "77", "merged", "a-1"), Match{Sure, []Reason{ExternalID, Name}}},
-		{"a spelling and a mobile number", person("f", "Anna", "l", "Meier", "m", "0171 1234567"), person("f", "Anna", "l", "Mayr", "m", "+49 171 1234567"),
+		{"a merged id", person("f", "Anna", "l", "Berg", "x", "A-1"), person("f", "Anna", "l", "Berg", "x", "77",
+			"merged", "a-1"), Match{Sure, []Reason{ExternalID, Name}}},
+		{"a spelling and a mobile number", person("f", "Anna", "l", "Meier", "m", "0171 1234567"), person("f", "Anna",
+			"l", "Mayr", "m", "+49 171 1234567"),
 			Match{Likely, []Reason{Number, NearName}}},
-		{"exchanged", person("f", "Berg", "l", "Anna", "m", "0171 1234567"), person("f", "Anna", "l", "Berg", "m", "0171 1234567"), Match{Sure, []Reason{Number, Name}}},
-		{"a number of an office", person("f", "Anna", "l", "Berg", "p", "0221 987654"), person("f", "Karl", "l", "Tal", "p", "0221 987654"), Match{}},
+		{"exchanged", person("f", "Berg", "l", "Anna", "m", "0171 1234567"), person("f", "Anna", "l", "Berg", "m",
+			"0171 1234567"), Match{Sure, []Reason{Number, Name}}},
+		{"a number of an office", person("f", "Anna", "l", "Berg", "p", "0221 987654"), person("f", "Karl", "l",
+			"Tal", "p", "0221 987654"), Match{}},
 		{"a spelling alone", person("f", "Anna", "l", "Meier"), person("f", "Anna", "l", "Mayr"), Match{}},
 		{"nothing", person("f", "Anna"), person("l", "Tal"), Match{}},
 	} {
@@ -224,15 +247,20 @@ func TestCompareCompanies(t *testing.T) {
 		a, b *Subject
 		want Match
 	}{
-		{"two notations", firm("Rheinbau GmbH", number), firm("Rhein-Bau Gesellschaft mit beschränkter Haftung", number), Match{Sure, []Reason{Number, Name}}},
-		{"two legal forms", firm("Rheinbau GmbH", number), firm("Rheinbau GmbH & Co. KG", number), Match{Likely, []Reason{Number, Name}}},
-		{"a form in its own member", firm("Rheinbau", func(f *company.Fields) { number(f); f.LegalForm = new("AG") }), firm("Rheinbau GmbH", number),
+		{"two notations", firm("Rheinbau GmbH", number), firm("Rhein-Bau Gesellschaft mit beschränkter Haftung",
+			number), Match{Sure, []Reason{Number, Name}}},
+		{"two legal forms", firm("Rheinbau GmbH", number), firm("Rheinbau GmbH & Co. KG", number), Match{Likely,
+			[]Reason{Number, Name}}},
+		{"a form in its own member", firm("Rheinbau", func(f *company.Fields) { number(f); f.LegalForm = new("AG") }),
+			firm("Rheinbau GmbH", number),
 			Match{Likely, []Reason{Number, Name}}},
 		{"a group", firm("Berg Holding GmbH", number), firm("Berg Transporte GmbH", number), Match{}},
-		{"one VAT id", firm("Rheinbau", func(f *company.Fields) { f.VatID = new("DE 123456789") }), firm("Rheinbau AG", func(f *company.Fields) { f.VatID = new("de123456789") }),
+		{"one VAT id", firm("Rheinbau", func(f *company.Fields) { f.VatID = new("DE 123456789") }),
+			firm("Rheinbau AG", func(f *company.Fields) { f.VatID = new("de123456789") }),
 			Match{Sure, []Reason{Registration, Name}}},
 		{"another name", firm("Rheinbau", nil), firm("Moselbau", nil), Match{}},
-		{"a typing error and a number", firm("Brauhaus Morgenstern", number), firm("Brauhaus Morgenstren", number), Match{Likely, []Reason{Number, NearName}}},
+		{"a typing error and a number", firm("Brauhaus Morgenstern", number), firm("Brauhaus Morgenstren", number),
+			Match{Likely, []Reason{Number, NearName}}},
 	} {
 		if got, _ := Compare(c.a, c.b); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

@@ -130,13 +130,13 @@ func TestCommonKeysMakeNoPairs(t *testing.T) {
 		}
 		w.once()
 		if got := w.stored(); len(got) != 1 {
-			t.Errorf("%d pairs, want that of the first two records", len(got))
+			t.Errorf("%d pairs, want the pair of the first two records", len(got))
 		}
 		anna.Note = new("ruft zurück")
 		w.change(first, anna)
 		w.once()
 		if got := w.stored(); len(got) != 1 {
-			t.Errorf("%d pairs after a change, want that of the first two records", len(got))
+			t.Errorf("%d pairs after a change, want the pair of the first two records", len(got))
 		}
 		anna.LastName = new("Tal")
 		w.change(first, anna)
@@ -293,7 +293,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 	for range 20 {
 		w.create(drawn(r))
 	}
-	spy := &planned{DB: w.DB, plans: map[string]string{}}
+	spy := &planDB{DB: w.DB, plans: map[string]string{}}
 	if err := duplicate.NewFinder(spy, hasty{w.Clock}).Once(w.ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 			t.Errorf("%s\n%s", statement, plan)
 		}
 		for line := range strings.Lines(plan) {
-			if strings.Contains(line, "SCAN") && !strings.Contains(line, "VIRTUAL TABLE") && !strings.Contains(line, "SCAN r") &&
+			if strings.Contains(line, "SCAN") && !strings.Contains(line, "VIRTUAL TABLE") && !strings.Contains(line,
+				"SCAN r") &&
 				!strings.Contains(line, "SCAN held") && !strings.Contains(statement, "from organizations") {
 				t.Errorf("%s\n%s", statement, plan)
 			}
@@ -321,22 +322,22 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 }
 
-// planned notes the plans of the statements that a finder reads with.
-type planned struct {
+// planDB notes the plans of the statements that a finder reads with.
+type planDB struct {
 	db.DB
 	plans map[string]string
 }
 
-func (p *planned) Read(ctx context.Context, f func(db.Tx) error) error {
-	return p.DB.Read(ctx, func(tx db.Tx) error { return f(&plannedTx{tx, p}) })
+func (p *planDB) Read(ctx context.Context, f func(db.Tx) error) error {
+	return p.DB.Read(ctx, func(tx db.Tx) error { return f(&planTx{tx, p}) })
 }
 
-type plannedTx struct {
+type planTx struct {
 	db.Tx
-	p *planned
+	p *planDB
 }
 
-func (t *plannedTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
+func (t *planTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
 	plan, err := dbtest.SQLitePlan(ctx, t.Tx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", query, err)

@@ -23,8 +23,8 @@ import (
 type Finder struct {
 	db    db.DB
 	clock clock.Clock
-	// limit is the maximum number of changed records of a step, and budget that of the records with
-	// which they are compared. common is the maximum number of records with a key that is used.
+	// limit is the maximum number of changed records of a step. budget is the maximum number of records
+	// with which they are compared. common is the maximum number of records with a key that is used.
 	limit, budget, common int
 }
 

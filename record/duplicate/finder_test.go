@@ -187,7 +187,8 @@ func (w *world) expected() map[string]string {
 		for _, b := range ids[i+1:] {
 			x, y := w.records[a], w.records[b]
 			m, match := duplicate.Compare(x, y)
-			if keys := y.Keys(); match && slices.ContainsFunc(x.Keys(), func(k int64) bool { return slices.Contains(keys, k) }) {
+			if keys := y.Keys(); match && slices.ContainsFunc(x.Keys(),
+				func(k int64) bool { return slices.Contains(keys, k) }) {
 				pairs[a+" "+b] = fmt.Sprint(x.Family, m, w.dismissed[a+" "+b])
 			}
 		}
@@ -195,7 +196,7 @@ func (w *world) expected() map[string]string {
 	return pairs
 }
 
-// check compares the stored pairs with the expected ones, and the stored keys with those of the
+// check compares the stored pairs with the expected ones, and the stored keys with the keys of the
 // living records.
 func (w *world) check() {
 	w.Helper()
@@ -214,7 +215,8 @@ func (w *world) check() {
 	for _, s := range w.records {
 		keys += len(s.Keys())
 	}
-	for table, n := range map[string]int{"duplicate_keys": keys, "duplicate_records": len(w.records), "duplicate_dismissals": len(w.dismissed)} {
+	for table, n := range map[string]int{"duplicate_keys": keys, "duplicate_records": len(w.records),
+		"duplicate_dismissals": len(w.dismissed)} {
 		if has := dbtest.Count(w.TB, w.DB, table); has != n {
 			w.Errorf("%s has %d rows, want %d", table, has, n)
 		}
@@ -230,8 +232,10 @@ func drawn(r *rand.Rand) contact.Fields {
 		return nil
 	}
 	f := contact.Fields{
-		FirstName: one("Anna", "Hanna", "Karl", "Karla", "A."), LastName: new([]string{"Berg", "Meier", "Mayr", "Schneider", "Scheider"}[r.IntN(5)]),
-		Email: one("anna@mail.example", "info@kanzlei.example", "karl@mail.example"), Birthday: one("1984-05-17", "1950-01-02"),
+		FirstName: one("Anna", "Hanna", "Karl", "Karla", "A."), LastName: new([]string{"Berg", "Meier", "Mayr",
+			"Schneider", "Scheider"}[r.IntN(5)]),
+		Email: one("anna@mail.example", "info@kanzlei.example", "karl@mail.example"), Birthday: one("1984-05-17",
+			"1950-01-02"),
 		Mobile: one("0171 1234567", "+49 171 7654321"), Phone: one("0221 987654"),
 	}
 	if city := one("Köln", "Koeln", "Bonn"); city != nil {
@@ -244,7 +248,8 @@ func drawn(r *rand.Rand) contact.Fields {
 }
 
 func drawnFirm(r *rand.Rand) company.Fields {
-	f := company.Fields{Name: []string{"Rheinbau GmbH", "Rhein-Bau AG", "Rheinbau", "Brauhaus Morgenstern", "Morgenstern", "Brauhaus Morgenstren KG"}[r.IntN(6)]}
+	f := company.Fields{Name: []string{"Rheinbau GmbH", "Rhein-Bau AG", "Rheinbau", "Brauhaus Morgenstern",
+		"Morgenstern", "Brauhaus Morgenstren KG"}[r.IntN(6)]}
 	if r.IntN(2) == 0 {
 		f.Phone = new("0221 987654")
 	}
@@ -254,8 +259,8 @@ func drawnFirm(r *rand.Rand) company.Fields {
 	return f
 }
 
-// TestFinderAgreesWithCompare checks that the pairs after random changes are those of a comparison of
-// all records with all others that have a key in common.
+// TestFinderAgreesWithCompare checks that the pairs after random changes equal the result of a
+// comparison of all records with all others that have a key in common.
 func TestFinderAgreesWithCompare(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w, r := newWorld(t, d), seed.Rand(t)

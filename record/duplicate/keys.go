@@ -31,8 +31,8 @@ func keyOf(family, kind, value string) int64 {
 // key in common:
 //
 //   - each email, each number, each external id and registration
-//   - the sound of the whole name, and that with each city
-//   - the sound of the first name, and that of the last name, with the birthday
+//   - the sound of the whole name, alone and with each city
+//   - the sound of the first name with the birthday, and the sound of the last name with it
 //   - the sound of the first name with the beginning and with the end of the last name, and the sound
 //     of the last name with the first letter of the first name: one typing error leaves one of them
 //   - for a company the sound of its two longest words, and its beginning and its end with the city

@@ -11,13 +11,17 @@ import (
 
 // wordsOf returns the words of a folded text.
 func wordsOf(folded string) []string {
-	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+	return strings.FieldsFunc(folded, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) &&
+			!unicode.IsMark(r)
+	})
 }
 
 // titles are words before a name that do not distinguish people.
 var titles = map[string]bool{
-	"dr": true, "prof": true, "dipl": true, "ing": true, "mag": true, "herr": true, "frau": true, "med": true, "jur": true,
-	"ra": true, "rain": true, "stb": true,
+	"dr": true, "prof": true, "dipl": true, "ing": true, "mag": true, "herr": true, "frau": true, "med": true,
+	"jur": true,
+	"ra":  true, "rain": true, "stb": true,
 }
 
 // generations are the words that distinguish parents and children, with the word for each.
@@ -56,7 +60,8 @@ func divide(name string) (first, last string) {
 	}
 	words := strings.Fields(name)
 	for i, w := range words {
-		if folded := search.Fold(strings.Trim(w, ".")); i > 0 && (particles[folded] || i == len(words)-1) && generations[folded] == "" {
+		if folded := search.Fold(strings.Trim(w, ".")); i > 0 && (particles[folded] || i == len(words)-1) &&
+			generations[folded] == "" {
 			return strings.Join(words[:i], " "), strings.Join(words[i:], " ")
 		}
 		if particles[search.Fold(w)] {

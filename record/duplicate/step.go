@@ -31,7 +31,7 @@ func familyOf[T, F any, P interface {
 	*F
 	record.Fields
 }](k *record.Collection[T, F, P], subject func(P) *Subject) *family {
-	entries := func(list []record.Living[P], err error) ([]*entry, error) {
+	entries := func(list []record.Snapshot[P], err error) ([]*entry, error) {
 		all := make([]*entry, len(list))
 		for i, r := range list {
 			s := subject(r.Members)
@@ -70,16 +70,16 @@ type pairOf struct{ first, second string }
 
 func pairFor(a, b string) pairOf { return pairOf{min(a, b), max(a, b)} }
 
-// found is a pair as the database stores it.
-type found struct {
+// verdict is a pair as the database stores it.
+type verdict struct {
 	rank    int
 	reasons string
 	at      clock.Micros
 }
 
-// same reports whether two rows of a pair say the same. The time does not matter: a pair keeps that of
-// its first find.
-func (f found) same(o found) bool { return f.rank == o.rank && f.reasons == o.reasons }
+// same reports whether two rows of a pair say the same. The time does not matter: a pair keeps the
+// time of its first find.
+func (v verdict) same(o verdict) bool { return v.rank == o.rank && v.reasons == o.reasons }
 
 var (
 	// errOvertaken means that another replica made the same step.
@@ -102,7 +102,7 @@ type step struct {
 	// keysBefore has the stored keys of changed records, by their creation.
 	keysBefore map[clock.Micros][]int64
 	// before has the stored pairs of changed records, and after those that they should have.
-	before, after map[pairOf]found
+	before, after map[pairOf]verdict
 }
 
 // read reads and compares the next records.
@@ -201,7 +201,7 @@ func (s *step) readBefore(ctx context.Context, tx db.Tx) error {
 	for _, e := range s.changed {
 		ids, created = append(ids, e.id), append(created, int64(e.created))
 	}
-	s.keysBefore, s.before = map[clock.Micros][]int64{}, map[pairOf]found{}
+	s.keysBefore, s.before = map[clock.Micros][]int64{}, map[pairOf]verdict{}
 	_, err := db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {
 		var at clock.Micros
 		var text []byte
@@ -221,9 +221,9 @@ func (s *step) readBefore(ctx context.Context, tx db.Tx) error {
 	in := tx.Dialect().In("$2")
 	_, err = db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {
 		var p pairOf
-		var f found
-		err = row.Scan(&p.first, &p.second, &f.rank, &f.reasons, &f.at)
-		s.before[p] = f
+		var v verdict
+		err = row.Scan(&p.first, &p.second, &v.rank, &v.reasons, &v.at)
+		s.before[p] = v
 		return none, err
 	}, columns+`first_id `+in+` union all `+columns+`second_id `+in, s.organization, db.Texts(ids))
 	return err
@@ -242,7 +242,7 @@ func (s *step) compareAll(ctx context.Context, tx db.Tx, holders map[int64][]clo
 		partners[p.first] = append(partners[p.first], p.second)
 		partners[p.second] = append(partners[p.second], p.first)
 	}
-	s.after = map[pairOf]found{}
+	s.after = map[pairOf]verdict{}
 	for _, e := range s.changed {
 		for _, k := range e.keys {
 			for _, created := range holders[k] {
@@ -304,6 +304,6 @@ func (s *step) compare(e, other *entry) {
 		for i, r := range m.Reasons {
 			reasons[i] = string(r)
 		}
-		s.after[p] = found{m.Strength.Rank(), strings.Join(reasons, " "), e.updated}
+		s.after[p] = verdict{m.Strength.Rank(), strings.Join(reasons, " "), e.updated}
 	}
 }

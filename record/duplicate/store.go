@@ -72,7 +72,8 @@ func (s *step) advance(ctx context.Context, tx db.Tx) (err error) {
 	var n int64
 	until := int64(s.changed[len(s.changed)-1].updated)
 	if s.begun {
-		n, err = tx.Exec(ctx, advanceProgress, s.organization, s.family.table, until, Version, int64(s.until), s.version)
+		n, err = tx.Exec(ctx, advanceProgress, s.organization, s.family.table, until, Version, int64(s.until),
+			s.version)
 	} else {
 		n, err = tx.Exec(ctx, beginProgress, s.organization, s.family.table, until, Version)
 	}

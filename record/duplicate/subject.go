@@ -1,4 +1,4 @@
-// Package duplicate owns which contacts and companies are probably the same: comparison, keys, pairs, and dismissed pairs.
+// Package duplicate owns which contacts and companies are probably the same: comparison, keys and pairs.
 //
 // Compare says how two records are alike. A Finder follows the change clock in the background, stores
 // a few keys for each record, and compares records with a common key. So no create or update waits
@@ -62,14 +62,14 @@ func OfCompany(f *company.Fields) *Subject {
 	return s
 }
 
-// Typed has the values that a person types into a form.
-type Typed struct {
+// Form has the values that a person types into a form.
+type Form struct {
 	Family, FirstName, LastName, Name string
 	Emails, Numbers                   []string
 }
 
-// OfTyped returns the subject of a form.
-func OfTyped(t Typed) *Subject {
+// OfForm returns the subject of a form.
+func OfForm(t Form) *Subject {
 	s := &Subject{Family: t.Family}
 	if t.Family == company.Companies.Plural {
 		s.words, s.form = companyName(t.Name)
@@ -156,7 +156,8 @@ func (s *Subject) addPlace(at *record.Address) {
 }
 
 // beginnings are the first words of cities with which many cities begin.
-var beginnings = map[string]bool{"bad": true, "sankt": true, "st": true, "markt": true, "neu": true, "gross": true, "klein": true, "burg": true}
+var beginnings = map[string]bool{"bad": true, "sankt": true, "st": true, "markt": true, "neu": true, "gross": true,
+	"klein": true, "burg": true}
 
 // cityKey returns the first word of a city that tells it from others. So Frankfurt, Frankfurt a. M. and
 // Frankfurt am Main are the same.

@@ -11,14 +11,15 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
 	"kartei/kit/id"
+	"kartei/record"
 	"kartei/record/duplicate"
 	"kartei/record/search"
 )
 
 const (
-	// maxPairs is the maximum number of pairs on a page, and usualPairs the number without a limit.
-	maxPairs   = 100
-	usualPairs = 20
+	// maxPairs is the maximum number of pairs on a page, and defaultPairs the number without a limit.
+	maxPairs     = 100
+	defaultPairs = 20
 	// maxWalked is the maximum number of pairs that one call reads. It ends a page early if nearly all
 	// pairs have a record that the caller does not see.
 	maxWalked = 1000
@@ -100,29 +101,33 @@ func duplicates(ctx context.Context, c *op.Call, in DuplicatesInput) (DuplicateL
 		}
 	}
 	until, err := duplicate.Until(ctx, c.Tx, c.Actor.Org(), f.Plural)
-	if err == nil {
-		out.Waiting, err = f.changed(ctx, c, until, maxWaiting)
+	if err != nil {
+		return out, err
 	}
+	waiting, err := f.count(ctx, c, record.CountInput{UpdatedSince: until})
+	out.Waiting = min(waiting.Count, maxWaiting)
 	return out, err
 }
 
 // limit returns a violation for a limit out of range.
 func (in *DuplicatesInput) limit() (wrong []fault.Field) {
 	if in.Limit < 0 || in.Limit > maxPairs {
-		wrong = append(wrong, fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPairs}})
+		wrong = append(wrong, fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1,
+			Max: maxPairs}})
 	}
 	if in.Limit == 0 {
-		in.Limit = usualPairs
+		in.Limit = defaultPairs
 	}
 	return wrong
 }
 
-// compared returns a family whose records are compared. It fails with the violations in wrong, and with
-// that of another family.
+// compared returns a family whose records are compared. It fails with the violations in wrong, and
+// with another one for any other family.
 func compared(c *op.Call, name string, wrong []fault.Field) (*family, error) {
 	i := slices.IndexFunc(families, func(f family) bool { return f.Plural == name })
 	if i < 0 || name != "contacts" && name != "companies" {
-		wrong = append(wrong, fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{"contacts", "companies"}})
+		wrong = append(wrong, fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{"contacts",
+			"companies"}})
 	}
 	if wrong != nil {
 		return nil, fault.Invalid(wrong...)
@@ -130,7 +135,7 @@ func compared(c *op.Call, name string, wrong []fault.Field) (*family, error) {
 	return &families[i], nil
 }
 
-// pairWalk reads pairs for a page, and leaves out those of which the caller does not see both records.
+// pairWalk reads pairs for a page, and leaves out a pair if the caller does not see both records.
 type pairWalk struct {
 	ctx context.Context
 	c   *op.Call
@@ -154,7 +159,8 @@ type seenPair struct {
 
 // scope identifies the list for its cursors.
 func (w *pairWalk) scope() string {
-	return fmt.Sprintf("duplicates|%d|%s|%s|%s|%t", w.c.Actor.Org(), w.c.Actor.PrincipalID(), w.f.Plural, w.in.ID, w.in.Dismissed)
+	return fmt.Sprintf("duplicates|%d|%s|%s|%s|%t", w.c.Actor.Org(), w.c.Actor.PrincipalID(), w.f.Plural, w.in.ID,
+		w.in.Dismissed)
 }
 
 // open reads the position, and the pairs of the record if the list is about one.

@@ -47,9 +47,11 @@ func TestDuplicates(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me := sit(o, access.Member)
 		firm := me.make("companies", map[string]any{"name": "Rheinbau GmbH", "phone": "0221 987650"})
-		old := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example", "companyId": firm})
+		old := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg",
+			"email": "anna@mail.example", "companyId": firm})
 		o.Clock.Advance(time.Minute)
-		young := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example", "mobile": "0171 1234567"})
+		young := me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg",
+			"email": "anna@mail.example", "mobile": "0171 1234567"})
 		third := me.make("contacts", map[string]any{"lastName": "Berg", "mobile": "0171 1234567"})
 		me.make("companies", map[string]any{"name": "Rheinbau", "phone": "+49 221 987650"})
 		if got := me.duplicates(lookup.DuplicatesInput{}); len(got.Data) != 0 || got.Waiting != 3 {
@@ -68,13 +70,15 @@ func TestDuplicates(t *testing.T) {
 		if show(sure.First) != "Anna Berg; companyId=Rheinbau GmbH; email=anna@mail.example" {
 			t.Errorf("%s", show(sure.First))
 		}
-		if likely.First.ID != young || likely.Second.ID != third || likely.Strength != duplicate.Likely || likely.Group != old {
+		if likely.First.ID != young || likely.Second.ID != third || likely.Strength != duplicate.Likely ||
+			likely.Group != old {
 			t.Errorf("%+v", likely)
 		}
 		if one := me.duplicates(lookup.DuplicatesInput{ID: third}); len(one.Data) != 1 || one.Data[0].Group != young {
 			t.Errorf("of one record: %+v", one)
 		}
-		if firms := me.duplicates(lookup.DuplicatesInput{Family: "companies"}); len(firms.Data) != 1 || firms.Data[0].First.ID != firm {
+		if firms := me.duplicates(lookup.DuplicatesInput{Family: "companies"}); len(firms.Data) != 1 ||
+			firms.Data[0].First.ID != firm {
 			t.Errorf("companies: %+v", firms)
 		}
 		me.wantStatus(422, "lookup.duplicates", lookup.DuplicatesInput{Family: "tasks"})
@@ -90,7 +94,8 @@ func TestDuplicatesByPages(t *testing.T) {
 		me := sit(o, access.Member)
 		var first string
 		for range 5 {
-			first = me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example"})
+			first = me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Berg",
+				"email": "anna@mail.example"})
 			me.make("contacts", map[string]any{"firstName": "Karl", "lastName": "Tal"})
 		}
 		compareAll(o)
@@ -147,7 +152,8 @@ func TestDismiss(t *testing.T) {
 		me.Do("PATCH", "/contacts/"+a, map[string]any{"firstName": "Karl"}, "If-Match", "*").Want(200)
 		compareAll(o)
 		check("with another name", 0, 0)
-		me.Do("PATCH", "/contacts/"+a, map[string]any{"firstName": "Anna", "email": "anna@mail.example"}, "If-Match", "*").Want(200)
+		me.Do("PATCH", "/contacts/"+a, map[string]any{"firstName": "Anna", "email": "anna@mail.example"}, "If-Match",
+			"*").Want(200)
 		compareAll(o)
 		check("as before", 0, 1)
 		me.wantStatus(204, "lookup.dismiss", lookup.DismissInput{Family: "contacts", First: a, Second: b, Undo: true})
@@ -172,7 +178,8 @@ func TestDuplicatesAreSeen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, other, admin := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin)
 		anna := func(visibility string) map[string]any {
-			return map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example", "visibility": visibility}
+			return map[string]any{"firstName": "Anna", "lastName": "Berg", "email": "anna@mail.example",
+				"visibility": visibility}
 		}
 		shared := me.make("contacts", anna("organization"))
 		private := other.make("contacts", anna("private"))
@@ -267,7 +274,8 @@ func TestDuplicatesNeedRights(t *testing.T) {
 		}
 		stranger.wantStatus(400, "lookup.duplicates", lookup.DuplicatesInput{Family: "contacts", After: page.After})
 		var like lookup.Similar
-		stranger.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Berg", Emails: []string{"anna@mail.example"}}, &like)
+		stranger.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Berg",
+			Emails: []string{"anna@mail.example"}}, &like)
 		if len(like.Data) != 0 {
 			t.Errorf("while typing in another organization: %+v", like.Data)
 		}
@@ -285,14 +293,16 @@ func TestSimilarNearNames(t *testing.T) {
 		firm := me.make("companies", map[string]any{"name": "Brauhaus Morgenstern GmbH"})
 		compareAll(o)
 		var got lookup.Similar
-		me.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Maier", Numbers: []string{"+49 171 1234567"}}, &got)
+		me.ask("lookup.similar", lookup.SimilarInput{Family: "contacts", FirstName: "Anna", LastName: "Maier",
+			Numbers: []string{"+49 171 1234567"}}, &got)
 		if len(got.Data) != 2 || got.Data[0].ID != meier || got.Data[1].ID != mayr ||
 			!slices.Equal(got.Data[0].By, []lookup.Likeness{lookup.ByNumber, lookup.ByNearName}) ||
 			!slices.Equal(got.Data[1].By, []lookup.Likeness{lookup.ByNearName}) {
 			t.Errorf("%+v", got.Data)
 		}
 		me.ask("lookup.similar", lookup.SimilarInput{Family: "companies", Name: "Brauhaus Morgenstren"}, &got)
-		if len(got.Data) != 1 || got.Data[0].ID != firm || !slices.Equal(got.Data[0].By, []lookup.Likeness{lookup.ByNearName}) {
+		if len(got.Data) != 1 || got.Data[0].ID != firm || !slices.Equal(got.Data[0].By,
+			[]lookup.Likeness{lookup.ByNearName}) {
 			t.Errorf("%+v", got.Data)
 		}
 	})

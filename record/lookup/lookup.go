@@ -64,8 +64,7 @@ type family struct {
 	op.Family
 	searcher func(context.Context, *op.Call) (*search.Reader, error)
 	look     func(context.Context, *op.Call, []string) ([]*draft, error)
-	// changed counts the records that the caller sees and that changed after a tick, up to a limit.
-	changed func(context.Context, *op.Call, clock.Micros, int) (int64, error)
+	count    func(context.Context, *op.Call, record.CountInput, ...any) (record.Count, error)
 }
 
 // families are all families in the order of the output.
@@ -89,7 +88,7 @@ func familyOf[T, F any, P interface {
 			list = append(list, d)
 		}
 		return list, err
-	}, k.CountChanged}
+	}, k.Count}
 }
 
 // allowed returns the families that the caller may read.

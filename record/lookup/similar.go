@@ -122,7 +122,8 @@ const maxCandidates = 20
 func (in *SimilarInput) check() error {
 	var wrong []fault.Field
 	if in.Family != "contacts" && in.Family != "companies" {
-		wrong = append(wrong, fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{"contacts", "companies"}})
+		wrong = append(wrong, fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{"contacts",
+			"companies"}})
 	}
 	texts := []struct{ name, text string }{{"firstName", in.FirstName}, {"lastName", in.LastName}, {"name", in.Name}}
 	for i, text := range in.Emails {
@@ -197,7 +198,7 @@ func holdsName(q search.Query, name string) bool {
 
 // subject returns what the form is compared by.
 func (in *SimilarInput) subject() *duplicate.Subject {
-	return duplicate.OfTyped(duplicate.Typed{
+	return duplicate.OfForm(duplicate.Form{
 		Family: in.Family, FirstName: in.FirstName, LastName: in.LastName, Name: in.Name,
 		Emails: in.Emails, Numbers: in.Numbers,
 	})
@@ -207,7 +208,7 @@ func (in *SimilarInput) subject() *duplicate.Subject {
 type like struct {
 	*draft
 	by []Likeness
-	// rank is that of duplicate.Strength, or 0 if the records are not probably the same.
+	// rank is the rank of the strength, or 0 if the records are not probably the same.
 	rank int
 }
 
