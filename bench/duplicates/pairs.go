@@ -68,8 +68,8 @@ func Pairs(n int) []Pair {
 	return list
 }
 
-// kinds are the variations that happen in offices. Those of Same are what one person or company
-// looks like in two records.
+// kinds are the variations that happen in offices. If same is true, it shows one person or
+// company in two records.
 var kinds = []struct {
 	name string
 	same bool

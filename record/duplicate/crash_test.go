@@ -76,6 +76,33 @@ func TestFinderSurvivesKills(t *testing.T) {
 	})
 }
 
+// busyDB is a database whose queue of writers is full at the first attempts.
+type busyDB struct {
+	db.DB
+	full int
+}
+
+func (b *busyDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if b.full--; b.full >= 0 {
+		return db.ErrBusy
+	}
+	return b.DB.WriteIn(ctx, organization, f)
+}
+
+// TestFinderWaitsForWriters checks that the finder tries again if the queue of writers is full.
+func TestFinderWaitsForWriters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		w := newWorld(t, d)
+		f := contact.Fields{FirstName: new("Anna"), LastName: new("Berg"), Email: new("anna@mail.example")}
+		w.create(f)
+		w.create(f)
+		if err := duplicate.NewFinder(&busyDB{w.DB, 3}, hasty{w.Clock}).Once(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.check()
+	})
+}
+
 // TestFindersOfReplicas checks that several finders at once find what one finds.
 func TestFindersOfReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {

@@ -95,9 +95,9 @@ func (f *Finder) Run(ctx context.Context) {
 	}
 }
 
-// report logs an error. db.Writes logs an unavailable database, and a full queue is not an error.
+// report logs an error. db.Writes logs an unavailable database.
 func (f *Finder) report(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) && !errors.Is(err, db.ErrBusy) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) {
 		slog.Error("duplicate: comparing failed", "error", err)
 	}
 }
@@ -141,6 +141,9 @@ func (f *Finder) catchUp(ctx context.Context, due []work, more func() []work) er
 		due = slices.DeleteFunc(due, func(w work) bool {
 			began := f.clock.Now()
 			made, err := f.step(ctx, w)
+			if errors.Is(err, db.ErrBusy) { // the queue of writers is full
+				return f.wait(ctx, Gather) != nil
+			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("duplicate: %s: %w", w.family, err))
 				return true

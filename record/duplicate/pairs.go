@@ -1,6 +1,7 @@
 package duplicate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -135,10 +136,10 @@ func Until(ctx context.Context, tx db.Tx, organization int64, family string) (un
 	return until, err
 }
 
-// Candidates returns the ids of records that have a key in common with a subject. It leaves out keys of
-// many records. It does not check who may see the records, and knows only those that a Finder has
-// compared.
-func Candidates(ctx context.Context, tx db.Tx, organization int64, s *Subject) ([]string, error) {
+// Candidates returns the ids of records that have a key in common with a subject, about limit at most.
+// The keys of the fewest records count first, and keys of many records are left out. Candidates does not
+// check who may see the records, and knows only records that a Finder has compared.
+func Candidates(ctx context.Context, tx db.Tx, organization int64, s *Subject, limit int) ([]string, error) {
 	keys := s.Keys()
 	if len(keys) == 0 {
 		return nil, nil
@@ -147,7 +148,14 @@ func Candidates(ctx context.Context, tx db.Tx, organization int64, s *Subject) (
 	if err != nil {
 		return nil, err
 	}
-	keys = slices.DeleteFunc(keys, func(k int64) bool { return counts[k] == 0 || counts[k] > maxCommon })
+	slices.SortStableFunc(keys, func(a, b int64) int { return cmp.Compare(counts[a], counts[b]) })
+	keys = slices.DeleteFunc(keys, func(k int64) bool {
+		if counts[k] == 0 || counts[k] > maxCommon || limit <= 0 {
+			return true
+		}
+		limit -= counts[k]
+		return false
+	})
 	if len(keys) == 0 {
 		return nil, nil
 	}

@@ -93,7 +93,7 @@ func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, err
 		names, queries = append(names, ids...), append(queries, q.query)
 	}
 	typed := in.subject()
-	compared, err := duplicate.Candidates(ctx, c.Tx, c.Actor.Org(), typed)
+	compared, err := duplicate.Candidates(ctx, c.Tx, c.Actor.Org(), typed, maxCompared)
 	if err != nil {
 		return out, err
 	}
@@ -114,6 +114,10 @@ func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, err
 	}
 	return out, err
 }
+
+// maxCompared is the approximate maximum number of records with a common key that are compared with the
+// form.
+const maxCompared = 100
 
 // maxCandidates is the maximum number of hits of each search that are compared with the form. Not
 // every hit has the words in the right member.

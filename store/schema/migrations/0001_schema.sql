@@ -893,6 +893,9 @@ create table duplicate_pairs (
 create index duplicate_pairs_open on duplicate_pairs (organization, family, rank, found_at, first_id, second_id) where dismissed = false;
 create index duplicate_pairs_dismissed on duplicate_pairs (organization, family, rank, found_at, first_id, second_id) where dismissed = true;
 create index duplicate_pairs_second on duplicate_pairs (organization, second_id);
+/*postgres:
+alter table duplicate_pairs alter column organization set (n_distinct = 16);
+*/
 
 -- Pairs of which a person said that they are two. They stay while both records exist, even if
 -- the records change.
@@ -1530,5 +1533,5 @@ alter table recents alter column organization set (n_distinct = 16);
 
 /*postgres:
 -- Of a table that was never analyzed the planner believes that it is larger.
-analyze contacts, companies, tasks, record_changes, visibility_losses, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices;
+analyze contacts, companies, tasks, record_changes, visibility_losses, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices, duplicate_keys, duplicate_records, duplicate_pairs;
 */
