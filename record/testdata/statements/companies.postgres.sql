@@ -668,6 +668,36 @@ where organization = $1
 	and record = $2
 	and erased = false;
 
+delete from duplicate_keys
+where organization = $1
+	and created = (
+	select created
+	from duplicate_records
+	where organization = $1
+		and id = $2
+)
+	and key = any (array(
+	select cast(value as bigint)
+	from json_array_elements_text(cast((
+		select keys
+		from duplicate_records
+		where organization = $1
+			and id = $2
+	) as text)::json)
+));
+
+delete from duplicate_records
+where organization = $1
+	and id = $2;
+
+delete from duplicate_pairs
+where organization = $1
+	and (first_id = $2 or second_id = $2);
+
+delete from duplicate_dismissals
+where organization = $1
+	and (first_id = $2 or second_id = $2);
+
 update bulk_lines
 set before = ''
 where organization = $1

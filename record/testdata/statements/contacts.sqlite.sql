@@ -1376,6 +1376,36 @@ where organization = $1
 	and record = $2
 	and erased = false;
 
+delete from duplicate_keys
+where organization = $1
+	and created = (
+	select created
+	from duplicate_records
+	where organization = $1
+		and id = $2
+)
+	and key in (
+	select value
+	from json_each((
+		select keys
+		from duplicate_records
+		where organization = $1
+			and id = $2
+	))
+);
+
+delete from duplicate_records
+where organization = $1
+	and id = $2;
+
+delete from duplicate_pairs
+where organization = $1
+	and (first_id = $2 or second_id = $2);
+
+delete from duplicate_dismissals
+where organization = $1
+	and (first_id = $2 or second_id = $2);
+
 update bulk_lines
 set before = ''
 where organization = $1
