@@ -122,7 +122,7 @@ var (
 		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end access.list access.end factors.get " +
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
-			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
+			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
 		"program":  "tools.list tools.text",
 		"operator": "organizations.list organizations.create organizations.erase people.resetPassword people.unlink webhooks.test jobs.list jobs.retry",
@@ -162,7 +162,7 @@ var (
 			"factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink " +
 			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
 			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer grants.renew requests.caused " +
-			"events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin exports.audit bulk.list bulk.get " +
+			"events.feed events.outcomes lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.titles lookup.tags exports.begin exports.audit bulk.list bulk.get " +
 			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened",
 		"admin": "organizations.list organizations.create organizations.erase people.resetPassword people.unlink webhooks.test jobs.list jobs.retry",
 		"oauth": "oauth.token oauth.revoke oauth.introspect oauth.register",
@@ -897,13 +897,15 @@ func (m *inputMaker) hooked() op.ByID {
 func (m *inputMaker) records() map[string]any {
 	m.t.Helper()
 	return map[string]any{
-		"lookup.find":    lookup.FindInput{Q: secretName},
-		"lookup.similar": lookup.SimilarInput{Family: "contacts", LastName: secretName},
-		"lookup.titles":  lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
-		"lookup.tags":    lookup.TagsInput{Family: "contacts", Q: "m"},
-		"lookup.recent":  lookup.RecentInput{},
-		"lookup.opened":  m.letter,
-		"uploads.terms":  struct{}{},
+		"lookup.find":       lookup.FindInput{Q: secretName},
+		"lookup.similar":    lookup.SimilarInput{Family: "contacts", LastName: secretName},
+		"lookup.titles":     lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
+		"lookup.tags":       lookup.TagsInput{Family: "contacts", Q: "m"},
+		"lookup.recent":     lookup.RecentInput{},
+		"lookup.duplicates": lookup.DuplicatesInput{Family: "contacts"},
+		"lookup.dismiss":    lookup.DismissInput{Family: "contacts", First: m.contact(), Second: m.contact()},
+		"lookup.opened":     m.letter,
+		"uploads.terms":     struct{}{},
 		"uploads.open": byID(m.owner.Do("POST", "/uploads", map[string]any{
 			"fileName": secretName + ".txt", "contentType": "text/plain", "size": 5,
 		}).Want(201).Text("id")),

@@ -57,7 +57,7 @@ func TestFinderSurvivesKills(t *testing.T) {
 			for range 6 {
 				w.create(drawn(r))
 			}
-			dying := duplicate.NewFinder(&deadly{w.DB, r}, hasty{w.Clock})
+			dying := newFinder(&deadly{w.DB, r}, w.Clock)
 			for {
 				err := dying.Once(w.ctx)
 				if err == nil {
@@ -96,7 +96,7 @@ func TestFinderWaitsForWriters(t *testing.T) {
 		f := contact.Fields{FirstName: new("Anna"), LastName: new("Berg"), Email: new("anna@mail.example")}
 		w.create(f)
 		w.create(f)
-		if err := duplicate.NewFinder(&busyDB{w.DB, 3}, hasty{w.Clock}).Once(w.ctx); err != nil {
+		if err := newFinder(&busyDB{w.DB, 3}, w.Clock).Once(w.ctx); err != nil {
 			t.Fatal(err)
 		}
 		w.check()
@@ -113,7 +113,7 @@ func TestFindersOfReplicas(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 4 {
 			wait.Go(func() {
-				if err := duplicate.NewFinder(w.DB, hasty{w.Clock}).Once(w.ctx); err != nil {
+				if err := newFinder(w.DB, w.Clock).Once(w.ctx); err != nil {
 					t.Error(err)
 				}
 			})
@@ -148,6 +148,7 @@ func TestFinderBeginsAnew(t *testing.T) {
 func TestCommonKeysMakeNoPairs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(t, d)
+		w.finder.Bound(50, 12)
 		anna := contact.Fields{FirstName: new("Anna"), LastName: new("Berg")}
 		first := w.create(anna)
 		w.create(anna)
@@ -183,7 +184,7 @@ func TestUnchangedKeysCostNothing(t *testing.T) {
 		w.create(f)
 		w.once()
 		watched := &watchedDB{DB: w.DB}
-		finder := duplicate.NewFinder(watched, hasty{w.Clock})
+		finder := newFinder(watched, w.Clock)
 		f.Note = new("ruft zurück")
 		w.change(a, f)
 		if err := finder.Once(w.ctx); err != nil {
@@ -321,7 +322,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		w.create(drawn(r))
 	}
 	spy := &planDB{DB: w.DB, plans: map[string]string{}}
-	if err := duplicate.NewFinder(spy, hasty{w.Clock}).Once(w.ctx); err != nil {
+	if err := newFinder(spy, w.Clock).Once(w.ctx); err != nil {
 		t.Fatal(err)
 	}
 	err := spy.Read(w.ctx, func(tx db.Tx) error {

@@ -24,8 +24,9 @@ type Finder struct {
 	db    db.DB
 	clock clock.Clock
 	// limit is the maximum number of changed records of a step. budget is the maximum number of records
-	// with which they are compared. common is the maximum number of records with a key that is used.
-	limit, budget, common int
+	// with which they are compared.
+	limit, budget int
+	bounds
 }
 
 const (
@@ -39,11 +40,21 @@ const (
 	// maxCommon is the maximum number of records with a key by which pairs are found. All people of a
 	// client may have the number of its office, and would make a pair each with each.
 	maxCommon = 50
+	// maxWeak is the maximum for a key that only a part of a name has.
+	maxWeak = 12
 )
+
+// bounds are the maximum numbers of records with a key that makes pairs: any key, and a weak one.
+type bounds struct{ common, weak int }
+
+var defaultBounds = bounds{maxCommon, maxWeak}
+
+// usable reports whether a key that n records have makes pairs.
+func (b bounds) usable(key int64, n int) bool { return n <= b.weak || n <= b.common && !isWeak(key) }
 
 // NewFinder returns a finder for all organizations.
 func NewFinder(d db.DB, c clock.Clock) *Finder {
-	return &Finder{db: d, clock: c, limit: 100, budget: 2000, common: maxCommon}
+	return &Finder{db: d, clock: c, limit: 100, budget: 2000, bounds: defaultBounds}
 }
 
 // work is a family of an organization.

@@ -44,7 +44,7 @@ type world struct {
 func newWorld(t *testing.T, d db.DB) *world {
 	o := apitest.New(t, d, apitest.Replicas(1))
 	w := &world{
-		Client: o.As(access.Member), ctx: context.Background(), finder: duplicate.NewFinder(o.DB, hasty{o.Clock}),
+		Client: o.As(access.Member), ctx: context.Background(), finder: newFinder(o.DB, o.Clock),
 		records: map[string]*duplicate.Subject{}, dismissed: map[string]bool{},
 	}
 	w.Inside(func(_ context.Context, c *op.Call) error {
@@ -52,6 +52,11 @@ func newWorld(t *testing.T, d db.DB) *world {
 		return nil
 	})
 	return w
+}
+
+// newFinder returns a finder for which no key of a test is too common.
+func newFinder(d db.DB, c clock.Clock) *duplicate.Finder {
+	return duplicate.NewFinder(d, hasty{c}).Bound(1000, 1000)
 }
 
 // once lets the finder catch up.

@@ -16,6 +16,16 @@ const Version = 1
 // chance, and these cost a comparison.
 const keyBits = 48
 
+// weak are the kinds of keys that only a part of a name has. Many records have such a key by chance, so
+// it makes fewer pairs. The last bit of a key says that it is weak.
+var weak = map[string]bool{
+	"last, letter": true, "first, beginning": true, "first, end": true, "word": true, "beginning, city": true,
+	"end, city": true,
+}
+
+// isWeak reports whether a key is of a kind in weak.
+func isWeak(key int64) bool { return key&1 == 1 }
+
 // keyOf returns the key for a value of a kind.
 func keyOf(family, kind, value string) int64 {
 	h := fnv.New64a()
@@ -24,7 +34,11 @@ func keyOf(family, kind, value string) int64 {
 	sum := h.Sum(b[:0])
 	mixed := binary.BigEndian.Uint64(sum)
 	mixed ^= mixed >> 32
-	return int64(mixed & (1<<keyBits - 1))
+	key := int64(mixed&(1<<keyBits-1)) &^ 1
+	if weak[kind] {
+		key |= 1
+	}
+	return key
 }
 
 // Keys returns the keys of a record in ascending order. Records that are the same have at least one

@@ -150,7 +150,7 @@ func Candidates(ctx context.Context, tx db.Tx, organization int64, s *Subject, l
 	}
 	slices.SortStableFunc(keys, func(a, b int64) int { return cmp.Compare(counts[a], counts[b]) })
 	keys = slices.DeleteFunc(keys, func(k int64) bool {
-		if counts[k] == 0 || counts[k] > maxCommon || limit <= 0 {
+		if counts[k] == 0 || !defaultBounds.usable(k, counts[k]) || limit <= 0 {
 			return true
 		}
 		limit -= counts[k]

@@ -154,7 +154,7 @@ func (s *step) readHolders(ctx context.Context, tx db.Tx) (map[int64][]clock.Mic
 	budget := s.budget
 	for i, e := range s.changed {
 		for _, k := range e.keys {
-			if counts[k] <= s.common {
+			if s.usable(k, counts[k]) {
 				budget -= counts[k]
 			}
 		}
@@ -173,7 +173,7 @@ func (s *step) withStep(ctx context.Context, tx db.Tx, counts map[int64]int) (ma
 	var usable []int64
 	for _, e := range s.changed {
 		for _, k := range e.keys {
-			if counts[k] <= s.common {
+			if s.usable(k, counts[k]) {
 				own[k] = append(own[k], e.created)
 				usable = append(usable, k)
 			}
@@ -187,7 +187,7 @@ func (s *step) withStep(ctx context.Context, tx db.Tx, counts map[int64]int) (ma
 				holders[k] = append(holders[k], created)
 			}
 		}
-		if len(holders[k]) > s.common {
+		if !s.usable(k, len(holders[k])) {
 			delete(holders, k)
 		}
 	}
