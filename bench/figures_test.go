@@ -29,6 +29,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/clock"
+	"kartei/record/duplicate"
 	"kartei/record/search"
 	"kartei/store/db"
 )
@@ -203,7 +204,7 @@ func startCounted(t testing.TB) *countedServer {
 	must(err)
 	c := instance.Config{
 		Store: config.Store{DataDir: config.Dir(s.dir), DatabaseURL: config.DatabaseURL(data.Database(s.dir))},
-		Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
+		Clock: withoutFinder{s.clock}, Logger: slog.New(slog.DiscardHandler),
 	}
 	c.Server, err = process.Unbounded("--operator-listen=127.0.0.1:0", "--base-url=http://localhost", "--mcp=true")
 	must(err)
@@ -217,6 +218,17 @@ func startCounted(t testing.TB) *countedServer {
 	}}
 	must(s.browser.SignIn(ctx, clerk.Email, clerk.Password))
 	return s
+}
+
+// withoutFinder is a clock with which the finder of duplicates waits forever after its first step. Its
+// steps belong to no call, and --duplicates measures them.
+type withoutFinder struct{ *clock.Fake }
+
+func (c withoutFinder) After(d time.Duration) <-chan time.Time {
+	if d == duplicate.Gather || d == duplicate.Pause {
+		return nil
+	}
+	return c.Fake.After(d)
 }
 
 // inMemory returns a new folder. If the system has a file system in memory, the folder is on it, so

@@ -157,8 +157,10 @@ func (e *evidence) rankPeople() int {
 	case e.first == unlike:
 		return rankIf(e.email || e.external, Possible)
 	case e.first.near() || e.last.near(): // the other part is missing
-		return highest(rankIf(e.email || e.mobile || e.external || e.birthday, Likely), rankIf(e.line || e.mailbox,
-			Possible))
+		return highest(
+			rankIf(e.email || e.mobile || e.external || e.birthday, Likely),
+			rankIf(e.line || e.mailbox, Possible),
+		)
 	case e.last == unlike:
 		return rankIf(e.email || e.external, Possible)
 	}
@@ -177,9 +179,9 @@ func (e *evidence) rankEqual() int {
 // rankNear returns the rank of two contacts with similar names. It is never the rank of Sure with
 // another first name, because twins may have similar ones.
 func (e *evidence) rankNear() int {
+	spelling := e.first == equal && e.last == alike
 	return highest(
-		rankIf(e.first == equal && e.last == alike && (e.external || e.email || e.birthday && (e.city || e.mobile)),
-			Sure),
+		rankIf(spelling && (e.external || e.email || e.birthday && (e.city || e.mobile)), Sure),
 		rankIf(e.external || e.email || e.mobile || e.birthday || e.first == equal && (e.line || e.postal), Likely),
 		rankIf(e.line || e.city || e.mailbox, Possible),
 	)
@@ -239,9 +241,9 @@ func (e *evidence) reasons() (list []Reason) {
 		holds bool
 		as    Reason
 	}{
-		{e.email || e.mailbox, Email}, {e.mobile || e.line, Number}, {e.external, ExternalID}, {e.registered,
-			Registration},
-		{whole, Name}, {near, NearName}, {e.first >= alike && e.last == unlike && e.birthday, MaidenName},
+		{e.email || e.mailbox, Email}, {e.mobile || e.line, Number}, {e.external, ExternalID},
+		{e.registered, Registration}, {whole, Name}, {near, NearName},
+		{e.first >= alike && e.last == unlike && e.birthday, MaidenName},
 		{e.birthday, Birthday}, {e.city || e.postal, City},
 	} {
 		if r.holds {

@@ -35,8 +35,8 @@ const (
 	Poll = 10 * time.Minute
 	// Gather is the time between the message of a change and its step. So many changes share a step.
 	Gather = time.Second
-	// pause is the minimum time between two steps, in which other writers run.
-	pause = 50 * time.Millisecond
+	// Pause is the minimum time between two steps, in which other writers run.
+	Pause = 50 * time.Millisecond
 	// maxCommon is the maximum number of records with a key by which pairs are found. All people of a
 	// client may have the number of its office, and would make a pair each with each.
 	maxCommon = 50
@@ -159,7 +159,7 @@ func (f *Finder) catchUp(ctx context.Context, due []work, more func() []work) er
 				errs = append(errs, fmt.Errorf("duplicate: %s: %w", w.family, err))
 				return true
 			}
-			return !made || f.wait(ctx, max(pause, f.clock.Now().Sub(began))) != nil
+			return !made || f.wait(ctx, max(Pause, f.clock.Now().Sub(began))) != nil
 		})
 	}
 }

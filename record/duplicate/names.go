@@ -11,17 +11,13 @@ import (
 
 // wordsOf returns the words of a folded text.
 func wordsOf(folded string) []string {
-	return strings.FieldsFunc(folded, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) &&
-			!unicode.IsMark(r)
-	})
+	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
 }
 
 // titles are words before a name that do not distinguish people.
 var titles = map[string]bool{
 	"dr": true, "prof": true, "dipl": true, "ing": true, "mag": true, "herr": true, "frau": true, "med": true,
-	"jur": true,
-	"ra":  true, "rain": true, "stb": true,
+	"jur": true, "ra": true, "rain": true, "stb": true,
 }
 
 // generations are the words that distinguish parents and children, with the word for each.

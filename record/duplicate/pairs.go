@@ -113,8 +113,8 @@ const (
 // records without a pair too. The transaction must hold the organization's change clock.
 func Dismiss(tx db.Tx, organization int64, family, a, b string, now clock.Micros) {
 	p := pairFor(a, b)
-	tx.Queue(strings.ReplaceAll(insertDismissal, "{table}", families[family].table), organization, p.first, p.second,
-		int64(now))
+	statement := strings.ReplaceAll(insertDismissal, "{table}", families[family].table)
+	tx.Queue(statement, organization, p.first, p.second, int64(now))
 	tx.Queue(dismissPair, organization, p.first, p.second)
 }
 
