@@ -8,21 +8,12 @@ import (
 	"kartei/store/db"
 )
 
-// Snapshot is a record that is not deleted, with all its members. It is for work in the background that
-// has no caller, and must not reach anybody who may not see the record.
-type Snapshot[P any] struct {
-	ID string
-	// Created is the tick of the record's creation. Updated is the tick of its last change.
-	Created, Updated clock.Micros
-	Members          P
-}
-
 // ChangedAfter returns the records whose last change has a tick after after, in the order of these
 // ticks. It returns at most limit records, whoever may see them. Ticks become visible in their order,
 // so the next call can continue after the last record.
 func (k *Collection[T, F, P]) ChangedAfter(
 	ctx context.Context, tx db.Tx, organization int64, after clock.Micros, limit int,
-) ([]Snapshot[P], error) {
+) ([]Sight[P], error) {
 	d := tx.Dialect()
 	arm := func(index, audience string) string {
 		return d.Arm(`select `+shown+` from `+k.Plural+d.Along(k.Plural+index)+`
@@ -37,7 +28,7 @@ func (k *Collection[T, F, P]) ChangedAfter(
 // them.
 func (k *Collection[T, F, P]) LivingByID(
 	ctx context.Context, tx db.Tx, organization int64, ids []string,
-) ([]Snapshot[P], error) {
+) ([]Sight[P], error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -48,16 +39,16 @@ func (k *Collection[T, F, P]) LivingByID(
 // living returns the records of a query with the columns in shown, and a zero.
 func (k *Collection[T, F, P]) living(
 	ctx context.Context, tx db.Tx, query string, args ...any,
-) ([]Snapshot[P], error) {
-	return db.List(ctx, tx, func(s db.Row) (Snapshot[P], error) {
+) ([]Sight[P], error) {
+	return db.List(ctx, tx, func(s db.Row) (Sight[P], error) {
 		var r row
 		if err := k.scan(&r, s); err != nil {
-			return Snapshot[P]{}, err
+			return Sight[P]{}, err
 		}
 		f, err := k.decode(r.content)
 		if err != nil {
-			return Snapshot[P]{}, fmt.Errorf("record: %s: %w", r.id, err)
+			return Sight[P]{}, fmt.Errorf("record: %s: %w", r.id, err)
 		}
-		return Snapshot[P]{r.id, r.created, r.updated, f}, nil
+		return Sight[P]{r.id, r.created, r.updated, f}, nil
 	}, query, args...)
 }

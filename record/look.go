@@ -11,7 +11,8 @@ import (
 )
 
 // Sight is a record with the members that the actor sees, for code that works with several
-// families.
+// families. ChangedAfter and LivingByID have no actor. Their result has all members, and must not
+// reach anybody who may not see the record.
 type Sight[P any] struct {
 	ID string
 	// Created is the tick of the record's creation. Updated is the tick of its last change.

@@ -3,11 +3,9 @@ package record
 import (
 	"context"
 	"reflect"
-	"slices"
 
 	"kartei/api/op"
 	"kartei/kit/fault"
-	"kartei/kit/i18n"
 	"kartei/store/db"
 
 	"github.com/go-json-experiment/json"
@@ -57,7 +55,9 @@ func (k *Collection[T, F, P]) Merge(ctx context.Context, c *op.Call, m MergeOrde
 		return out, err
 	}
 	if from.revision != m.FromRevision {
-		return out, &fault.Fault{Code: fault.PreconditionFailed, Detail: otherRevision}
+		return out, &fault.Fault{
+			Code: fault.PreconditionFailed, Detail: "The record in from has another revision than fromRevision. Please read it again.",
+		}
 	}
 	taken, err := k.decode(from.content)
 	if err != nil {
@@ -71,8 +71,7 @@ func (k *Collection[T, F, P]) Merge(ctx context.Context, c *op.Call, m MergeOrde
 		return out, err
 	}
 	_, err = k.revise(ctx, c, into, merged, func(before, after P) ([]fault.Field, error) {
-		wrong := m.Fold(after, taken)
-		wrong = append(wrong, k.Prepare(c.Services, after, before)...)
+		wrong := append(m.Fold(after, taken), k.Prepare(c.Services, after, before)...)
 		if out.Before, err = json.Marshal(before); err != nil {
 			return nil, err
 		}
@@ -84,8 +83,6 @@ func (k *Collection[T, F, P]) Merge(ctx context.Context, c *op.Call, m MergeOrde
 	return out, err
 }
 
-var otherRevision = i18n.Text("The record in from has another revision than fromRevision. Please read it again.")
-
 // lend adds the hidden references of from to into where into has none. The actor can neither take
 // over a reference that the actor does not see, nor lose it. The reference of taken becomes nil.
 func (k *Collection[T, F, P]) lend(into, from *row, taken P) error {
@@ -94,7 +91,6 @@ func (k *Collection[T, F, P]) lend(into, from *row, taken P) error {
 		return err
 	}
 	has, gives := reflect.ValueOf(stored).Elem(), reflect.ValueOf(taken).Elem()
-	lent := false
 	for i := range k.references {
 		if from.hidden&(1<<i) == 0 {
 			continue
@@ -103,13 +99,10 @@ func (k *Collection[T, F, P]) lend(into, from *row, taken P) error {
 		if textAt(has, member) == "" {
 			has.FieldByIndex(member).Set(gives.FieldByIndex(member))
 			into.hidden |= 1 << i
-			lent = true
 		}
 		gives.FieldByIndex(member).SetZero()
 	}
-	if lent {
-		into.content, err = json.Marshal(stored)
-	}
+	into.content, err = json.Marshal(stored)
 	return err
 }
 
@@ -126,11 +119,12 @@ type Referrer interface {
 
 // referenceTo returns the reference to a family, or nil.
 func (k *Collection[T, F, P]) referenceTo(family string) *reference {
-	i := slices.IndexFunc(k.references, func(r reference) bool { return r.family == family })
-	if i < 0 {
-		return nil
+	for i := range k.references {
+		if k.references[i].family == family {
+			return &k.references[i]
+		}
 	}
-	return &k.references[i]
+	return nil
 }
 
 // Referring implements Referrer.

@@ -9,7 +9,6 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/invisible"
 
-	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -119,18 +118,4 @@ func Clean(s string) string {
 		s = lineEnds.Replace(s)
 	}
 	return norm.NFC.String(strings.TrimSpace(s))
-}
-
-// CanonicalLanguage returns a BCP 47 tag with the usual case, for example de-DE. An unregistered
-// tag stays as it is.
-func CanonicalLanguage(tag *string) *string {
-	if tag == nil {
-		return nil
-	}
-	parsed, err := language.Raw.Parse(*tag)
-	if err != nil {
-		return tag
-	}
-	s := parsed.String()
-	return &s
 }

@@ -48,16 +48,6 @@ func giveAway(ctx context.Context, c *op.Call, id string, before, after *CommonF
 	})
 }
 
-// PrivateOfOthers reports whether the organization has private records of a family that belong to
-// other principals.
-func PrivateOfOthers(ctx context.Context, tx db.Tx, f op.Family, organization int64, principal string) (bool, error) {
-	var n int64
-	err := tx.QueryRow(ctx, `select count(*) from (select 1 from `+f.Plural+
-		` where organization = $1 and deleted = false and audience > '' and audience <> $2 limit 1) others`,
-		organization, principal).Scan(&n)
-	return n > 0, err
-}
-
 // These statements write the visibility losses. A loss is a principal who saw a record and does
 // not see it now.
 const (

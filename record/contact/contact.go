@@ -11,6 +11,8 @@ import (
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/search"
+
+	"golang.org/x/text/language"
 )
 
 // Fields are the members of a contact besides the envelope. At least one of
@@ -120,7 +122,7 @@ func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 func (f *Fields) Normalize() {
 	f.Address = f.Address.OrNil()
 	f.Additional.Normalize()
-	f.Language = record.CanonicalLanguage(f.Language)
+	f.Language = canonicalLanguage(f.Language)
 	f.DisplayName = displayName(f)
 }
 
@@ -181,4 +183,18 @@ func (f *Fields) Words() *search.Document {
 	}
 	d.AddAll(search.Note, f.Note)
 	return d
+}
+
+// canonicalLanguage returns a BCP 47 tag with the usual case, for example de-DE. An unregistered
+// tag stays as it is.
+func canonicalLanguage(tag *string) *string {
+	if tag == nil {
+		return nil
+	}
+	parsed, err := language.Raw.Parse(*tag)
+	if err != nil {
+		return tag
+	}
+	s := parsed.String()
+	return &s
 }

@@ -31,7 +31,7 @@ func familyOf[T, F any, P interface {
 	*F
 	record.Fields
 }](k *record.Collection[T, F, P], subject func(P) *Subject) *family {
-	entries := func(list []record.Snapshot[P], err error) ([]*entry, error) {
+	entries := func(list []record.Sight[P], err error) ([]*entry, error) {
 		all := make([]*entry, len(list))
 		for i, r := range list {
 			s := subject(r.Members)

@@ -27,7 +27,7 @@ func (r *row) give(ctx context.Context, c *op.Call) error {
 	if !r.givesAway() || !c.Actor.SeesAll() || !r.Undo && r.Filters["ownerId"] == own {
 		return nil
 	}
-	others, err := record.PrivateOfOthers(ctx, c.Tx, familyOf(r.Family).Family, r.organization, own)
+	others, err := privateOfOthers(ctx, c.Tx, familyOf(r.Family).Family, r.organization, own)
 	if err != nil || !others {
 		return err
 	}
@@ -90,4 +90,14 @@ func (r *row) tellOwners(ctx context.Context, tx db.Tx, s *op.Services, now cloc
 			ID: r.id, Organization: r.organization, By: r.By, Kind: r.Delegation.Kind, To: r.receiver(),
 			Owners: owners,
 		}, now)
+}
+
+// privateOfOthers reports whether the organization has private records of a family that belong to
+// other principals.
+func privateOfOthers(ctx context.Context, tx db.Tx, f op.Family, organization int64, principal string) (bool, error) {
+	var n int64
+	err := tx.QueryRow(ctx, `select count(*) from (select 1 from `+f.Plural+
+		` where organization = $1 and deleted = false and audience > '' and audience <> $2 limit 1) others`,
+		organization, principal).Scan(&n)
+	return n > 0, err
 }
