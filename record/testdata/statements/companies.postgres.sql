@@ -728,6 +728,26 @@ where organization = $1
 	and company_id = $2
 	and company_id is not null;
 
+update merges
+set copies = ''
+where organization = $1
+	and kept = $2;
+
+delete from merge_moves
+where organization = $1
+	and merge_id in (
+	select id
+	from merges
+	where organization = $1
+		and kept = $2
+		and state in ('merged', 'undone')
+);
+
+delete from merges
+where organization = $1
+	and kept = $2
+	and state in ('merged', 'undone');
+
 -- as above: insert into events (organization, tick, id, type, object, record_id, revision, changed, re ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
