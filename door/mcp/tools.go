@@ -74,8 +74,12 @@ func toolsOf(version string, in i18n.Language) ([]*tool, error) {
 // toolNotes are additions to the descriptions of operations.
 var toolNotes = map[string]i18n.Text{
 	"uploads.create":   "\n\nThe file itself then goes by PUT to the address that the answer names; there is no tool for that.",
-	"documents.create": "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later.",
+	"documents.create": operationNote,
+	"contacts.merge":   operationNote,
+	"companies.merge":  operationNote,
 }
+
+const operationNote = "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later."
 
 var (
 	revisionText = i18n.Text("The revision of the record that you have read")

@@ -60,7 +60,7 @@ type DuplicateList struct {
 	// After is the position for the next page. It is empty on the last page.
 	After string `json:"after,omitempty"`
 	// Waiting is the number of records that the caller sees and that changed and are not compared yet,
-	// at most 1,000.
+	// at most 1,000. It is zero in the list of one record.
 	Waiting int64 `json:"waiting"`
 }
 
@@ -99,6 +99,9 @@ func duplicates(ctx context.Context, c *op.Call, in DuplicatesInput) (DuplicateL
 		if out.After, err = c.Services.Cursors.Seal(w.scope(), c.Now, w.place); err != nil {
 			return out, err
 		}
+	}
+	if in.ID != "" {
+		return out, nil
 	}
 	until, err := duplicate.Until(ctx, c.Tx, c.Actor.Org(), f.Plural)
 	if err != nil {
