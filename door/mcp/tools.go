@@ -79,7 +79,7 @@ var toolNotes = map[string]i18n.Text{
 	"companies.merge":  operationNote,
 }
 
-const operationNote = "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later."
+const operationNote i18n.Text = "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later."
 
 var (
 	revisionText = i18n.Text("The revision of the record that you have read")
