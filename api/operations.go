@@ -22,7 +22,6 @@ import (
 	"kartei/people/organization"
 	"kartei/people/principal"
 	"kartei/people/profile"
-	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -122,7 +121,7 @@ var unpublished = op.List{
 	principal.SetServiceAccount,
 	principal.ResolveNames, principal.FindNames,
 
-	record.History, lookup.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms,
+	lookup.History, lookup.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms,
 	upload.GetTicket,
 	lookup.Find, lookup.FindSimilar, lookup.Duplicates, lookup.Dismiss, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
 

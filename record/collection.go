@@ -311,7 +311,7 @@ func (k *Collection[T, F, P]) revise(
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	if same && len(wrong) == 0 {
+	if same && len(wrong) == 0 && verb != merged {
 		return k.response(r), nil
 	}
 	if err := k.check(ctx, c, after, before, wrong, true); err != nil {

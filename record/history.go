@@ -1,21 +1,13 @@
 package record
 
 import (
-	"context"
-	"errors"
 	"maps"
-	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
-	"kartei/kit/id"
-	"kartei/store/db"
 )
 
 // Topic is the topic of the notifications about changes of records. Subscribers get a message
@@ -46,17 +38,13 @@ const (
 	// nightly sync fills it in half a year. Without a limit, a record that a program changes each
 	// minute would have 500,000 lines a year.
 	kept = 200
-	// maxChanges is the default size of a page of history.
-	maxChanges = 50
 )
 
 const (
 	insertChange = `insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id, credential)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-	trimChanges   = `delete from record_changes where organization = $1 and record_id = $2 and revision <= $3`
-	eraseChanges  = `delete from record_changes where organization = $1 and record_id = $2`
-	selectChanges = `select revision, changed_at, act, members, principal, door, request_id, credential from record_changes
-		where organization = $1 and record_id = $2 and revision < $3 order by revision desc limit $4`
+	trimChanges  = `delete from record_changes where organization = $1 and record_id = $2 and revision <= $3`
+	eraseChanges = `delete from record_changes where organization = $1 and record_id = $2`
 )
 
 // Change is one line of a record's history. It names the changed members without their values.
@@ -90,105 +78,6 @@ type ChangeKey struct {
 	// MadeBy is the person who created the key and saw its secret. It is empty if the operator
 	// created the key.
 	MadeBy string `json:"madeBy"`
-}
-
-// HistoryInput is the input of History.
-type HistoryInput struct {
-	// ID is the id of a record of any family.
-	ID string `json:"id"`
-	// Before is the revision of the last line of the previous page.
-	Before int64 `json:"before,omitempty"`
-	// Limit is the maximum number of lines, from 1 to 1,000. Zero means 50.
-	Limit int `json:"limit,omitempty"`
-}
-
-// History returns the changes of a record, the newest first. It returns at most the last 200
-// changes and the creation. The caller must have the right to read the family, and must see the
-// record. A caller who saw a deleted record gets the line of its deletion.
-var History = op.New("records.history", op.Read, history, op.By(op.Member))
-
-func history(ctx context.Context, c *op.Call, in HistoryInput) (op.Entries[Change], error) {
-	none := op.Entries[Change]{}
-	limit, err := op.PageSize(in.Limit, maxChanges)
-	if err != nil {
-		return none, err
-	}
-	i := slices.IndexFunc(c.Services.Families, func(f op.Family) bool { return id.Valid(f.Prefix, in.ID) })
-	if i < 0 {
-		return none, fault.New(fault.NotFound)
-	}
-	f := c.Services.Families[i]
-	if scope := f.ReadScope(); !c.Actor.May(scope) {
-		return none, access.Lacking(scope)
-	}
-	created, living, err := creation(ctx, c, f, in.ID)
-	if err != nil {
-		return none, err
-	}
-	before := in.Before
-	if before == 0 {
-		before = math.MaxInt64
-	}
-	changes, err := db.List(ctx, c.Tx, scanChange, selectChanges, c.Actor.Org(), in.ID, before, limit+1)
-	if err != nil {
-		return none, err
-	}
-	if living && len(changes) <= limit && before > created.Revision {
-		changes = append(changes, created)
-	}
-	page := op.PageOf(changes, limit)
-	return page, nameKeys(ctx, c, page.Data)
-}
-
-// nameKeys sets Key in the lines whose credential is an API key.
-func nameKeys(ctx context.Context, c *op.Call, lines []Change) error {
-	var ids []string
-	for _, l := range lines {
-		if id.Valid(id.Key, l.Credential) && !slices.Contains(ids, l.Credential) {
-			ids = append(ids, l.Credential)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	keys := map[string]*ChangeKey{}
-	_, err := db.List(ctx, c.Tx, func(row db.Row) (none struct{}, err error) {
-		var name, kid string
-		k := &ChangeKey{}
-		err = row.Scan(&name, &k.Name, &kid, &k.Environment, &k.MadeBy)
-		k.KidShort = kid[:min(len(kid), access.KidShortLength)]
-		keys[name] = k
-		return none, err
-	}, `select id, name, kid, environment, made_by from api_keys where organization = $1 and id `+
-		c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(ids))
-	for i := range lines {
-		lines[i].Key = keys[lines[i].Credential]
-	}
-	return err
-}
-
-// creation returns the first line of a record's history. living is false for a deleted record.
-// creation fails with NOT_FOUND if the actor does not see the record, or did not see it when it
-// was deleted.
-func creation(ctx context.Context, c *op.Call, f op.Family, name string) (line Change, living bool, err error) {
-	line = Change{Revision: 1, Act: "created", Members: []string{}}
-	var deleted bool
-	err = c.Tx.QueryRow(ctx, `select created_at, deleted, created_by, created_door, created_request, created_credential from `+f.Plural+` as r
-		where r.organization = $1 and r.id = $2 and `+op.Visible("r", c.Actor, "$3"), c.Actor.Org(), name,
-		c.Actor.PrincipalID()).
-		Scan(&line.ChangedAt, &deleted, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
-	if errors.Is(err, db.ErrNoRows) {
-		err = fault.New(fault.NotFound)
-	}
-	return line, !deleted, err
-}
-
-func scanChange(row db.Row) (line Change, err error) {
-	var members string
-	err = row.Scan(&line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID,
-		&line.Credential)
-	line.Members = strings.Fields(members)
-	return line, err
 }
 
 // author returns the principal who makes a change. It is the requester of the call if the actor

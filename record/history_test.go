@@ -20,6 +20,7 @@ import (
 	"kartei/people/organization"
 	records "kartei/record"
 	contacts "kartei/record/contact"
+	"kartei/record/lookup"
 	"kartei/record/task"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -27,10 +28,10 @@ import (
 )
 
 // historyOf returns a page of the history as c sees it.
-func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page op.Entries[records.Change], err error) {
+func historyOf(t *testing.T, c *apitest.Client, in lookup.HistoryInput) (page op.Entries[records.Change], err error) {
 	t.Helper()
 	err = c.Try(func(ctx context.Context, call *op.Call) (err error) {
-		page, err = optest.Run(ctx, call, records.History, in)
+		page, err = optest.Run(ctx, call, lookup.History, in)
 		return err
 	})
 	return page, err
@@ -40,7 +41,7 @@ func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page o
 // each line.
 func lines(t *testing.T, c *apitest.Client, name string) (short []string) {
 	t.Helper()
-	page, err := historyOf(t, c, records.HistoryInput{ID: name})
+	page, err := historyOf(t, c, lookup.HistoryInput{ID: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestHistory(t *testing.T) {
 		second := patch(ben, `{"lastName":"Berg","firstName":"Anna","address":{"city":"Köln"},"tags":["Neu"]}`)
 		patch(ben, `{"lastName":"Berg","tags":["Neu"]}`) // changes nothing
 		third := patch(anna, `{"address":null}`)
-		page, err := historyOf(t, ben, records.HistoryInput{ID: name})
+		page, err := historyOf(t, ben, lookup.HistoryInput{ID: name})
 		if err != nil || page.HasMore || len(page.Data) != 3 {
 			t.Fatalf("%+v, %v", page, err)
 		}
@@ -90,15 +91,15 @@ func TestHistory(t *testing.T) {
 		if text, _ := json.Marshal(page); strings.Contains(string(text), "Geheim") {
 			t.Errorf("a history holds content: %s", text)
 		}
-		first, err := historyOf(t, ben, records.HistoryInput{ID: name, Limit: 2})
+		first, err := historyOf(t, ben, lookup.HistoryInput{ID: name, Limit: 2})
 		if err != nil || !first.HasMore || !reflect.DeepEqual(first.Data, page.Data[:2]) {
 			t.Errorf("the first page: %+v, %v", first, err)
 		}
-		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Limit: 2, Before: 2}); err != nil ||
+		if rest, err := historyOf(t, ben, lookup.HistoryInput{ID: name, Limit: 2, Before: 2}); err != nil ||
 			rest.HasMore || !reflect.DeepEqual(rest.Data, page.Data[2:]) {
 			t.Errorf("the second page: %+v, %v", rest, err)
 		}
-		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Before: 1}); err != nil || rest.HasMore ||
+		if rest, err := historyOf(t, ben, lookup.HistoryInput{ID: name, Before: 1}); err != nil || rest.HasMore ||
 			len(rest.Data) != 0 {
 			t.Errorf("behind the last page: %+v, %v", rest, err)
 		}
@@ -134,7 +135,7 @@ func TestHistoryIsSeenWithTheRecord(t *testing.T) {
 		stranger := &apitest.Client{Office: o, Key: o.Key(o.User(access.Admin, foreign))}
 		private := owner.Do("POST", "/contacts", `{"lastName":"Berg","visibility":"private"}`).Want(201).Text("id")
 		for who, sees := range map[*apitest.Client]bool{owner: true, admin: true, other: false, stranger: false} {
-			if _, err := historyOf(t, who, records.HistoryInput{ID: private}); fault.Is(err, fault.NotFound) == sees ||
+			if _, err := historyOf(t, who, lookup.HistoryInput{ID: private}); fault.Is(err, fault.NotFound) == sees ||
 				sees && err != nil {
 				t.Errorf("%s: %v", who.Principal, err)
 			}
@@ -143,16 +144,16 @@ func TestHistoryIsSeenWithTheRecord(t *testing.T) {
 			"", "con_", "con_01jb2z5k3xf0q8r9s7t6v5w4y3", "usr_01jb2z5k3xf0q8r9s7t6v5w4y3",
 			"tsk" + strings.TrimPrefix(private, "con"),
 		} {
-			if _, err := historyOf(t, admin, records.HistoryInput{ID: name}); !fault.Is(err, fault.NotFound) {
+			if _, err := historyOf(t, admin, lookup.HistoryInput{ID: name}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%q: %v", name, err)
 			}
 		}
 		tasks := &apitest.Client{Office: o, Key: o.Key(owner.Principal, "tasks:read")}
-		if _, err := historyOf(t, tasks, records.HistoryInput{ID: private}); !fault.Is(err, fault.Forbidden) {
+		if _, err := historyOf(t, tasks, lookup.HistoryInput{ID: private}); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("without the right to read contacts: %v", err)
 		}
 		for _, limit := range []int{-1, 1001} {
-			if _, err := historyOf(t, owner, records.HistoryInput{ID: private, Limit: limit}); !fault.Is(err,
+			if _, err := historyOf(t, owner, lookup.HistoryInput{ID: private, Limit: limit}); !fault.Is(err,
 				fault.ValidationFailed) {
 				t.Errorf("a page of %d: %v", limit, err)
 			}
@@ -170,12 +171,12 @@ func TestHistoryIsErasedWithTheRecord(t *testing.T) {
 			name := owner.Do("POST", "/contacts", `{"lastName":"Berg","visibility":"`+visibility+`"}`).Want(201).Text("id")
 			owner.Do("PATCH", "/contacts/"+name, `{"lastName":"Tal"}`, "If-Match", "*").Want(200)
 			deletion := owner.Do("DELETE", "/contacts/"+name, nil, "If-Match", "*").Want(204).Header.Get("Request-Id")
-			page, err := historyOf(t, owner, records.HistoryInput{ID: name})
+			page, err := historyOf(t, owner, lookup.HistoryInput{ID: name})
 			if err != nil || len(page.Data) != 1 || page.Data[0].Act != "deleted" || page.Data[0].Revision != 3 ||
 				page.Data[0].RequestID != deletion || page.Data[0].Principal != owner.Principal {
 				t.Errorf("%+v, %v", page, err)
 			}
-			if page, err := historyOf(t, other, records.HistoryInput{ID: name}); (err == nil &&
+			if page, err := historyOf(t, other, lookup.HistoryInput{ID: name}); (err == nil &&
 				len(page.Data) == 1) != seen || !seen && !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s, another member: %+v, %v", visibility, page, err)
 			}
@@ -264,7 +265,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			}
 			return nil
 		})
-		page, err := historyOf(t, c, records.HistoryInput{ID: name, Limit: 1000})
+		page, err := historyOf(t, c, lookup.HistoryInput{ID: name, Limit: 1000})
 		if err != nil || len(page.Data) != 201 {
 			t.Fatalf("%d lines, %v", len(page.Data), err)
 		}
@@ -291,7 +292,7 @@ func TestHistoryOfCaretakers(t *testing.T) {
 			_, _, err = contacts.Contacts.HandOver(ctx, &work, name, records.Handover{From: c.Principal, To: successor})
 			return err
 		})
-		page, err := historyOf(t, c, records.HistoryInput{ID: name})
+		page, err := historyOf(t, c, lookup.HistoryInput{ID: name})
 		if err != nil || page.Data[0].Principal != "usr_1" || page.Data[0].Door != "job" {
 			t.Errorf("%+v, %v", page, err)
 		}
@@ -322,7 +323,7 @@ func TestHistoryNamesCredentials(t *testing.T) {
 		}
 		token.Do("PATCH", "/contacts/"+name, `{"lastName":"See"}`, "If-Match", "*").Want(200)
 		c.BySession(c.Request("PATCH", "/contacts/"+name, `{"lastName":"Bach"}`, "If-Match", "*")).Want(200)
-		page, err := historyOf(t, &apitest.Client{Office: o, Key: other}, records.HistoryInput{ID: name})
+		page, err := historyOf(t, &apitest.Client{Office: o, Key: other}, lookup.HistoryInput{ID: name})
 		if err != nil || len(page.Data) != 4 {
 			t.Fatalf("%+v, %v", page, err)
 		}
@@ -365,7 +366,7 @@ func TestHistoryOfConcurrentChanges(t *testing.T) {
 			})
 		}
 		working.Wait()
-		page, err := historyOf(t, c, records.HistoryInput{ID: name})
+		page, err := historyOf(t, c, lookup.HistoryInput{ID: name})
 		if err != nil || len(page.Data) != len(requests)+1 {
 			t.Fatalf("%d lines for %d changes and a creation: %v", len(page.Data), len(requests), err)
 		}

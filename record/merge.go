@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"kartei/api/op"
 	"kartei/kit/fault"
@@ -18,6 +19,8 @@ const merged = "merged"
 // MergeOrder is the order to merge the record From into the record Into of the same family.
 type MergeOrder[P any] struct {
 	Into, From string
+	// Values are the names of members whose value is that of From.
+	Values []string
 	// FromRevision is the revision of From on which the order is based.
 	FromRevision int64
 	// Fold takes members of from over into into, and returns the violations.
@@ -34,6 +37,7 @@ type MergeOutcome struct {
 }
 
 // Merge changes a record, and deletes the record whose members it takes over, in one transaction. It
+// makes a new revision even if no member changes: its condition protects the record that stays. It
 // requires If-Match, and fails with PRECONDITION_FAILED if one of the two has another revision. The
 // violation of a From that the actor does not see is that of any unknown reference.
 //
@@ -67,7 +71,7 @@ func (k *Collection[T, F, P]) Merge(ctx context.Context, c *op.Call, m MergeOrde
 	if err := k.erase(ctx, c, from); err != nil {
 		return out, err
 	}
-	if err := k.lend(into, from, taken); err != nil {
+	if err := k.lend(into, from, taken, m.Values); err != nil {
 		return out, err
 	}
 	_, err = k.revise(ctx, c, into, merged, func(before, after P) ([]fault.Field, error) {
@@ -84,18 +88,22 @@ func (k *Collection[T, F, P]) Merge(ctx context.Context, c *op.Call, m MergeOrde
 }
 
 // lend adds the hidden references of from to into where into has none. The actor can neither take
-// over a reference that the actor does not see, nor lose it. The reference of taken becomes nil.
-func (k *Collection[T, F, P]) lend(into, from *row, taken P) error {
+// over a reference that the actor does not see, nor lose it. The reference of taken becomes nil then,
+// and if into has a hidden one that values does not replace.
+func (k *Collection[T, F, P]) lend(into, from *row, taken P, values []string) error {
 	stored, err := k.decode(into.content)
 	if err != nil {
 		return err
 	}
 	has, gives := reflect.ValueOf(stored).Elem(), reflect.ValueOf(taken).Elem()
 	for i := range k.references {
+		member := k.references[i].member
 		if from.hidden&(1<<i) == 0 {
+			if into.hidden&(1<<i) != 0 && !slices.Contains(values, k.references[i].field) {
+				gives.FieldByIndex(member).SetZero()
+			}
 			continue
 		}
-		member := k.references[i].member
 		if textAt(has, member) == "" {
 			has.FieldByIndex(member).Set(gives.FieldByIndex(member))
 			into.hidden |= 1 << i

@@ -37,7 +37,6 @@ import (
 	"kartei/people/account"
 	"kartei/people/notify"
 	"kartei/people/principal"
-	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	documents "kartei/record/document"
@@ -118,7 +117,7 @@ var measured = []page{
 	{"contact", "GET /contacts/{id}", "", 20,
 		[]call{whoAmI, {contact.Get, one}, {contact.List, asks("limit", "50", "sort", "name")},
 			{contact.Count, asks()}, colleagues,
-			{record.History, about}, {task.List, asks("contactId", it, "sort", "dueAt", "limit", "10", "status", "open")},
+			{lookup.History, about}, {task.List, asks("contactId", it, "sort", "dueAt", "limit", "10", "status", "open")},
 			{documents.List, asks("contactId", it, "sort", "name", "limit", "10")}}},
 	{"search while one types", "GET /search", "?part=hits&q=m%C3%BCll", 50, []call{whoAmI, {lookup.Find, finds(5)}}},
 	{"search", "GET /search", "?q=m%C3%BCll", 0, []call{whoAmI, {lookup.Find, finds(20)}}},
@@ -146,7 +145,7 @@ var measured = []page{
 	{"company", "GET /companies/{id}", "", 20,
 		[]call{whoAmI, {company.Get, one}, {company.List, asks("limit", "50", "sort", "name")},
 			{company.Count, asks()}, colleagues,
-			{record.History, about}, {contact.List, asks("companyId", it, "sort", "name", "limit", "10")},
+			{lookup.History, about}, {contact.List, asks("companyId", it, "sort", "name", "limit", "10")},
 			{task.List, asks("companyId", it, "sort", "dueAt", "limit", "10", "status", "open")},
 			{documents.List, asks("companyId", it, "sort", "name", "limit", "10")}}},
 	{
@@ -158,7 +157,7 @@ var measured = []page{
 			whoAmI,
 			{task.Get, one},
 			colleagues,
-			{record.History, about},
+			{lookup.History, about},
 			{documents.List, asks("taskId", it, "sort", "name", "limit", "10")},
 		},
 	},

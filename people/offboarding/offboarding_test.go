@@ -25,7 +25,7 @@ import (
 	"kartei/people/auditlog"
 	"kartei/people/offboarding"
 	"kartei/people/principal"
-	"kartei/record"
+	"kartei/record/lookup"
 	"kartei/store/db"
 	"kartei/store/schema"
 	"kartei/test/apitest"
@@ -156,7 +156,7 @@ func TestHandOver(t *testing.T) {
 			}
 		}
 		admin.Inside(func(ctx context.Context, call *op.Call) error {
-			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: l.contact, Limit: 1})
+			history, err := optest.Run(ctx, call, lookup.History, lookup.HistoryInput{ID: l.contact, Limit: 1})
 			if got := history.Data[0]; got.Act != "updated" || fmt.Sprint(got.Members) != "[ownerId]" || got.Door != "job" ||
 				got.Principal != "" || !strings.HasPrefix(got.RequestID, "req_") {
 				t.Errorf("%+v", got)

@@ -14,7 +14,7 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/api/optest"
-	"kartei/record"
+	"kartei/record/lookup"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -118,7 +118,7 @@ func TestLife(t *testing.T) {
 		}
 		// The job has the principal, the door and the request of the call.
 		c.Inside(func(ctx context.Context, call *op.Call) error {
-			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: id})
+			history, err := optest.Run(ctx, call, lookup.History, lookup.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)
 			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() ||

@@ -87,6 +87,7 @@ func (f *Finder) Run(ctx context.Context) {
 		}
 	})()
 	due, err := f.all(ctx)
+	poll := f.clock.After(Poll)
 	for ctx.Err() == nil {
 		f.report(ctx, err)
 		f.report(ctx, f.catchUp(ctx, due, func() []work {
@@ -100,7 +101,8 @@ func (f *Finder) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-wake:
 			due, err = nil, f.wait(ctx, Gather)
-		case <-f.clock.After(Poll):
+		case <-poll:
+			poll = f.clock.After(Poll)
 			due, err = f.all(ctx)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -133,7 +134,10 @@ func (s *step) readProgress(ctx context.Context, tx db.Tx) (after clock.Micros, 
 		s.begun = false
 		return 0, nil
 	}
-	if s.begun = true; s.version != Version {
+	if s.begun = true; s.version > Version { // a newer release compares
+		return math.MaxInt64, err
+	}
+	if s.version < Version {
 		return 0, err
 	}
 	return s.until, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"kartei/api/op"
 	"kartei/kit/fault"
@@ -67,6 +68,7 @@ func familyOf[T, F any, P interface {
 				Fold: func(into, from P) []fault.Field {
 					return fold(into, from, partsOf(into), partsOf(from), o.values)
 				},
+				Values: o.values,
 			})
 		},
 		unmerge: func(ctx context.Context, c *op.Call, kept string, m copies) error {
@@ -74,14 +76,21 @@ func familyOf[T, F any, P interface {
 			if err := errors.Join(json.Unmarshal(m.Before, &before), json.Unmarshal(m.After, &after)); err != nil {
 				return err
 			}
-			_, err := k.Act(ctx, c, kept, "updated", func(f P) error {
-				takeBack(reflect.ValueOf(f).Elem(), reflect.ValueOf(before), reflect.ValueOf(after))
-				if wrong := k.Prepare(c.Services, f, nil); len(wrong) > 0 {
-					return fault.Invalid(wrong...)
+			skip := map[string]bool{}
+			for {
+				_, err := k.Act(ctx, c, kept, "updated", func(f P) error {
+					if s := f.Shared(); s.Visibility == record.Private && s.OwnerID != c.Actor.PrincipalID() {
+						skip["ownerId"], skip["visibility"] = true, true // that would give away a private record
+					}
+					was := *f
+					takeBack(reflect.ValueOf(f).Elem(), reflect.ValueOf(before), reflect.ValueOf(after), skip)
+					keepFirst(partsOf(f), partsOf(P(&was)), partsOf(P(&before)))
+					return invalid(k.Prepare(c.Services, f, nil))
+				})
+				if !impossible(err, skip) {
+					return err
 				}
-				return nil
-			})
-			return err
+			}
 		},
 		restore: func(ctx context.Context, c *op.Call, from jsontext.Value) (string, error) {
 			f := P(new(F))
@@ -89,7 +98,9 @@ func familyOf[T, F any, P interface {
 				return "", err
 			}
 			err := k.CheckStored(ctx, c, f)
-			if amended(c, err, reflect.ValueOf(f).Elem(), f.Shared()) {
+			if fit, wrong := amended(ctx, c, err, reflect.ValueOf(f).Elem(), f.Shared()); wrong != nil {
+				return "", wrong
+			} else if fit {
 				err = k.CheckStored(ctx, c, f)
 			}
 			if err != nil {
@@ -102,37 +113,78 @@ func familyOf[T, F any, P interface {
 	}
 }
 
+// invalid returns the fault for violations, or nil.
+func invalid(wrong []fault.Field) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fault.Invalid(wrong...)
+}
+
+// impossible adds the members to skip that can no longer be as they were, because another record has
+// the external id, the company is gone, or the caller may not change the owner. It returns false if err
+// is something else, or if these members are skipped already.
+func impossible(err error, skip map[string]bool) (more bool) {
+	f, said := errors.AsType[*fault.Fault](err)
+	if !said {
+		return false
+	}
+	skipped := len(skip)
+	switch f.Code {
+	case fault.Forbidden:
+		skip["ownerId"], skip["visibility"] = true, true
+	case fault.ValidationFailed:
+		for _, w := range f.Fields {
+			name, _, _ := strings.Cut(w.Name, ".")
+			name, _, _ = strings.Cut(name, "[")
+			skip[name] = true
+		}
+	}
+	return len(skip) > skipped
+}
+
 // amended changes the members of a record that can no longer be as they were, and reports whether
-// these are the only violations: the company and the owner may be gone, and another record may have
-// the external id.
-func amended(c *op.Call, err error, f reflect.Value, s *record.CommonFields) bool {
+// these are the only violations: the company was merged or is gone, the owner is gone, or another record
+// has the external id.
+func amended(
+	ctx context.Context, c *op.Call, err error, f reflect.Value, s *record.CommonFields,
+) (fit bool, failed error) {
 	wrong, invalid := errors.AsType[*fault.Fault](err)
 	if !invalid || wrong.Code != fault.ValidationFailed {
-		return false
+		return false, nil
 	}
 	for _, w := range wrong.Fields {
 		switch w.Name {
 		case "companyId":
-			f.FieldByName("CompanyID").SetZero()
+			company := f.FieldByName("CompanyID")
+			next, err := successorOf(ctx, c, company.Elem().String())
+			switch {
+			case err == nil:
+				company.Set(reflect.ValueOf(&next.ID))
+			case fault.Is(err, fault.NotFound):
+				company.SetZero()
+			default:
+				return false, err
+			}
 		case "ownerId":
 			s.OwnerID = c.Actor.PrincipalID()
 		case "externalId":
 			s.Attributes = maps.Clone(s.Attributes)
-			keepID(s.Attributes, *s.ExternalID)
+			keep(s.Attributes, mergedExternalID, *s.ExternalID)
 			s.ExternalID = nil
 		default:
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // takeBack gives the members that a merge changed their former values. before and after are the
-// members at the merge. A member that was changed since keeps its value. Of a list and of the
-// attributes, only what the merge added goes.
-func takeBack(f, before, after reflect.Value) {
+// members at the merge. A member that was changed since keeps its value, and so does one whose name is
+// in skip. Of a list and of the attributes, only what the merge added goes.
+func takeBack(f, before, after reflect.Value, skip map[string]bool) {
 	for _, m := range reflect.VisibleFields(f.Type()) {
-		if m.Anonymous || m.Tag.Get("read") == "true" {
+		if m.Anonymous || m.Tag.Get("read") == "true" || skip[m.Tag.Get("json")] {
 			continue
 		}
 		is, was, merged := f.FieldByIndex(m.Index), before.FieldByIndex(m.Index), after.FieldByIndex(m.Index)
@@ -150,6 +202,29 @@ func takeBack(f, before, after reflect.Value) {
 			}
 		}
 	}
+}
+
+// keepFirst keeps a former first email, number or address in its list, where the merge has put it, if
+// the first one was changed since and takeBack leaves it out.
+func keepFirst(is, was, before parts) {
+	is.AdditionalEmails = kept(is.AdditionalEmails, was.AdditionalEmails, first(*is.email, asEmail),
+		first(*before.email, asEmail), sameEmail)
+	country := countryOf(is, before)
+	same := func(a, b record.AdditionalPhone) bool { return sameNumber(a.Phone, b.Phone, country) }
+	is.AdditionalPhones = kept(is.AdditionalPhones, was.AdditionalPhones, is.entries(), before.entries(), same)
+	is.AdditionalAddresses = kept(is.AdditionalAddresses, was.AdditionalAddresses, first(*is.address, asAddress),
+		first(*before.address, asAddress), sameAddress)
+}
+
+// kept returns a list with the entries of was that are among wanted, unless they are the first ones.
+func kept[E any](list, was, firsts, wanted []E, same func(a, b E) bool) []E {
+	for _, e := range was {
+		among := func(others []E) bool { return slices.ContainsFunc(others, func(o E) bool { return same(o, e) }) }
+		if among(wanted) && !among(firsts) && !among(list) {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // without returns the entries of a list that the merge did not add.

@@ -1,9 +1,10 @@
 package merge
 
 import (
-	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -116,23 +117,24 @@ func foldNumbers(has, gives parts, chosen func(string) bool) {
 	var list []record.AdditionalPhone
 	country := countryOf(has, gives)
 	for _, p := range []parts{has, gives} {
-		for _, n := range p.numbers {
-			list = append(list, first(*n.text, n.asEntry)...)
-		}
-		list = append(list, p.AdditionalPhones...)
+		list = append(append(list, p.entries()...), p.AdditionalPhones...)
 	}
 	for i, n := range has.numbers {
 		if more := *gives.numbers[i].text; more != nil && (*n.text == nil || chosen(n.member)) {
 			*n.text = more
 		}
 	}
-	var now []record.AdditionalPhone
-	for _, n := range has.numbers {
-		now = append(now, first(*n.text, n.asEntry)...)
-	}
-	has.AdditionalPhones = others(list, now, func(a, b record.AdditionalPhone) bool {
+	has.AdditionalPhones = others(list, has.entries(), func(a, b record.AdditionalPhone) bool {
 		return sameNumber(a.Phone, b.Phone, country)
 	})
+}
+
+// entries returns the first telephone numbers as entries of a list.
+func (p parts) entries() (list []record.AdditionalPhone) {
+	for _, n := range p.numbers {
+		list = append(list, first(*n.text, n.asEntry)...)
+	}
+	return list
 }
 
 func (n number) asEntry(text string) record.AdditionalPhone {
@@ -198,19 +200,14 @@ func distinct[E any](list []E, same func(a, b E) bool) []E {
 	return kept
 }
 
-// foldCommon unites tags, attributes and external ids.
+// foldCommon unites tags, attributes and external ids. If both have an attribute with different values,
+// that of from gets another name.
 func foldCommon(has, gives *record.CommonFields, chosen func(string) bool) {
 	has.Tags = distinct(slices.Concat(has.Tags, gives.Tags), strings.EqualFold)
 	all := record.Attributes{}
-	for name, value := range gives.Attributes {
-		all[name] = value
-	}
-	for name, value := range has.Attributes {
-		if other, both := all[name]; both && other != value && name == mergedExternalID {
-			keepID(all, value)
-			continue
-		}
-		all[name] = value
+	maps.Copy(all, has.Attributes)
+	for _, name := range slices.Sorted(maps.Keys(gives.Attributes)) {
+		keep(all, name, gives.Attributes[name])
 	}
 	switch id, other := has.ExternalID, gives.ExternalID; {
 	case other == nil:
@@ -219,22 +216,26 @@ func foldCommon(has, gives *record.CommonFields, chosen func(string) bool) {
 	case *id == *other:
 	case chosen("externalId"):
 		has.ExternalID = other
-		keepID(all, *id)
+		keep(all, mergedExternalID, *id)
 	default:
-		keepID(all, *other)
+		keep(all, mergedExternalID, *other)
 	}
 	has.Attributes = all
 }
 
-// keepID adds an external id to the attributes, under the first free name.
-func keepID(all record.Attributes, id string) {
-	name := mergedExternalID
+// maxName is the maximum length of the name of an attribute, as in the schema.
+const maxName = 40
+
+// keep adds an attribute, under the first name with a number that is free.
+func keep(all record.Attributes, name, value string) {
+	free := name
 	for n := 2; ; n++ {
-		if value, used := all[name]; !used || value == id {
-			all[name] = id
+		if has, used := all[free]; !used || has == value {
+			all[free] = value
 			return
 		}
-		name = fmt.Sprint(mergedExternalID, n)
+		number := strconv.Itoa(n)
+		free = name[:min(len(name), maxName-len(number))] + number
 	}
 }
 

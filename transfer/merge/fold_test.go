@@ -49,7 +49,7 @@ func TestNothingIsLost(t *testing.T) {
 			}
 		}
 		undone := clone(after)
-		takeBack(reflect.ValueOf(undone).Elem(), reflect.ValueOf(*before), reflect.ValueOf(*after))
+		takeBack(reflect.ValueOf(undone).Elem(), reflect.ValueOf(*before), reflect.ValueOf(*after), nil)
 		if !reflect.DeepEqual(contents(undone), contents(before)) {
 			t.Errorf("seed %d: after the undo\n%v, before\n%v", seed, contents(undone), contents(before))
 		}
@@ -89,7 +89,8 @@ func randomContact(r *rand.Rand) *contact.Fields {
 		f.AdditionalAddresses = append(f.AdditionalAddresses, record.AdditionalAddress{Address: at, Label: label()})
 	}
 	for i := range r.IntN(3) {
-		f.Attributes[fmt.Sprint("name", i, r.IntN(2))] = "value"
+		name := fmt.Sprint("name", i, r.IntN(2))
+		f.Attributes[name] = fmt.Sprint("value of ", name, ": ", r.IntN(2))
 	}
 	if r.IntN(4) == 0 {
 		f.Attributes[mergedExternalID] = fmt.Sprint("id-", r.IntN(5))
@@ -136,7 +137,7 @@ func contents(f *contact.Fields) (list []string) {
 		if strings.HasPrefix(name, mergedExternalID) {
 			ids = append(ids, value)
 		} else {
-			add("attribute", name)
+			add("attribute", value)
 		}
 	}
 	for _, id := range record.Unique(ids) {

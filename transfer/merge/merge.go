@@ -62,8 +62,9 @@ type Merge struct {
 	MergedID   string `json:"mergedId"`
 	RestoredID string `json:"restoredId,omitempty"`
 	State      State  `json:"state"`
-	// Moved is the number of records whose references were moved.
-	Moved     int64        `json:"moved"`
+	// Moved is the number of records whose references were moved. It counts private records of others,
+	// so only admins get it.
+	Moved     int64        `json:"moved,omitempty"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	// KeptUntil is the time until which the merge can be undone. It is zero if it was undone, if its
 	// record was merged into another one itself, or if its time is over.
@@ -110,13 +111,15 @@ const (
 		and ($3 = '' or id < $3) order by id desc limit $4`
 	// selectOf selects the merge by which a record was deleted.
 	selectOf = `select ` + columns + ` from merges where organization = $1 and merged = $2`
-	// updateMerge updates a merge if its state is still the one that was read. It leaves out the
-	// columns that another merge or an erasure may change meanwhile.
+	// updateMerge updates a merge if its state and its record are still those that were read. It
+	// leaves out the copies, which an erasure may change meanwhile.
 	updateMerge = `update merges set state = $4, restored = $5, moved = $6, requested_by = $7, kind = $8, door = $9,
-		request_id = $10 where organization = $1 and id = $2 and state = $3`
+		request_id = $10 where organization = $1 and id = $2 and state = $3 and kept = $11`
 	// followOn leads the earlier merges into a record to the record into which it is merged itself.
 	// Their undo would need a record that no longer exists.
-	followOn   = `update merges set kept = $3, copies = '' where organization = $1 and kept = $2`
+	followOn = `update merges set kept = $3, via = $2, copies = '' where organization = $1 and kept = $2`
+	// leadBack undoes followOn: the earlier merges lead to the restored record.
+	leadBack   = `update merges set kept = $3, via = '' where organization = $1 and kept = $2 and via = $4`
 	eraseCopy  = `update merges set copies = '' where organization = $1 and kept = $2`
 	eraseMoves = `delete from merge_moves where organization = $1 and merge_id in
 		(select id from merges where organization = $1 and kept = $2 and state in ('merged', 'undone'))`
@@ -144,7 +147,7 @@ func (r *row) insert(tx db.Tx) {
 // Store implements process.Act.
 func (r *row) Store(ctx context.Context, tx db.Tx) error {
 	err := process.Exec(ctx, tx, updateMerge, r.organization, r.id, r.was, r.state, r.restored, r.moved, r.By, r.Kind,
-		r.Door, r.RequestID)
+		r.Door, r.RequestID, r.kept)
 	if err == nil {
 		r.was = r.state
 	}
@@ -162,13 +165,16 @@ func (r *row) undoable(now clock.Micros) bool {
 	return r.sealed != "" && r.expires > now && (r.state == Moving || r.state == Merged)
 }
 
-// public returns the merge as the operations return it.
-func (r *row) public(now clock.Micros) Merge {
+// public returns the merge as the operations return it to the caller.
+func (r *row) public(c *op.Call) Merge {
 	m := Merge{
 		ID: r.id, PrincipalID: r.principal, Family: r.family, RecordID: r.kept, MergedID: r.merged,
-		RestoredID: r.restored, State: r.state, Moved: r.moved, CreatedAt: r.created,
+		RestoredID: r.restored, State: r.state, CreatedAt: r.created,
 	}
-	if r.undoable(now) {
+	if c.Actor.SeesAll() {
+		m.Moved = r.moved
+	}
+	if r.undoable(c.Now) {
 		m.KeptUntil = r.expires
 	}
 	return m

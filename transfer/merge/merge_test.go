@@ -38,7 +38,7 @@ func TestMembers(t *testing.T) {
 			"mobile":"0171 1111111","note":"Erste.\n\nZweite.","tags":["Mandant","Notar"],
 			"address":{"street":"Weg 1","postalCode":null,"city":"Köln","region":null,"country":"DE"},
 			"externalId":"crm-1","birthday":"1984-05-17","jobTitle":"Notarin",
-			"attributes":{"stage":"won","color":"red","size":"L","mergedExternalId":"crm-2"},
+			"attributes":{"stage":"won","color":"red","size":"L","stage2":"lost","mergedExternalId":"crm-2"},
 			"additionalEmails":[{"email":"anna@berg.example","label":null},{"email":"a@berg.example","label":"home"}],
 			"additionalPhones":[{"phone":"+49 221 222","label":null},{"phone":"+49 221 333","label":"fax"}],
 			"additionalAddresses":[{"street":"Gasse 2","postalCode":null,"city":"Bonn","region":null,"country":null,
@@ -76,7 +76,11 @@ func TestReferences(t *testing.T) {
 			other.create("contacts", `{"lastName":"Geheim","companyId":"`+from+`","visibility":"private"}`))
 		stays := d.create("tasks", `{"title":"bleibt","companyId":"`+into+`"}`)
 		m := d.merged(into, from)
-		if m.Moved != 72 || m.State != merge.Merged || m.RecordID != into || m.MergedID != from || m.KeptUntil == 0 {
+		admin := sit(o, access.Admin)
+		if all := ask[merge.Merge](admin, "merges.get", op.ByID{ID: m.ID}); all.Moved != 72 {
+			t.Errorf("%d references were moved", all.Moved)
+		}
+		if m.Moved != 0 || m.State != merge.Merged || m.RecordID != into || m.MergedID != from || m.KeptUntil == 0 {
 			t.Errorf("%+v", m)
 		}
 		refer := func(want string) {
@@ -142,7 +146,7 @@ func TestUndo(t *testing.T) {
 		m = d.undone(m)
 		compare(t, d.record(into), `{"email":"neu@berg.example","note":"Neu.","tags":["Mandant","Neu"],
 			"attributes":{"stage":"won","color":"red","size":"XL"},"additionalPhones":[],"birthday":null,
-			"additionalEmails":[{"email":"a@berg.example","label":"home"}]}`)
+			"additionalEmails":[{"email":"a@berg.example","label":"home"},{"email":"anna@berg.example","label":null}]}`)
 		compare(t, d.record(m.RestoredID), `{"email":"berg@kanzlei.example","note":"Zweite.","externalId":"crm-2"}`)
 	})
 }
@@ -303,6 +307,76 @@ func TestReseal(t *testing.T) {
 		_, unreadable, _ := merge.Reseal(t.Context(), o.DB, apitest.Keys.Vault(merge.SecretsPurpose))
 		if len(unreadable) != 1 {
 			t.Errorf("unreadable: %v", unreadable)
+		}
+	})
+}
+
+// TestUndoWithoutWhatIsGone checks that an undo succeeds although the former company was merged, another
+// record has the former external id, and the owner cannot be restored.
+func TestUndoWithoutWhatIsGone(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d, other := sit(o, access.Member), sit(o, access.Member)
+		old, next := d.create("companies", `{"name":"Haas"}`), d.create("companies", `{"name":"Haas GmbH"}`)
+		into := d.create("contacts", `{"lastName":"Berg","externalId":"a","companyId":"`+old+`"}`)
+		from := d.create("contacts", `{"lastName":"Tal","externalId":"b","companyId":"`+old+`","ownerId":"`+other.Principal+`"}`)
+		m := d.merged(into, from, "ownerId", "externalId")
+		d.merged(next, old)
+		d.create("contacts", `{"lastName":"Neu","externalId":"a"}`)
+		m = d.undone(m)
+		compare(t, d.record(into), `{"lastName":"Berg","externalId":"b","companyId":"`+next+`","ownerId":"`+other.Principal+`"}`)
+		compare(t, d.record(m.RestoredID), `{"lastName":"Tal","externalId":null,"attributes":{"mergedExternalId":"b"},
+			"companyId":"`+next+`","ownerId":"`+other.Principal+`"}`)
+		if s := ask[merge.Successor](d, "merges.find", op.ByID{ID: from}); s.ID != m.RestoredID {
+			t.Errorf("after the undo the old id leads to %+v", s)
+		}
+	})
+}
+
+// TestMergeThatChangesNothing checks that a merge makes a revision even if both records are equal. A
+// second merge with the old revision, in the other direction too, is then refused.
+func TestMergeThatChangesNothing(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		into, from := d.create("contacts", `{"lastName":"Berg"}`), d.create("contacts", `{"lastName":"Berg"}`)
+		third := d.create("contacts", `{"lastName":"Berg"}`)
+		d.merged(into, from)
+		if got := d.record(into)["revision"]; got != float64(2) {
+			t.Errorf("revision %v", got)
+		}
+		for _, order := range [][2]string{{into, third}, {third, into}} {
+			in := map[string]any{"from": order[1], "fromRevision": 1}
+			d.merge(order[0], in, "If-Match", `"r1"`).Want(412, "PRECONDITION_FAILED")
+		}
+	})
+}
+
+// TestHiddenReferences checks that a merge neither shows nor loses a company that the person does not
+// see, and that it keeps one of both if the other one is hidden.
+func TestHiddenReferences(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d, other := sit(o, access.Member), sit(o, access.Member)
+		secret := other.create("companies", `{"name":"Geheim","visibility":"private"}`)
+		open := d.create("companies", `{"name":"Haas"}`)
+		create := func(company string) string {
+			return other.create("contacts", `{"lastName":"Berg","companyId":"`+company+`"}`)
+		}
+		empty := d.create("contacts", `{"lastName":"Berg"}`)
+		for _, x := range []struct {
+			into, from, want string
+			values           []string
+		}{
+			{into: empty, from: create(secret), want: secret},
+			{into: create(secret), from: create(open), want: secret},
+			{into: create(secret), from: create(open), values: []string{"companyId"}, want: open},
+			{into: create(open), from: create(secret), want: open},
+		} {
+			d.merged(x.into, x.from, x.values...)
+			if got := other.record(x.into)["companyId"]; got != x.want {
+				t.Errorf("%v: %v, want %s", x, got, x.want)
+			}
+			if got := d.record(x.into)["companyId"]; got == secret {
+				t.Errorf("%v shows the company", x)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -9,6 +10,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
+	"kartei/record/duplicate"
 	"kartei/record/operation"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -57,9 +59,22 @@ func mergeCompanies(ctx context.Context, c *op.Call, in CompanyInput) (operation
 	return begin(ctx, c, familyNamed("companies"), order{in.ID, in.Order.From, in.Order.FromRevision, in.Order.Values})
 }
 
-// begin merges two records, and enqueues the job that moves the references.
+// begin merges two records, and enqueues the job that moves the references. The jobs come before the
+// tick of the merge: docs/decisions/0020.
 func begin(ctx context.Context, c *op.Call, f *family, o order) (none operation.AcceptedOperation, err error) {
-	c.Tx.Queue(followOn, c.Actor.Org(), o.from, o.id)
+	r := &row{
+		organization: c.Actor.Org(), id: id.New(id.Merge), family: f.Plural, kept: o.id, merged: o.from,
+		principal: c.Actor.PrincipalID(), state: Moving,
+		Delegation: process.DelegationOf(c, c.Actor), created: c.Now, expires: c.Now.Add(Age),
+	}
+	for _, spec := range []job.Spec{
+		{Kind: JobKind}, {Kind: SweepKind, Due: c.Now.Add(sweepAfter)}, {Kind: ForgetKind, Due: r.expires},
+	} {
+		if err := process.Enqueue(ctx, c, r.organization, r.id, spec); err != nil {
+			return none, err
+		}
+	}
+	c.Tx.Queue(followOn, r.organization, o.from, o.id)
 	done, err := f.merge(ctx, c, o)
 	if err != nil {
 		return none, err
@@ -68,20 +83,12 @@ func begin(ctx context.Context, c *op.Call, f *family, o order) (none operation.
 	if err != nil {
 		return none, err
 	}
-	r := &row{
-		organization: c.Actor.Org(), id: id.New(id.Merge), family: f.Plural, kept: o.id, merged: o.from,
-		principal: c.Actor.PrincipalID(), state: Moving, operation: accepted.ID,
-		Delegation: process.DelegationOf(c, c.Actor), created: c.Now, expires: c.Now.Add(Age),
-	}
+	r.operation = accepted.ID
 	if err := r.seal(Secrets.In(c), done); err != nil {
 		return none, err
 	}
 	r.insert(c.Tx)
-	return accepted, errors.Join(
-		process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind}),
-		process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: SweepKind, Due: c.Now.Add(sweepAfter)}),
-		process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: ForgetKind, Due: r.expires}),
-	)
+	return accepted, nil
 }
 
 // ListInput is the input of List.
@@ -111,7 +118,7 @@ func list(ctx context.Context, c *op.Call, in ListInput) (out op.Entries[Merge],
 	}
 	merges := make([]Merge, len(rows))
 	for i, r := range rows {
-		merges[i] = r.public(c.Now)
+		merges[i] = r.public(c)
 	}
 	return op.PageOf(merges, limit), nil
 }
@@ -124,7 +131,7 @@ func get(ctx context.Context, c *op.Call, in op.ByID) (Merge, error) {
 	if err != nil {
 		return Merge{}, err
 	}
-	return r.public(c.Now), nil
+	return r.public(c), nil
 }
 
 // Successor is the record into which another one was merged.
@@ -133,31 +140,39 @@ type Successor struct {
 	ID     string `json:"id"`
 }
 
-// Find returns the record into which a record was merged. It fails with NOT_FOUND if the record was
-// not merged, or if the caller does not see the record that stayed.
+// Find returns the record into which a record was merged, or the one that the undo created. It fails
+// with NOT_FOUND if the record was not merged, or if the caller does not see the other one.
 var Find = op.New("merges.find", op.Read, findSuccessor, op.By(op.Member))
 
 func findSuccessor(ctx context.Context, c *op.Call, in op.ByID) (out Successor, err error) {
-	r, err := scan(c.Tx.QueryRow(ctx, selectOf, c.Actor.Org(), in.ID))
+	out, err = successorOf(ctx, c, in.ID)
+	if f := familyNamed(out.Family); err == nil && (f == nil || !c.Actor.May(f.ReadScope())) {
+		return Successor{}, fault.New(fault.NotFound)
+	}
+	return out, err
+}
+
+// successorOf is findSuccessor without the check of the right to read the family.
+func successorOf(ctx context.Context, c *op.Call, name string) (out Successor, err error) {
+	r, err := scan(c.Tx.QueryRow(ctx, selectOf, c.Actor.Org(), name))
 	if errors.Is(err, db.ErrNoRows) {
 		return out, fault.New(fault.NotFound)
 	}
 	if err != nil {
 		return out, err
 	}
-	if f := familyNamed(r.family); f == nil || !c.Actor.May(f.ReadScope()) {
-		return out, fault.New(fault.NotFound)
-	}
-	seen, err := record.Seen(ctx, c, r.family, r.kept)
+	out = Successor{r.family, cmp.Or(r.restored, r.kept)}
+	seen, err := record.Seen(ctx, c, out.Family, out.ID)
 	if err == nil && !seen {
 		err = fault.New(fault.NotFound)
 	}
-	return Successor{r.family, r.kept}, err
+	return out, err
 }
 
 // Undo takes a merge back. It creates a record with the members of the record that was deleted and
 // a new id, gives the record that stayed its former values, and moves the references back in a job.
-// A member that was changed since the merge keeps its value.
+// A member that was changed since the merge keeps its value, and so does one that can no longer be as it
+// was. The two records are no longer listed as possible duplicates.
 var Undo = op.New("merges.undo", op.Administer, undo, op.By(op.Member), op.Audited("records.undoMerge"))
 
 func undo(ctx context.Context, c *op.Call, in op.ByID) (Merge, error) {
@@ -175,6 +190,9 @@ func undo(ctx context.Context, c *op.Call, in op.ByID) (Merge, error) {
 	if err != nil {
 		return Merge{}, err
 	}
+	if err := process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind}); err != nil {
+		return Merge{}, err
+	}
 	if err := f.unmerge(ctx, c, r.kept, m); err != nil {
 		return Merge{}, err
 	}
@@ -190,8 +208,10 @@ func undo(ctx context.Context, c *op.Call, in op.ByID) (Merge, error) {
 		return Merge{}, err
 	}
 	c.Tx.Queue(eraseCopies, r.organization, r.id)
+	c.Tx.Queue(leadBack, r.organization, r.kept, r.restored, r.merged)
+	duplicate.Dismiss(c.Tx, r.organization, r.family, r.kept, r.restored, c.Now) // the person says that they are two
 	r.sealed = ""
-	return r.public(c.Now), process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind})
+	return r.public(c), nil
 }
 
 func notUndoable() error {

@@ -196,6 +196,9 @@ func (x *work) repointOne(ctx context.Context, c *op.Call, name string) error {
 func (w *Worker) sweep(ctx context.Context, j *job.Job) error {
 	x := new(work)
 	return x.Do(ctx, &w.Worker, j, pauses, x, func(ctx context.Context) error {
+		if x.state == Moving {
+			return job.Later(sweepAfter)
+		}
 		if x.state == Merged {
 			if err := x.repointAll(ctx, x.merged, x.kept, x.noteMove); err != nil {
 				return err

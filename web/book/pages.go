@@ -5,7 +5,6 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/people/principal"
-	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -32,7 +31,7 @@ var Pages = []shell.Page{
 	shell.Inside("POST", "/contacts/labels", op.List{contact.List, exports.BeginList, api.RunBatch}.And(records.ListOps), showLabels(&records.Contacts)),
 	shell.Inside("POST", "/contacts/export", op.List{contact.List, exports.BeginList, api.RunBatch}.And(records.ListOps), exportList(&records.Contacts)),
 	shell.Inside("POST", "/bulk/contacts/{act}", op.List{contact.Update, api.RunBatch, bulk.Start, principal.FindNames}.And(records.ListOps), beginBulk(&records.Contacts)),
-	shell.Inside("POST", "/contacts/{id}", op.List{contact.Update, company.Create, contact.Get, record.History}.And(records.FormOps), records.SaveRecord(&records.Contacts)),
+	shell.Inside("POST", "/contacts/{id}", op.List{contact.Update, company.Create, contact.Get, lookup.History}.And(records.FormOps), records.SaveRecord(&records.Contacts)),
 	shell.Inside("GET", "/contacts/{id}/vcard", op.List{contact.Get, lookup.Titles, merge.Find}, showCard(&records.Contacts)),
 	shell.Inside("GET", "/contacts/{id}/qr", op.List{contact.Get, lookup.Titles, merge.Find}, showQR(&records.Contacts)),
 	shell.Inside("GET", "/contacts/{id}/delete", op.List{contact.Delete, contact.Get, task.Count, document.Count, merge.Find}, askToDelete(&records.Contacts)),
@@ -47,7 +46,7 @@ var Pages = []shell.Page{
 	shell.Inside("POST", "/companies/labels", op.List{company.List, exports.BeginList, api.RunBatch}.And(records.ListOps), showLabels(&records.Companies)),
 	shell.Inside("POST", "/companies/export", op.List{company.List, exports.BeginList, api.RunBatch}.And(records.ListOps), exportList(&records.Companies)),
 	shell.Inside("POST", "/bulk/companies/{act}", op.List{company.Update, api.RunBatch, bulk.Start, principal.FindNames}.And(records.ListOps), beginBulk(&records.Companies)),
-	shell.Inside("POST", "/companies/{id}", op.List{company.Update, company.Get, record.History}.And(records.FormOps), records.SaveRecord(&records.Companies)),
+	shell.Inside("POST", "/companies/{id}", op.List{company.Update, company.Get, lookup.History}.And(records.FormOps), records.SaveRecord(&records.Companies)),
 	shell.Inside("GET", "/companies/{id}/vcard", op.List{company.Get, lookup.Titles, merge.Find}, showCard(&records.Companies)),
 	shell.Inside("GET", "/companies/{id}/qr", op.List{company.Get, lookup.Titles, merge.Find}, showQR(&records.Companies)),
 	shell.Inside("GET", "/companies/{id}/delete", op.List{company.Delete, company.Get, contact.Count, task.Count, document.Count, merge.Find}, askToDelete(&records.Companies)),

@@ -4,7 +4,6 @@ package documents
 import (
 	"kartei/api/op"
 	"kartei/people/principal"
-	"kartei/record"
 	"kartei/record/document"
 	"kartei/record/lookup"
 	"kartei/record/operation"
@@ -26,6 +25,6 @@ var Pages = []shell.Page{
 	shell.Inside("GET", "/documents/{id}/pictures/{page}", op.List{document.Get, document.GetPage}, showPicture),
 	shell.Inside("GET", "/documents/{id}", op.List{document.Get, document.Count, document.GetPage, document.GetText}.And(records.RecordOps), records.Show(&records.Documents, records.PageView, openViewer)),
 	shell.Inside("GET", "/documents/{id}/edit", op.List{document.Update, document.Get}.And(records.ListOps), records.ShowForm(&records.Documents)),
-	shell.Inside("POST", "/documents/{id}", op.List{document.Update, document.Get, record.History}.And(records.FormOps), records.SaveRecord(&records.Documents)),
+	shell.Inside("POST", "/documents/{id}", op.List{document.Update, document.Get, lookup.History}.And(records.FormOps), records.SaveRecord(&records.Documents)),
 	shell.Inside("POST", "/documents/{id}/delete", op.List{document.Delete}, records.DeleteRecord(&records.Documents)),
 }

@@ -446,7 +446,7 @@ func mergeView(v *shell.Request, p *mergePage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("One of the two entries is private"), v.Words.Say("Whoever sees the merged entry sees the values of both.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("One of the two entries is private"), v.Words.Say("Whoever sees the merged entry sees the values of both. If the private one stays, the others no longer see this entry.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -583,9 +583,9 @@ func mergeNotice(v *shell.Request, p *mergePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var25 string
-			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nothing is merged yet. Please shorten one of the entries, or choose other values."))
+			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nothing is merged yet. Please choose other values, or change one of the entries first."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `duplicates/merge.templ`, Line: 112, Col: 103}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `duplicates/merge.templ`, Line: 112, Col: 108}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {

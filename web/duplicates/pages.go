@@ -3,7 +3,6 @@ package duplicates
 
 import (
 	"kartei/api/op"
-	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -19,7 +18,7 @@ var (
 	ofContacts  = op.List{merge.Contacts, contact.Get}.And(ofMerges)
 	ofCompanies = op.List{merge.Companies, company.Get, contact.Count}.And(ofMerges)
 	ofMerges    = op.List{
-		task.Count, document.Count, merge.Find, merge.List, record.History, lookup.Duplicates,
+		task.Count, document.Count, merge.Find, merge.List, lookup.History, lookup.Duplicates,
 	}.And(records.FormOps)
 )
 

@@ -4,7 +4,6 @@ package records
 import (
 	"kartei/api/op"
 	"kartei/people/principal"
-	"kartei/record"
 	"kartei/record/document"
 	"kartei/record/lookup"
 	"kartei/record/task"
@@ -16,12 +15,12 @@ var (
 	// ListOps resolve the names in a list.
 	ListOps = op.List{principal.ResolveNames, lookup.Titles}
 	// RecordOps are the operations of the page of a record.
-	RecordOps = ListOps.And(op.List{record.History, task.List, document.List})
+	RecordOps = ListOps.And(op.List{lookup.History, task.List, document.List})
 	// FormOps are the operations of forms, in which people type references.
 	FormOps = ListOps.And(op.List{lookup.Find, principal.FindNames})
 )
 
 // Pages has the pages of this package.
 var Pages = []shell.Page{
-	shell.Inside("GET", "/news/{id}", op.List{record.History, principal.ResolveNames}, showNews),
+	shell.Inside("GET", "/news/{id}", op.List{lookup.History, principal.ResolveNames}, showNews),
 }

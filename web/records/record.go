@@ -145,7 +145,7 @@ func readHistory(v *shell.Request, id string) ([]record.Change, bool, error) {
 	if v.URL.Query().Get("history") == "all" {
 		limit = maxHistory
 	}
-	found, err := shell.Ask(v, record.History, record.HistoryInput{ID: id, Limit: limit})
+	found, err := shell.Ask(v, lookup.History, lookup.HistoryInput{ID: id, Limit: limit})
 	return found.Data, found.HasMore, err
 }
 

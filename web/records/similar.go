@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"kartei/record"
 	"kartei/record/lookup"
 	"kartei/web/shell"
 )
@@ -97,7 +96,7 @@ func seenIDs(likes []lookup.Like) string {
 // changedBy returns the names of the people who changed one of the members after the revision
 // since. at is the time of the newest of these changes.
 func changedBy(v *shell.Request, id string, since int64, members []string) (who string, at time.Time) {
-	found, err := shell.Ask(v, record.History, record.HistoryInput{ID: id, Limit: 50})
+	found, err := shell.Ask(v, lookup.History, lookup.HistoryInput{ID: id, Limit: 50})
 	if err != nil { // the merge does not need the name
 		return "", at
 	}

@@ -4,7 +4,6 @@ package tasks
 import (
 	"kartei/api/op"
 	"kartei/people/principal"
-	"kartei/record"
 	"kartei/record/lookup"
 	"kartei/record/task"
 	"kartei/web/records"
@@ -21,7 +20,7 @@ var Pages = []shell.Page{
 	shell.Inside("POST", "/tasks/new", op.List{task.Create}.And(records.FormOps), records.CreateRecord(&records.Tasks)),
 	shell.Inside("GET", "/tasks/{id}", op.List{task.Get, task.Count}.And(records.RecordOps), records.Show(&records.Tasks, records.PageView, nil)),
 	shell.Inside("GET", "/tasks/{id}/edit", op.List{task.Update, task.Get}.And(records.ListOps), records.ShowForm(&records.Tasks)),
-	shell.Inside("POST", "/tasks/{id}", op.List{task.Update, task.Get, record.History}.And(records.FormOps), records.SaveRecord(&records.Tasks)),
+	shell.Inside("POST", "/tasks/{id}", op.List{task.Update, task.Get, lookup.History}.And(records.FormOps), records.SaveRecord(&records.Tasks)),
 	shell.Inside("POST", "/tasks/{id}/complete", op.List{task.Complete, lookup.Titles}, completeTask),
 	shell.Inside("POST", "/tasks/{id}/reopen", op.List{task.Update, task.Get, lookup.Titles}, reopenTask),
 	shell.Inside("POST", "/tasks/{id}/delete", op.List{task.Delete}, records.DeleteRecord(&records.Tasks)),

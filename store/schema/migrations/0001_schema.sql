@@ -1430,6 +1430,8 @@ create table merges (
 	kept         text   not null,
 	merged       text   not null,
 	restored     text   not null,
+	-- The record that stayed at first, if it was merged itself since.
+	via          text   not null default '',
 	-- Who merged them.
 	principal    text   not null,
 	state        text   not null,
