@@ -56,7 +56,7 @@ func TestDuplicates(t *testing.T) {
 
 		c := d.make("contacts", "firstName", "Anna", "lastName", "Berg", "email", "anna@mail.example")
 		d.compareAll()
-		d.Get("/duplicates").Want(200, "3 Einträge, die derselbe sein können")
+		d.Get("/duplicates").Want(200, "3 Einträge, die möglicherweise zusammengehören")
 		d.Get(c).Want(200, "Mehrere mögliche Dubletten", "/duplicates?of=contacts&amp;id="+idOf(c))
 		d.Get("/duplicates?of=contacts&id="+idOf(c)).Want(200, "Mögliche Dubletten von „Anna Berg“", "Alle zeigen")
 
@@ -85,7 +85,7 @@ func TestDuplicatesByPages(t *testing.T) {
 		}
 		c.Do("POST", "/companies", map[string]any{"name": "Rheinbau GmbH", "phone": "0221 987650", "visibility": "private"}).Want(201)
 		d.compareAll()
-		page := d.Get("/sandbox/duplicates?of=companies").Want(200, "Zwei Firmen", "7 Einträge, die derselbe")
+		page := d.Get("/sandbox/duplicates?of=companies").Want(200, "Zwei Firmen", "7 Einträge, die möglicherweise")
 		next := page.Link("next")
 		d.Get(next).Want(200, "/merge?with=").Without(`rel="next"`)
 		d.Get(next + "x").Want(303)

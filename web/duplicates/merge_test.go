@@ -60,7 +60,7 @@ func TestMergeContacts(t *testing.T) {
 		young := d.make("contacts", "firstName", "Anna", "lastName", "Berg-Tal", "email", "anna@neu.example", "mobile", "0171 1234567", "tags", "Presse", "note", "Neu.")
 		d.make("tasks", "title", "Rückruf", "contactId", idOf(young))
 
-		page := d.compare(young, old).Want(200, "Zwei Kontakte zusammenführen", "Zu Eintrag 1 gehören: eine Aufgabe.",
+		page := d.compare(young, old).Want(200, "Zwei Kontakte zusammenführen", "Mit Eintrag 1 verknüpft: eine Aufgabe.",
 			"Mandant, Presse", "aus beiden Einträgen", "aus Eintrag 1", "aus Eintrag 2", "Die andere bleibt als weitere E-Mail-Adresse erhalten.")
 		page.Without(`name="pick.firstName"`).Without("privat")
 		form := page.Fields(young + "/merge")
@@ -207,7 +207,7 @@ func TestMergeOfPrivateRecords(t *testing.T) {
 			t.Errorf("at first: %v", form)
 		}
 		// Ida does not own the record that stays.
-		page.Send(jans+"/merge", "pick.visibility", idOf(idas)).Want(403, "Sichtbar für", "nur der Eigentümer")
+		page.Send(jans+"/merge", "pick.visibility", idOf(idas)).Want(403, "Sichtbar für", "nur Eigentümer")
 		page.Send(jans+"/merge", "stays", idOf(idas), "pick.visibility", idOf(idas), "pick.ownerId", idOf(idas)).Want(303)
 		for _, below := range []string{"", "/edit"} {
 			hidden, unknown := jan.Get(jans+below).Want(404), jan.Get("/contacts/con_01m7xt6sane2a9hpasvbmaayqz"+below).Want(404)
