@@ -12,14 +12,14 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// merged is the verb in the history of a record into which another record was merged. The event of
-// such a change is that of an update.
+// merged is the verb in the history of a record into which another record was merged. Its event is
+// an update.
 const merged = "merged"
 
 // MergeOrder is the order to merge the record From into the record Into of the same family.
 type MergeOrder[P any] struct {
 	Into, From string
-	// Values are the names of members whose value is that of From.
+	// Values are the names of members whose value From gives.
 	Values []string
 	// FromRevision is the revision of From on which the order is based.
 	FromRevision int64
@@ -38,8 +38,8 @@ type MergeOutcome struct {
 
 // Merge changes a record, and deletes the record whose members it takes over, in one transaction. It
 // makes a new revision even if no member changes: its condition protects the record that stays. It
-// requires If-Match, and fails with PRECONDITION_FAILED if one of the two has another revision. The
-// violation of a From that the actor does not see is that of any unknown reference.
+// requires If-Match, and fails with PRECONDITION_FAILED if one of the two has another revision. A
+// From that the actor does not see is an unknown reference.
 //
 // The deletion comes first. So the record that stays can take over the external id, and nobody can
 // change a member of From that Merge has read.

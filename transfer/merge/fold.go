@@ -201,7 +201,7 @@ func distinct[E any](list []E, same func(a, b E) bool) []E {
 }
 
 // foldCommon unites tags, attributes and external ids. If both have an attribute with different values,
-// that of from gets another name.
+// the value of from gets another name.
 func foldCommon(has, gives *record.CommonFields, chosen func(string) bool) {
 	has.Tags = distinct(slices.Concat(has.Tags, gives.Tags), strings.EqualFold)
 	all := record.Attributes{}

@@ -61,7 +61,7 @@ func clone(f *contact.Fields) *contact.Fields {
 	return &c
 }
 
-// randomContact returns a contact whose values are often those of other ones.
+// randomContact returns a contact whose values often equal the values of another one.
 func randomContact(r *rand.Rand) *contact.Fields {
 	some := func(format string, n int) *string {
 		if r.IntN(3) == 0 {

@@ -71,8 +71,8 @@ type Merge struct {
 	KeptUntil clock.Micros `json:"keptUntil,omitzero"`
 }
 
-// copies are the members of the two records, for the undo. Before and After are those of the record
-// that stayed. From are those of the record that was deleted.
+// copies are the members of the two records, for the undo. Before and After belong to the record
+// that stayed, and From to the record that was deleted.
 type copies struct {
 	Before, After, From jsontext.Value
 }

@@ -62,7 +62,7 @@ func compare(t *testing.T, record map[string]any, want string) {
 	}
 }
 
-// TestReferences checks that all references follow, those of private records of others too, and that
+// TestReferences checks that all references follow, also in private records of others, and that
 // the undo leads them back.
 func TestReferences(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -100,7 +100,7 @@ type ListInput struct {
 }
 
 // List returns the merges of the caller within the last seven days, the newest first. An admin gets
-// those of all.
+// all.
 var List = op.New("merges.list", op.Read, list, op.By(op.Member))
 
 func list(ctx context.Context, c *op.Call, in ListInput) (out op.Entries[Merge], err error) {

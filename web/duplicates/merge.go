@@ -344,7 +344,7 @@ type order struct {
 	kept, gone string
 	// revisions maps the ids to the revisions that the person saw.
 	revisions map[string]int64
-	// values are the members whose value is that of gone.
+	// values are the members whose value gone gives.
 	values []string
 }
 
