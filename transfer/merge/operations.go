@@ -20,7 +20,7 @@ import (
 // ContactOrder is the request body of contacts.merge.
 type ContactOrder struct {
 	From         string   `json:"from" required:"true" prefix:"con_" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y4"`
-	FromRevision int64    `json:"fromRevision" required:"true" min:"1" example:"2"`
+	FromRevision int64    `json:"fromRevision" required:"true" min:"1" example:"1"`
 	Values       []string `json:"values" enum:"salutation,title,firstName,lastName,nameSuffix,email,phone,mobile,website,jobTitle,department,companyId,address,language,birthday,externalId,ownerId,visibility" maxItems:"18" example:"[\"email\",\"birthday\"]"`
 }
 
@@ -33,7 +33,7 @@ type ContactInput struct {
 // CompanyOrder is the request body of companies.merge.
 type CompanyOrder struct {
 	From         string   `json:"from" required:"true" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y4"`
-	FromRevision int64    `json:"fromRevision" required:"true" min:"1" example:"2"`
+	FromRevision int64    `json:"fromRevision" required:"true" min:"1" example:"1"`
 	Values       []string `json:"values" enum:"name,legalForm,email,phone,website,vatId,registerNumber,address,externalId,ownerId,visibility" maxItems:"11" example:"[\"name\",\"vatId\"]"`
 }
 
