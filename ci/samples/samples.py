@@ -177,6 +177,9 @@ class Sample:
             call("POST", "/documents", {"uploadId": out.strip().splitlines()[-1]})
         elif self.operation == "documents.create":
             assert "succeeded" in out, "the operation has not ended well"
+        elif self.path.endswith("/merge"):
+            assert "succeeded" in out, "the operation has not ended well"
+            assert call("GET", self.read_path(-1), good=False).status_code == 404, "the other record is still there"
         elif self.method == "DELETE":
             assert call("GET", self.read_path(), good=False).status_code == 404, "the record is still there"
         else:
@@ -195,12 +198,9 @@ class Sample:
             assert call("GET", self.read_path()).json()["revision"] == 2, "nothing has changed"
         elif self.path.endswith("/complete"):
             assert call("GET", self.read_path()).json()["status"] == "completed", "the task is still open"
-        elif self.path.endswith("/merge"):
-            self.ids.reverse()
-            assert call("GET", self.read_path(), good=False).status_code == 404, "the other record is still there"
 
-    def read_path(self):
-        return "/" + self.path.split("/")[1] + "/" + self.ids[0]
+    def read_path(self, which=0):
+        return "/" + self.path.split("/")[1] + "/" + self.ids[which]
 
 
 def documents():
