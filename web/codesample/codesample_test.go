@@ -60,6 +60,9 @@ func TestEveryOperationHasSamples(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		samples := samplesOf(t, added(t, version, Options{Server: server}))
 		for _, op := range api.Operations {
+			if !op.In(version) {
+				continue
+			}
 			for _, l := range languages {
 				source := samples[op.ID][l.label]
 				if !strings.Contains(source, server) || !strings.Contains(source, "KARTEI_KEY") {
