@@ -42,10 +42,10 @@ var giveNothing = map[string]string{
 	"a grant was told, and its tokens are as good as it":                        "oauth.token",
 	"the application may do nothing until a person lets it":                     "oauth.register",
 	"nobody is in the organization yet":                                         "organizations.create",
-	"it changes what the caller sees, and no right":                             "profile.set bell.read lookup.opened lookup.dismiss",
+	"it changes what the caller sees, and no right":                             "profile.set bell.read lookup.opened",
 	"it repeats work that somebody was allowed to begin":                        "jobs.retry",
 	"it changes records with the rights of the caller": "imports.create imports.append imports.complete imports.map imports.run imports.undo imports.discard " +
-		"bulk.stop merges.undo contacts.create contacts.delete companies.create companies.delete tasks.create tasks.delete tasks.complete " +
+		"bulk.stop merges.undo lookup.dismiss contacts.create contacts.delete companies.create companies.delete tasks.create tasks.delete tasks.complete " +
 		"documents.create documents.delete uploads.create batch.run",
 	"the event has nothing but its id, and goes where events go already": "webhookEndpoints.test webhooks.test",
 }

@@ -15,6 +15,10 @@ import (
 // are, and gives them no meaning.
 type Attributes map[string]string
 
+// MergedExternalID is the name of the attribute for the external id of a record that was merged into
+// another one, if that one has an external id itself.
+const MergedExternalID = "mergedExternalId"
+
 // MarshalJSONTo writes the attributes in the order of their names. Equal attributes must have equal
 // JSON, because a change that changes nothing makes no revision.
 func (a Attributes) MarshalJSONTo(e *jsontext.Encoder) error {

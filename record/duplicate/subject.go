@@ -107,9 +107,6 @@ func (s *Subject) named(first, last, suffix string) {
 	}
 }
 
-// mergedExternalID is the attribute with the external id of a record that was merged into this one.
-const mergedExternalID = "mergedExternalId"
-
 // add adds the members that contacts and companies have in common. A fax recognizes nobody.
 func (s *Subject) add(
 	email *string, numbers []*string, at *record.Address, more *record.Additional, common *record.CommonFields,
@@ -134,7 +131,7 @@ func (s *Subject) add(
 	for _, a := range more.AdditionalAddresses {
 		s.addPlace(&a.Address)
 	}
-	for _, id := range []string{text(common.ExternalID), common.Attributes[mergedExternalID]} {
+	for _, id := range []string{text(common.ExternalID), common.Attributes[record.MergedExternalID]} {
 		s.external = appendNew(s.external, compact(id))
 	}
 }

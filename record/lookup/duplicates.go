@@ -313,8 +313,9 @@ type DismissInput struct {
 }
 
 // Dismiss stores that two records are two people or companies. Their pair is not listed again, even if
-// the records change. The caller must have the right to write the family and see both records.
-var Dismiss = op.New("lookup.dismiss", op.Note, dismiss, op.By(op.Member))
+// the records change. The caller must have the right to write the family and see both records. All
+// others who see both no longer get the pair, so the audit log has a line.
+var Dismiss = op.New("lookup.dismiss", op.Administer, dismiss, op.By(op.Member), op.Audited("records.dismissPair"))
 
 func dismiss(ctx context.Context, c *op.Call, in DismissInput) (op.Nothing, error) {
 	var wrong []fault.Field
@@ -337,6 +338,9 @@ func dismiss(ctx context.Context, c *op.Call, in DismissInput) (op.Nothing, erro
 	if now, err = c.Tx.Tick(ctx, c.Actor.Org(), c.Now); err != nil {
 		return op.Nothing{}, err
 	}
+	c.Audit.About(c.Actor.Org(), in.First)
+	c.Audit.Changed("second", nil, in.Second)
+	c.Audit.Changed("dismissed", in.Undo, !in.Undo)
 	if in.Undo {
 		duplicate.Restore(c.Tx, c.Actor.Org(), in.First, in.Second)
 	} else {

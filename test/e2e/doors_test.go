@@ -96,6 +96,7 @@ var oneDoor = map[string]string{
 	"oauth":                "applications and the people who let them in, with a browser",
 	"webhooks.test":        "programs and people test by the API",
 	"bulk":                 "a change of a whole list is what its clerk sees; programs have batches",
+	"lookup.dismiss":       "who looks at two records decides whether they are the same",
 	"merges":               "who merged two records undoes it and sees both; programs merge by the API",
 	"exports.begin":        "a list as its clerk sees it",
 	"organizations":        "creating and erasing is for the operator",

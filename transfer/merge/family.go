@@ -170,7 +170,7 @@ func amended(
 			s.OwnerID = c.Actor.PrincipalID()
 		case "externalId":
 			s.Attributes = maps.Clone(s.Attributes)
-			keep(s.Attributes, mergedExternalID, *s.ExternalID)
+			keep(s.Attributes, record.MergedExternalID, *s.ExternalID)
 			s.ExternalID = nil
 		default:
 			return false, nil

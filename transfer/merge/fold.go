@@ -46,9 +46,6 @@ func partsOfCompany(f *company.Fields) parts {
 	return parts{&f.Email, []number{{"phone", &f.Phone, nil}}, &f.Address, &f.Note, &f.Additional, &f.CommonFields}
 }
 
-// mergedExternalID is the name of the attribute for an external id that has no other place.
-const mergedExternalID = "mergedExternalId"
-
 // maxNote is the maximum length of a note in characters, as in the schema.
 const maxNote = 10_000
 
@@ -216,9 +213,9 @@ func foldCommon(has, gives *record.CommonFields, chosen func(string) bool) {
 	case *id == *other:
 	case chosen("externalId"):
 		has.ExternalID = other
-		keep(all, mergedExternalID, *id)
+		keep(all, record.MergedExternalID, *id)
 	default:
-		keep(all, mergedExternalID, *other)
+		keep(all, record.MergedExternalID, *other)
 	}
 	has.Attributes = all
 }

@@ -93,7 +93,7 @@ func randomContact(r *rand.Rand) *contact.Fields {
 		f.Attributes[name] = fmt.Sprint("value of ", name, ": ", r.IntN(2))
 	}
 	if r.IntN(4) == 0 {
-		f.Attributes[mergedExternalID] = fmt.Sprint("id-", r.IntN(5))
+		f.Attributes[record.MergedExternalID] = fmt.Sprint("id-", r.IntN(5))
 	}
 	return f
 }
@@ -134,7 +134,7 @@ func contents(f *contact.Fields) (list []string) {
 		ids = append(ids, *f.ExternalID)
 	}
 	for name, value := range f.Attributes {
-		if strings.HasPrefix(name, mergedExternalID) {
+		if strings.HasPrefix(name, record.MergedExternalID) {
 			ids = append(ids, value)
 		} else {
 			add("attribute", value)

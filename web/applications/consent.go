@@ -192,9 +192,9 @@ func (a *consentRequest) families(v *shell.Request) (list []consentFamily) {
 // details.
 var scopeWords = map[string]i18n.Text{
 	"contacts:read":           "Read contacts: names, numbers, addresses and notes that you see",
-	"contacts:write":          "Change contacts: create, change and delete",
+	"contacts:write":          "Change contacts: create, change, merge and delete",
 	"companies:read":          "Read companies: names, addresses and notes that you see",
-	"companies:write":         "Change companies: create, change and delete",
+	"companies:write":         "Change companies: create, change, merge and delete",
 	"tasks:read":              "Read tasks: what is to be done, until when and by whom",
 	"tasks:write":             "Change tasks: create, complete and delete",
 	"documents:read":          "Read documents: the files themselves and their text",

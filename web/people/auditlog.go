@@ -290,6 +290,7 @@ var acts = map[string]i18n.Text{
 	"records.bulkResume":         "resumed the change of a whole list",
 	"records.bulkUndo":           "undid the change of a whole list",
 	"records.undoMerge":          "undid a merge",
+	"records.dismissPair":        "said whether two records are the same",
 	"records.import":             "imported contacts",
 	"records.importFile":         "sent a file to import",
 	"records.exportContact":      "exported everything about a contact",
