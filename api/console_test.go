@@ -122,7 +122,7 @@ var (
 		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end access.list access.end factors.get " +
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
-			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.titles lookup.tags " +
+			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.conflicts lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo " +
 			"merges.list merges.get merges.find merges.undo",
 		"program":  "tools.list tools.text",
@@ -150,7 +150,7 @@ var (
 			"profile.get invitations.revoke keys.pause keys.revoke grants.end clients.disapprove",
 		"setup": "access.list access.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink",
-		"reads": "exports.begin exports.contact exports.person exports.organization exports.audit",
+		"reads": "lookup.conflicts exports.begin exports.contact exports.person exports.organization exports.audit",
 		"unstored": "signin.password signin.second signin.passkey signin.sso signin.ssoAccept signin.choose signin.forgot signin.reset session.switch " +
 			"session.refresh session.ssoRefresh invitations.accept oauth.answer oauth.token oauth.register",
 	}
@@ -163,7 +163,7 @@ var (
 			"factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink " +
 			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
 			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer grants.renew requests.caused " +
-			"events.feed events.outcomes lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.titles lookup.tags exports.begin exports.audit bulk.list bulk.get " +
+			"events.feed events.outcomes lookup.find lookup.similar lookup.duplicates lookup.dismiss lookup.conflicts lookup.titles lookup.tags exports.begin exports.audit bulk.list bulk.get " +
 			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened " +
 			"merges.list merges.get merges.find merges.undo",
 		"admin": "organizations.list organizations.create organizations.erase people.resetPassword people.unlink webhooks.test jobs.list jobs.retry",
@@ -906,6 +906,7 @@ func (m *inputMaker) records() map[string]any {
 		"lookup.recent":     lookup.RecentInput{},
 		"lookup.duplicates": lookup.DuplicatesInput{Family: "contacts"},
 		"lookup.dismiss":    lookup.DismissInput{Family: "contacts", First: m.contact(), Second: m.contact()},
+		"lookup.conflicts":  lookup.ConflictsInput{Lines: []string{secretName}},
 		"lookup.opened":     m.letter,
 		"uploads.terms":     struct{}{},
 		"uploads.open": byID(m.owner.Do("POST", "/uploads", map[string]any{

@@ -43,6 +43,7 @@ var giveNothing = map[string]string{
 	"the application may do nothing until a person lets it":                     "oauth.register",
 	"nobody is in the organization yet":                                         "organizations.create",
 	"it changes what the caller sees, and no right":                             "profile.set bell.read lookup.opened",
+	"it changes nothing but the audit log":                                      "lookup.conflicts",
 	"it repeats work that somebody was allowed to begin":                        "jobs.retry",
 	"it changes records with the rights of the caller": "imports.create imports.append imports.complete imports.map imports.run imports.undo imports.discard " +
 		"bulk.stop merges.undo lookup.dismiss contacts.create contacts.delete companies.create companies.delete tasks.create tasks.delete tasks.complete " +

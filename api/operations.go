@@ -123,7 +123,7 @@ var unpublished = op.List{
 
 	lookup.History, lookup.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms,
 	upload.GetTicket,
-	lookup.Find, lookup.FindSimilar, lookup.Duplicates, lookup.Dismiss, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
+	lookup.Find, lookup.FindSimilar, lookup.Duplicates, lookup.Dismiss, lookup.Conflicts, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
 
 	key.List, key.Get, key.GetTerms, key.Create, key.Update,
 	key.Pause, key.Resume, webhook.RevokeKey, key.Rotate,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"kartei/kit/clock"
+	"kartei/record/search"
 	"kartei/store/db"
 )
 
@@ -34,6 +35,13 @@ func (k *Collection[T, F, P]) LivingByID(
 	}
 	return k.living(ctx, tx, `select `+shown+`, cast(0 as bigint) from `+k.Plural+
 		` where organization = $1 and deleted = false and id `+tx.Dialect().In("$2"), organization, db.Texts(ids))
+}
+
+// WholeSearcher returns a reader of the search index for all records of an organization, whoever may see them.
+func (k *Collection[T, F, P]) WholeSearcher(
+	ctx context.Context, tx db.Tx, organization int64,
+) (*search.Reader, error) {
+	return search.Open(ctx, tx, search.ScopeFor(organization, k.Object, "", true))
 }
 
 // living returns the records of a query with the columns in shown, and a zero.

@@ -98,6 +98,14 @@ func (d *draft) in(a *record.Address) {
 	if d.country = "DE"; a != nil && a.Country != nil {
 		d.country = *a.Country
 	}
+	d.street(a)
+}
+
+// street adds the street of an address.
+func (d *draft) street(a *record.Address) {
+	if a != nil && a.Street != nil {
+		d.streets = append(d.streets, streetKey(*a.Street))
+	}
 }
 
 // additional adds the emails, numbers and addresses besides the first ones. A line shows those that
@@ -113,6 +121,7 @@ func (d *draft) additional(a *record.Additional) {
 	}
 	for _, at := range a.AdditionalAddresses {
 		d.add(found, "additionalAddresses", place(&at.Address))
+		d.street(&at.Address)
 	}
 }
 

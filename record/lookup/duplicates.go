@@ -103,13 +103,19 @@ func duplicates(ctx context.Context, c *op.Call, in DuplicatesInput) (DuplicateL
 	if in.ID != "" {
 		return out, nil
 	}
+	out.Waiting, err = waiting(ctx, c, f)
+	return out, err
+}
+
+// waiting returns the number of records of a family that the caller sees and that changed and are not compared
+// yet, at most maxWaiting.
+func waiting(ctx context.Context, c *op.Call, f *family) (int64, error) {
 	until, err := duplicate.Until(ctx, c.Tx, c.Actor.Org(), f.Plural)
 	if err != nil {
-		return out, err
+		return 0, err
 	}
-	waiting, err := f.count(ctx, c, record.CountInput{UpdatedSince: until})
-	out.Waiting = min(waiting.Count, maxWaiting)
-	return out, err
+	n, err := f.count(ctx, c, record.CountInput{UpdatedSince: until})
+	return min(n.Count, maxWaiting), err
 }
 
 // limit returns a violation for a limit out of range.

@@ -16,6 +16,7 @@ import (
 	"kartei/record/duplicate"
 	"kartei/record/search"
 	"kartei/record/task"
+	"kartei/store/db"
 )
 
 // Hit is a record in a result line, with the parts that match the query.
@@ -65,7 +66,18 @@ type family struct {
 	searcher func(context.Context, *op.Call) (*search.Reader, error)
 	look     func(context.Context, *op.Call, []string) ([]*draft, error)
 	count    func(context.Context, *op.Call, record.CountInput, ...any) (record.Count, error)
+	// whole returns a reader of all records of an organization, and every returns records by their ids, whoever
+	// may see them. Their results must not reach anybody who may not.
+	whole func(context.Context, db.Tx, int64) (*search.Reader, error)
+	every func(context.Context, db.Tx, int64, []string) ([]*draft, error)
+	// referring is record.Referrer.Referring.
+	referring func(ctx context.Context, tx db.Tx, organization int64, family, to string, limit int) ([]string, error)
+	// texts says that the records are tasks or documents. Names stand in their texts.
+	texts bool
 }
+
+// comparable reports whether records of the family are compared with each other, as contacts and companies are.
+func (f *family) comparable() bool { return !f.texts }
 
 // families are all families in the order of the output.
 var families = []family{
@@ -79,16 +91,25 @@ func familyOf[T, F any, P interface {
 	*F
 	record.Fields
 }](k *record.Collection[T, F, P], describe func(*draft, P)) family {
-	return family{k.Family, k.Searcher, func(ctx context.Context, c *op.Call, names []string) ([]*draft, error) {
-		seen, err := k.Look(ctx, c, names)
-		list := make([]*draft, 0, len(seen))
-		for _, s := range seen {
+	drafts := func(list []record.Sight[P], err error) ([]*draft, error) {
+		all := make([]*draft, 0, len(list))
+		for _, s := range list {
 			d := &draft{Hit: Hit{Object: k.Object, ID: s.ID, CreatedAt: s.Created, UpdatedAt: s.Updated}, words: s.Members.Words}
 			describe(d, s.Members)
-			list = append(list, d)
+			all = append(all, d)
 		}
-		return list, err
-	}, k.Count}
+		return all, err
+	}
+	return family{
+		Family: k.Family, searcher: k.Searcher, count: k.Count, whole: k.WholeSearcher, referring: k.Referring,
+		look: func(ctx context.Context, c *op.Call, names []string) ([]*draft, error) {
+			return drafts(k.Look(ctx, c, names))
+		},
+		every: func(ctx context.Context, tx db.Tx, organization int64, ids []string) ([]*draft, error) {
+			return drafts(k.LivingByID(ctx, tx, organization, ids))
+		},
+		texts: k.Object == task.Tasks.Object || k.Object == document.Documents.Object,
+	}
 }
 
 // allowed returns the families that the caller may read.
@@ -107,6 +128,8 @@ type draft struct {
 	members []member
 	// identifying are the texts that make the hit exact if the search text equals one of them.
 	identifying []member
+	// streets are the streets of the record's addresses, in the form of streetKey.
+	streets []string
 	// country is the country code for the record's telephone numbers.
 	country string
 	// words returns the search words of the record's members.

@@ -97,6 +97,7 @@ var oneDoor = map[string]string{
 	"webhooks.test":        "programs and people test by the API",
 	"bulk":                 "a change of a whole list is what its clerk sees; programs have batches",
 	"lookup.dismiss":       "who looks at two records decides whether they are the same",
+	"lookup.conflicts":     "who takes a case asks, and nobody asks for others; a program finds names by q",
 	"merges":               "who merged two records undoes it and sees both; programs merge by the API",
 	"exports.begin":        "a list as its clerk sees it",
 	"organizations":        "creating and erasing is for the operator",

@@ -285,6 +285,7 @@ var acts = map[string]i18n.Text{
 	"account.confirmEmail":       "confirmed the email address",
 	"profile.set":                "changed the profile",
 	"records.export":             "exported records",
+	"records.checkConflicts":     "checked names for conflicts of interest",
 	"records.bulkStart":          "began the change of a whole list",
 	"records.bulkStop":           "stopped the change of a whole list",
 	"records.bulkResume":         "resumed the change of a whole list",

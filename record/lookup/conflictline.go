@@ -1,0 +1,287 @@
+package lookup
+
+import (
+	"context"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kartei/record/duplicate"
+	"kartei/record/search"
+)
+
+// maxLineWords is the maximum number of words of a line that are searched.
+const maxLineWords = 12
+
+// rare is the maximum number of records with a word that are compared with a line although they have no other
+// word of it.
+const rare = 200
+
+// maxTyped is the approximate maximum number of records that are compared with a line for a typing error.
+const maxTyped = 100
+
+// conflictLine is a line of a conflict check.
+type conflictLine struct {
+	text string
+	// words are the folded words, first the needed ones.
+	words []string
+	// needed is the number of words that a task or document must have.
+	needed int
+	// spelled has the spellings of each word.
+	spelled [][]string
+	// name is the part before the first comma.
+	name string
+	// street is the street with the house number in the form of streetKey, if the line is an address.
+	street string
+	// numbers are the searches for the line if it is a telephone number, and readings those by which a record
+	// is identified.
+	numbers, readings []search.Query
+	// id is the id of a record in the line, or empty.
+	id string
+}
+
+// from matches the words between a name and a place: Maier aus Köln.
+var from = regexp.MustCompile(`(?i)[\pL\pN.)]\s+(aus|from)\s+\pL`)
+
+// parseConflictLine returns a line with its words.
+func parseConflictLine(text string) *conflictLine {
+	l := &conflictLine{text: text, id: idIn(text), readings: search.Readings(text)}
+	if l.id != "" && familyOfID(l.id) == nil {
+		l.id = ""
+	}
+	name, rest, _ := strings.Cut(text, ",")
+	if at := from.FindStringSubmatchIndex(name); at != nil {
+		name, rest = name[:at[2]], name[at[3]:]+" "+rest
+	}
+	l.name = strings.TrimSpace(name)
+	if search.IsNumber(text) {
+		l.numbers = search.Numbers(text)
+	}
+	if isStreet(l.name) && rest != "" {
+		l.street = streetKey(l.name)
+	}
+	l.add(significant(name))
+	l.needed = len(l.words)
+	l.add(significant(rest))
+	l.needed = max(1, min(l.needed, len(l.words)))
+	for _, w := range l.words {
+		l.spelled = append(l.spelled, duplicate.Spellings(w))
+	}
+	return l
+}
+
+// significant returns the words of a part of a line by which records are searched. An email address is one
+// word.
+func significant(part string) (words []string) {
+	if strings.Contains(part, "@") {
+		return search.Words(part)
+	}
+	if words = duplicate.Significant(part); len(words) > 1 {
+		words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 2 && (w < "0" || w > "9") })
+	}
+	return words
+}
+
+// add adds words.
+func (l *conflictLine) add(words []string) {
+	for _, w := range words {
+		if len(l.words) < maxLineWords && !slices.Contains(l.words, w) {
+			l.words = append(l.words, w)
+		}
+	}
+}
+
+// spellings returns all spellings of all words.
+func (l *conflictLine) spellings() []string { return slices.Concat(l.spelled...) }
+
+// all is the mask with all words, and must the mask with the needed words.
+func (l *conflictLine) all() uint16  { return 1<<len(l.words) - 1 }
+func (l *conflictLine) must() uint16 { return 1<<l.needed - 1 }
+
+// sought returns the search for the words of the line in a family.
+func (l *conflictLine) sought(f *family) search.Sought {
+	s := search.Sought{Words: l.spelled, Limit: maxJudged}
+	switch {
+	case l.id != "":
+		s.Enough = func(search.Mention, []int) bool { return false }
+	case f.texts:
+		s.Enough = func(m search.Mention, _ []int) bool { return m.Has&l.must() == l.must() }
+	case l.street != "":
+		s.Enough = func(m search.Mention, _ []int) bool { return m.Has&^l.must() != 0 || m.Has == l.all() }
+	default:
+		s.Enough = func(m search.Mention, counts []int) bool {
+			if len(l.words) == 1 || bits.OnesCount16(m.Has) > 1 {
+				return true
+			}
+			return counts[bits.TrailingZeros16(m.Has)] <= rare
+		}
+	}
+	return s
+}
+
+// candidates returns the ids of the records in a family that may fit each line.
+func (k *conflictCheck) candidates(ctx context.Context, f *family) ([][]string, error) {
+	r, err := f.whole(ctx, k.Tx, k.Actor.Org())
+	if err != nil {
+		return nil, err
+	}
+	var sought []search.Sought
+	for _, l := range k.lines {
+		sought = append(sought, l.sought(f))
+	}
+	mentions, err := r.Mentions(sought)
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]string, len(k.lines))
+	for i, m := range mentions {
+		for _, one := range m.List {
+			found[i] = append(found[i], one.ID)
+		}
+		k.out[i].More = k.out[i].More || m.More
+		if l := k.lines[i]; l.id != "" {
+			if familyOfID(l.id) == f {
+				found[i] = []string{l.id}
+			}
+			continue
+		}
+		if !f.comparable() {
+			continue
+		}
+		more, err := k.moreCandidates(ctx, f, r, k.lines[i])
+		if err != nil {
+			return nil, err
+		}
+		found[i] = unique(append(found[i], more...))
+	}
+	return found, nil
+}
+
+// moreCandidates returns the ids of contacts or companies with the telephone number of a line, and of those
+// whose name may differ by a typing error.
+func (k *conflictCheck) moreCandidates(
+	ctx context.Context, f *family, r *search.Reader, l *conflictLine,
+) (names []string, err error) {
+	for _, q := range l.numbers {
+		ids, _, err := r.First(q, maxShown)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, ids...)
+	}
+	if l.numbers != nil || l.street != "" {
+		return names, nil
+	}
+	typed := duplicate.OfForm(duplicate.Form{Family: f.Plural, LastName: l.name, Name: l.name})
+	compared, err := duplicate.Candidates(ctx, k.Tx, k.Actor.Org(), typed, maxTyped)
+	return append(names, compared...), err
+}
+
+// isIn reports whether the words of a record have all needed words.
+func (l *conflictLine) isIn(d *search.Document) bool {
+	has, _ := l.masks(d)
+	return has&l.must() == l.must()
+}
+
+// masks returns which words a record has in any spelling, and which it has as they are.
+func (l *conflictLine) masks(d *search.Document) (has, exact uint16) {
+	for i, spellings := range l.spelled {
+		if d.Has(spellings[0]) {
+			exact |= 1 << i
+		}
+		if slices.ContainsFunc(spellings, d.Has) {
+			has |= 1 << i
+		}
+	}
+	return has, exact
+}
+
+// judge returns how well a record fits the line. It is empty if the record does not fit.
+func (l *conflictLine) judge(d *draft) ConflictStrength {
+	switch {
+	case d.ID == l.id, d.isExact(l.text, l.readings), l.street != "" && slices.Contains(d.streets, l.street):
+		return SameName
+	case d.subject == nil: // the search has compared the text of a task or document
+		return Mentioned
+	case l.street != "" || l.numbers != nil:
+		return ""
+	}
+	n := l.compare(d)
+	switch {
+	case n.same:
+		return SameName
+	case n.similar:
+		return SimilarName
+	case n.part:
+		return PartOfName
+	case n.has&l.must() == l.must():
+		return Mentioned
+	}
+	return ""
+}
+
+// nameFit says how the name of a contact or company fits a line.
+type nameFit struct {
+	has                 uint16
+	same, similar, part bool
+}
+
+// compare compares the line with a contact or company.
+func (l *conflictLine) compare(d *draft) (n nameFit) {
+	subject := d.subject()
+	given, family := subject.Names()
+	has, exact := l.masks(d.words())
+	n.has = has
+	for i, w := range l.words { // a typing error is no usual spelling
+		if slices.ContainsFunc(slices.Concat(given, family), func(v string) bool { return duplicate.Alike(v, w) }) {
+			has |= 1 << i
+		}
+	}
+	if len(family) == 0 {
+		family = given
+	}
+	wholly := len(family) > 0 && !slices.ContainsFunc(family, func(w string) bool { return !slices.Contains(l.words, w) })
+	nearly := len(family) > 0 && !slices.ContainsFunc(family, func(w string) bool { return !l.isNear(w) })
+	if given != nil || subject.Family == "contacts" {
+		n.part = slices.ContainsFunc(family, l.isNear)
+	} else {
+		n.part = len(family) > 0 && (l.isNear(family[0]) || slices.ContainsFunc(family, func(w string) bool {
+			return duplicate.Alike(w, l.words[0])
+		}))
+		whole, name := strings.Join(l.words[:l.needed], ""), strings.Join(family, "")
+		wholly, nearly = wholly || whole == name, nearly || duplicate.Alike(whole, name)
+		if whole == name {
+			exact, has = exact|l.must(), has|l.must()
+		} else if duplicate.Alike(whole, name) {
+			has |= l.must()
+		}
+	}
+	n.same = wholly && exact == l.all()
+	n.similar = nearly && has == l.all()
+	return n
+}
+
+// isNear reports whether a word of a name is a word of the line, in any spelling or with a typing error.
+func (l *conflictLine) isNear(word string) bool {
+	return slices.ContainsFunc(l.words, func(w string) bool { return duplicate.Alike(w, word) }) ||
+		slices.Contains(l.spellings(), word)
+}
+
+// street matches a street with a house number.
+var street = regexp.MustCompile(`^\s*\pL[\pL .-]*[\pL.]\s*\d+\s*[a-zA-Z]?\s*$`)
+
+// isStreet reports whether a text is a street with a house number.
+func isStreet(text string) bool { return street.MatchString(text) }
+
+// streetKey returns a form in which two notations of a street with a house number are equal: Hauptstr. 5 and
+// Hauptstraße 5.
+func streetKey(text string) string {
+	var b strings.Builder
+	for _, r := range search.Fold(text) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127 {
+			b.WriteRune(r)
+		}
+	}
+	return strings.ReplaceAll(b.String(), "strasse", "str")
+}
