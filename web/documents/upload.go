@@ -76,20 +76,45 @@ func createDocument(v *shell.Request) shell.View {
 			return v.Failed(err)
 		}
 		once = file.Key(once)
-		if uploaded, err = receive(v, t, file, once+".f"); err != nil {
+		in := &api.UploadRequest{Body: file.Reader, Size: file.Size, Broken: file.Incoming.Broken}
+		if uploaded, err = receive(v, t, file.Name, file.ContentType, in, once+".f"); err != nil {
 			return refusedUpload(v, typed, shell.AsFault(err))
 		}
 	}
-	body := typed.Body()
-	body["uploadId"] = uploaded
-	begun, err := shell.Fetch[begunOperation](v, document.Create, shell.Arguments{Body: body, Once: once})
+	begun, err := begin(v, uploaded, typed.Body(), once)
 	if err != nil {
 		return refusedUpload(v, typed, shell.AsFault(err))
 	}
 	if v.Sent.Get("part") == "line" {
-		return shell.PlainText{Status: http.StatusOK, Text: begun.ID}
+		return shell.PlainText{Status: http.StatusOK, Text: begun}
 	}
-	return v.SeeOther("/operations/" + begun.ID)
+	return v.SeeOther("/operations/" + begun)
+}
+
+// begin creates a document from an upload session with its bytes. It returns the id of the operation.
+func begin(v *shell.Request, uploaded string, members map[string]any, once string) (string, error) {
+	members["uploadId"] = uploaded
+	begun, err := shell.Fetch[begunOperation](v, document.Create, shell.Arguments{Body: members, Once: once})
+	return begun.ID, err
+}
+
+// FileText creates a document from a text that a page makes. name is the name of the file, and members are
+// further members of the document. It returns the id of the operation. once is the idempotency key: for the same
+// key, name and text there is one document. The page needs the operations document.Create, upload.Create and
+// upload.GetTerms.
+func FileText(v *shell.Request, name, text string, members map[string]any, once string) (operation string, err error) {
+	t, err := shell.ReadTerms(v)
+	if err != nil {
+		return "", err
+	}
+	in := &api.UploadRequest{
+		Body: strings.NewReader(text), Size: int64(len(text)), Broken: func() bool { return false },
+	}
+	uploaded, err := receive(v, t, name, "text/plain", in, once+".f")
+	if err != nil {
+		return "", err
+	}
+	return begin(v, uploaded, members, once)
 }
 
 // numbered returns the idempotency key for one of several files that a script uploads from a page.
@@ -118,7 +143,7 @@ func beginUpload(v *shell.Request) shell.View {
 	size, _ := strconv.ParseInt(v.Sent.Get("size"), 10, 64)
 	session, err := openUpload(v, t, shell.FileName(v.Sent.Get("name")), v.Sent.Get("type"), size, numbered(v, "u"))
 	if err != nil {
-		return plainly(v, shell.AsFault(err), whyRefused(v, shell.AsFault(err)))
+		return plainly(v, shell.AsFault(err), WhyRefused(v, shell.AsFault(err)))
 	}
 	return shell.PlainText{Status: http.StatusOK, Text: session}
 }
@@ -132,18 +157,21 @@ func receiveUpload(v *shell.Request) shell.View {
 	}
 	transfer.Answer(v.Writer)
 	if err != nil {
-		return plainly(v, shell.AsFault(err), whyRefused(v, shell.AsFault(err)))
+		return plainly(v, shell.AsFault(err), WhyRefused(v, shell.AsFault(err)))
 	}
 	return shell.PlainText{Status: http.StatusOK, Text: v.PathValue("upload")}
 }
 
-// receive creates an upload session, and streams a file into it. It returns the id of the session.
-func receive(v *shell.Request, t shell.Terms, file *shell.SentFile, once string) (string, error) {
-	session, err := openUpload(v, t, file.Name, file.ContentType, file.Size, once)
+// receive creates an upload session, and streams a file into it. It returns the id of the session. said is the
+// media type that the browser sent.
+func receive(
+	v *shell.Request, t shell.Terms, name, said string, in *api.UploadRequest, once string,
+) (string, error) {
+	session, err := openUpload(v, t, name, said, in.Size, once)
 	if err != nil {
 		return "", err
 	}
-	_, err = v.Site.Uploads.Take(v.Context(), v.Caller(false), session, &api.UploadRequest{Body: file.Reader, Size: file.Size, Broken: file.Incoming.Broken})
+	_, err = v.Site.Uploads.Take(v.Context(), v.Caller(false), session, in)
 	return session, err
 }
 
@@ -166,7 +194,7 @@ func refusedUpload(v *shell.Request, typed shell.Values, f *fault.Fault) shell.V
 	if f.Code == fault.Unauthenticated || f.Code == fault.Internal {
 		return v.Failed(f)
 	}
-	why := whyRefused(v, f)
+	why := WhyRefused(v, f)
 	if v.Sent.Get("part") == "line" {
 		return plainly(v, f, why)
 	}
@@ -178,9 +206,8 @@ func refusedUpload(v *shell.Request, typed shell.Values, f *fault.Fault) shell.V
 	return drawUpload(v, form, f.Code.Status())
 }
 
-// whyRefused returns a text that says why a file was refused. It is empty if the fault is about
-// another field.
-func whyRefused(v *shell.Request, f *fault.Fault) string {
+// WhyRefused returns a text that says why a file was refused. It is empty if the fault is about another field.
+func WhyRefused(v *shell.Request, f *fault.Fault) string {
 	for _, field := range f.Fields {
 		switch field.Name {
 		case "contentType":
