@@ -113,7 +113,7 @@ var floors = [][]string{
 	{"web/shell"},
 	{"web/records"},
 	{"web/search", "web/documents", "web/tasks", "web/keys", "web/webhooks", "web/signin"},
-	{"web/book", "web/duplicates", "web/people", "web/applications", "web/today"},
+	{"web/book", "web/duplicates", "web/conflicts", "web/people", "web/applications", "web/today"},
 	{"web/data"},
 	// These are the doors, and the client for a remote instance.
 	{"door/", "web", "web/", "cmd/remote"},

@@ -8,6 +8,7 @@ import (
 
 	"kartei/web/applications"
 	"kartei/web/book"
+	"kartei/web/conflicts"
 	"kartei/web/data"
 	"kartei/web/documents"
 	"kartei/web/duplicates"
@@ -24,7 +25,7 @@ import (
 
 // Pages is the list of all pages of the application. Tests run over all of these pages, and the
 // table of rights in docs/operating/web.md is made from them.
-var Pages = slices.Concat(today.Pages, shell.Pages, records.Pages, signin.Pages, applications.Pages, keys.Pages, people.Pages, data.Pages, webhooks.Pages, search.Pages, book.Pages, duplicates.Pages, tasks.Pages, documents.Pages)
+var Pages = slices.Concat(today.Pages, shell.Pages, records.Pages, signin.Pages, applications.Pages, keys.Pages, people.Pages, data.Pages, webhooks.Pages, search.Pages, book.Pages, duplicates.Pages, conflicts.Pages, tasks.Pages, documents.Pages)
 
 // Handler returns the handler of the web application. It passes requests for other paths to the
 // public handler in o.

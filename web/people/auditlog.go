@@ -330,7 +330,8 @@ var members = map[string]i18n.Text{
 	"applications": "applications", "approved": "approved", "endedGrants": "ended connections",
 	"handedOver": "link shown", "secret": "secret", "replaced": "replaces",
 	"endedKeys": "revoked keys",
-	"sessions":  "sessions", "passkeys": "passkeys", "sso": "single sign-on",
+	"hits":      "hits", "hidden": "hits the person may not see",
+	"sessions": "sessions", "passkeys": "passkeys", "sso": "single sign-on",
 }
 
 // memberParts are the labels of the last part of a member's name.

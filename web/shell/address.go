@@ -36,6 +36,11 @@ const (
 	DuplicatesPath = "/duplicates"
 	MergedPath     = DuplicatesPath + "/merged"
 
+	// ConflictsPath is the path of the conflict check, and ConflictsParameter its query parameter with the
+	// id of a contact or company.
+	ConflictsPath      = "/conflicts"
+	ConflictsParameter = "id"
+
 	SignOutPath = "/signout"
 	// SwitchPath is the path that switches the session to another organization of the person.
 	SwitchPath = "/switch"
@@ -73,6 +78,9 @@ func DuplicatesOf(family, id string) string {
 	}
 	return path
 }
+
+// ConflictsOf returns the address of the conflict check for the name of a contact or company.
+func ConflictsOf(id string) string { return ConflictsPath + "?" + ConflictsParameter + "=" + id }
 
 // pathsByPrefix maps the prefix of an id to the path of the pages for such ids.
 var pathsByPrefix = map[string]string{

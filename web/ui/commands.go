@@ -259,6 +259,10 @@ var commands = []command{
 		words: "dubletten duplikate doppelt zusammenführen merge deduplicate twice",
 	},
 	{
+		id: "go.conflicts", group: GoTo, name: "Conflict check", icon: "scale", href: "/conflicts", listed: true,
+		words: "interessenkollision interessenkonflikt kollision gegner mandat interest opponent adverse mandate case",
+	},
+	{
 		id:     "go.settings",
 		group:  GoTo,
 		keys:   "g s [key]",
