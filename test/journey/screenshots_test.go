@@ -55,6 +55,7 @@ func (o *Office) shown() map[string]string {
 		"43-changes":    "/changes",
 		"44-duplicates": "/duplicates",
 		"45-merged":     "/duplicates/merged",
+		"46-conflicts":  "/conflicts?id=" + o.First("contacts"),
 	}
 }
 

@@ -413,7 +413,7 @@ func TestPayloadsAreText(t *testing.T) {
 		"/choices/tags?family=contacts&q=" + query, "/choices/companies?q=" + query, "/choices/contacts?q=" + query, "/call?number=" + query, "/tasks/line?line=" + url.QueryEscape(payload),
 		"/search?q=" + url.QueryEscape(payload), "/contacts?q=" + url.QueryEscape(payload), "/contacts?tag=" + url.QueryEscape(payload), "/contacts?companyId=" + firm, "/contacts?open=" + person,
 		"/companies/new?name=" + url.QueryEscape(payload), "/contacts/new?companyId=" + firm, "/search/text/" + file + "?q=Inhalt", "/documents/" + file + "/sheets/1",
-		"/duplicates", "/contacts/" + person + "/merge", "/contacts/" + person + "/merge?with=" + other, "/contacts/" + person + "/merge?with-text=" + query}
+		"/conflicts?id=" + person, "/duplicates", "/contacts/" + person + "/merge", "/contacts/" + person + "/merge?with=" + other, "/contacts/" + person + "/merge?with-text=" + query}
 	for family, id := range map[string]string{"contacts": person, "companies": firm, "tasks": task, "documents": file} {
 		at := "/" + family + "/" + id
 		paths = append(paths, "/"+family, at, at+"/edit", at+"/delete", at+"/qr", at+"?edit=note", "/news/"+id+"?since=0")
@@ -438,6 +438,10 @@ func TestPayloadsAreText(t *testing.T) {
 	similar := url.Values{"form-token": {b.Get("/sandbox/contacts/new").Fields("/sandbox/contacts/new").Get("form-token")}, "lastName": {payload}, "firstName": {payload}, "phone": {payload}}
 	if got := b.Do("POST", "/sandbox/contacts/similar", similar).Want(200, "class=stolen"); strings.Contains(got.Body, "<u class=stolen") {
 		t.Error("the similar contacts have the payload as markup")
+	}
+	check := url.Values{"form-token": similar["form-token"], "lines": {"u class=stolen\n\"><u class=stolen>\nSucherei\nInhalt"}}
+	if got := b.Do("POST", "/sandbox/conflicts", check).Want(200, "class=stolen"); strings.Contains(got.Body, "<u class=stolen") {
+		t.Error("the conflict check has the payload as markup")
 	}
 	if seen < 50 {
 		t.Errorf("only %d pages have the payload as text", seen)
