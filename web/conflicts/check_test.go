@@ -41,9 +41,9 @@ func sit(t *testing.T, db db.DB, role access.Role) *desk {
 	o := apitest.New(t, db)
 	d := &desk{Browser: pagetest.Open(t, o, role), o: o, others: o.As(access.Member)}
 	d.firm = d.make("companies", "name", "Müller Bau GmbH")
-	d.anna = d.make("contacts", "firstName", "Anna", "lastName", "Maier", "companyId", d.firm,
-		"address", map[string]any{"street": "Hauptstraße 5", "postalCode": "50667", "city": "Köln", "country": "DE"})
-	d.make("contacts", "firstName", "Anna", "lastName", "Meyer", "email", "meyer@mail.example")
+	address := map[string]any{"street": "Hauptstraße 5", "postalCode": "50667", "city": "Köln", "country": "DE"}
+	d.anna = d.make("contacts", "firstName", "Anna", "lastName", "Maier", "companyId", d.firm, "address", address)
+	d.make("contacts", "firstName", "Anna", "lastName", "Meyer", "email", "meyer@mail.example", "address", address)
 	d.make("contacts", "firstName", "Thomas", "lastName", "Maier")
 	d.make("contacts", "firstName", "Anna", "lastName", "Maier", "visibility", "private", "note", "Geheim")
 	d.make("tasks", "title", "Klage Maier ./. Brinkmann", "reference", "12 O 7/26", "contactId", d.anna)
@@ -114,7 +114,7 @@ func TestResult(t *testing.T) {
 			Without("verglichen").Without("Geheim").Without("weitere Treffer,")
 		inOrder(page, "Anna Maier", "3 Treffer",
 			"Gleicher Name, gleiche Anschrift oder Nummer", `href="/sandbox/contacts/`+d.anna, "<mark>Maier</mark>", "Köln", "Aktenzeichen: 12 O 7/26",
-			"Ähnliche Schreibweise", "<mark>Meyer</mark>", "meyer@mail.example",
+			"Ähnliche Schreibweise", "<mark>Meyer</mark>", "<mark>meyer</mark>@mail.example",
 			"Teil des Namens", "Thomas",
 			"Ein weiterer Treffer, den Sie nicht sehen dürfen: Fragen Sie Ihre Administration.",
 			"Brinkmann", "2 Treffer", "Erwähnt", "Klage", "12 O 7/26",
@@ -131,7 +131,7 @@ func TestResult(t *testing.T) {
 		d.others.Do("DELETE", "/contacts/"+d.anna, nil, "If-Match", "*").Want(204)
 		admin.check(d.anna).Want(200, "The entry with this identifier was deleted on ").Without("Nothing found")
 
-		// A person without a right in a family learns the number of its hits only.
+		// A viewer may check names, and keeps no document.
 		viewer := d.beside(access.Viewer)
 		viewer.check("Brinkmann").Want(200, "Klage").Without(keep).Without("Als Dokument ablegen")
 	})
@@ -157,7 +157,7 @@ func TestWrongLines(t *testing.T) {
 		}
 		long := strings.Repeat("x", 201)
 		page := d.check("Maier", "", "???", "Berg", long).Want(422, `aria-invalid="true"`, `id="f-lines-error"`, long,
-			"Zeile 3: Die Zeile hat keinen Namen", "Zeile 5: Höchstens 200 Zeichen").Without("Zeile 2").Without("Zeile 1").Without(keep)
+			"Zeile 3: In der Zeile steht kein Name", "Zeile 5: Höchstens 200 Zeichen").Without("Zeile 2").Without("Zeile 1").Without(keep)
 		if got := page.Fields(at).Get("lines"); got != "Maier\n\n???\nBerg\n"+long {
 			t.Errorf("the form has %q afterwards", got)
 		}
