@@ -2,7 +2,6 @@ package journey
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"kartei/test/dbtest"
@@ -38,20 +37,22 @@ func TestConflictCheck(t *testing.T) {
 		{Width: 320, Touch: true, Language: "de"}, {Width: 320, Dark: true, Touch: true, Language: "de"},
 	} {
 		tab := o.SignedIn(o.Jonas(), view)
-		sound := func(name string) {
+		sound := func(name string, faults []string) {
 			t.Helper()
 			show(tab, name)
-			if found := tab.Faults(axe); len(found) > 0 {
-				t.Errorf("%s (%s): %s", name, view, strings.Join(found, "\n"))
+			for _, found := range faults {
+				if !loaded(found, 422) {
+					t.Errorf("%s (%s): %s", name, view, found)
+				}
 			}
 		}
 		tab.Open(o.BaseURL + "/conflicts")
-		sound("47-conflicts-empty")
+		sound("47-conflicts-empty", tab.PageFaults(axe))
 		tab.Type("Brinkmeier\n???")
 		tab.Control(webtest.Enter)
 		tab.Says("Zeile 2: In der Zeile steht kein Name")
-		sound("48-conflicts-wrong")
-		tab.Fill("#f-lines", "Anna Brinkmeier\nHeizung\nNirgendwo")
+		sound("48-conflicts-wrong", tab.Faults(axe))
+		tab.Fill("#f-lines", "Anna Brinkmeier\nKostenrisiko\nNirgendwo")
 		tab.Control(webtest.Enter)
 		tab.Says("Ähnliche Schreibweise")
 		tab.Says("Nichts gefunden.")
@@ -62,7 +63,7 @@ func TestConflictCheck(t *testing.T) {
 		if at := webtest.Eval[string](tab, `location.pathname + location.search`); at != "/conflicts" {
 			t.Errorf("the address is %s", at)
 		}
-		sound("49-conflicts-result")
+		sound("49-conflicts-result", tab.Faults(axe))
 
 		tab.Print(true)
 		show(tab, "50-conflicts-print")

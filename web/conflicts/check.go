@@ -169,6 +169,14 @@ func countText(v *shell.Request, n int) string {
 	return v.Words.Plural(n, "one hit [of a check]", "%d hits [of a check]")
 }
 
+// lineCount returns a text with the number of hits of a line. It is empty without hits: a note says it then.
+func lineCount(v *shell.Request, l lookup.ConflictLine) string {
+	if len(l.Hits) == 0 {
+		return ""
+	}
+	return countText(v, len(l.Hits))
+}
+
 // waitingText returns a text about records that are not compared yet. It is empty if there are none.
 func (r *result) waitingText(v *shell.Request) string {
 	if r.Waiting == 0 {

@@ -79,7 +79,7 @@ func (r *result) file(v *shell.Request) string {
 	}
 	for i, l := range r.Lines {
 		b.line("")
-		b.heading(strconv.Itoa(i+1)+". "+l.Text+" · "+countText(v, len(l.Hits)), "-")
+		b.heading(shell.Joined(" · ", strconv.Itoa(i+1)+". "+l.Text, lineCount(v, l)), "-")
 		b.result(v, l)
 	}
 	return b.String()

@@ -54,8 +54,8 @@ Erwähnt:
 - Aufgabe: Klage Maier ./. Brinkmann · 12 O 7/26 · Anna Maier · tsk
 - Dokument: Vermerk.txt · 41 Byte · Im Text des Dokuments gefunden · doc
 
-3. Nirgendwo · 0 Treffer
-------------------------
+3. Nirgendwo
+------------
 Nichts gefunden.
 `
 
