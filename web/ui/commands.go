@@ -260,7 +260,7 @@ var commands = []command{
 	},
 	{
 		id: "go.conflicts", group: GoTo, name: "Conflict check", icon: "scale", href: "/conflicts", listed: true,
-		words: "interessenkollision interessenkonflikt kollision gegner mandat interest opponent adverse mandate case",
+		words: "interessenkonflikt gegner mandat interest opponent",
 	},
 	{
 		id:     "go.settings",
