@@ -10,8 +10,8 @@ import (
 // maxSpellings is the maximum number of spellings of a word. Each of them is a look-up in the search index.
 const maxSpellings = 24
 
-// leastSpelled is the minimum length in letters of a word with other spellings. Ott and Ot are two names.
-const leastSpelled = 4
+// leastSpelled is the minimum length in letters of a word with other spellings.
+const leastSpelled = 3
 
 // place says where in a word the letters of a sound are spelled in several ways.
 type place int
@@ -140,10 +140,11 @@ func isDoubled(letters string) bool {
 
 func isVowel(c byte) bool { return strings.IndexByte("aeiouy", c) >= 0 }
 
-// isShort reports whether a consonant stands after a vowel, and before another one or at the end. Only there
-// people double it.
+// isShort reports whether people may double a consonant: after a vowel, and before another one or at the end.
+// Before a consonant, only f and l are usual: Hoffmann and Hofmann.
 func isShort(word string, at int) bool {
-	return at > 0 && isVowel(word[at-1]) && (at+1 == len(word) || isVowel(word[at+1]))
+	return at > 0 && isVowel(word[at-1]) &&
+		(at+1 == len(word) || isVowel(word[at+1]) || word[at] == 'f' || word[at] == 'l')
 }
 
 // holds reports whether the n letters at an index of a word are in the place.

@@ -12,7 +12,7 @@ import (
 )
 
 // maxLineWords is the maximum number of words of a line that are searched.
-const maxLineWords = 12
+const maxLineWords = 8
 
 // rare is the maximum number of records with a word that are compared with a line although they have no other
 // word of it.

@@ -19,7 +19,7 @@ import (
 
 const (
 	// MaxConflictLines is the maximum number of lines in one conflict check.
-	MaxConflictLines = 50
+	MaxConflictLines = 30
 	// maxShown is the maximum number of hits of each line.
 	maxShown = 50
 	// maxJudged is the maximum number of records of each family that are compared with a line.

@@ -1,13 +1,20 @@
 package lookup_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"kartei/access"
+	"kartei/api/op"
+	"kartei/people/auditlog"
+	"kartei/record/contact"
 	"kartei/record/lookup"
 	"kartei/test/apitest"
+	"kartei/test/operator"
 )
 
 func (d desk) conflicts(lines ...string) (out lookup.ConflictsOutput) {
@@ -86,6 +93,88 @@ func TestConflicts(t *testing.T) {
 		if got := me.conflicts(gone).Lines[0].Deleted; got == nil || got.ID != gone || got.Object != "contact" ||
 			got.DeletedAt == 0 {
 			t.Errorf("deleted: %+v", got)
+		}
+	})
+}
+
+// TestConflictsHidden checks that records that the caller may not see are counted, that admins see them, and
+// that the audit log has no name.
+func TestConflictsHidden(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner, me, admin := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin)
+		owner.make("contacts", map[string]any{"lastName": "Maier", "visibility": "private"})
+		owner.make("contacts", map[string]any{"lastName": "Kranz", "note": "früher Meyer", "visibility": "private"})
+		owner.make("tasks", map[string]any{"title": "Vergleich Maier", "reference": "7 C 1/26", "visibility": "private"})
+		me.make("contacts", map[string]any{"firstName": "Ute", "lastName": "Mayer"})
+		owner.Document("Brief.txt", "text/plain", []byte("Herr Majer bittet um Ruhe."), map[string]any{"visibility": "private"})
+		for _, row := range []struct {
+			who  desk
+			want string
+		}{
+			{me, "similar Ute Mayer | 4 hidden"},
+			{owner, "same Maier | similar Ute Mayer | mentioned Kranz | mentioned Vergleich Maier | mentioned Brief.txt (text)"},
+			{admin, "same Maier | similar Ute Mayer | mentioned Kranz | mentioned Vergleich Maier | mentioned Brief.txt (text)"},
+		} {
+			if got := told(row.who.conflicts("Maier").Lines[0]); got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
+			}
+		}
+		page, err := operator.Run(t.Context(), o.Operator, auditlog.List,
+			auditlog.Input{Word: "records.checkConflicts", Limit: 1})
+		if err != nil || len(page.Data) != 1 {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		line, _ := json.Marshal(page.Data[0])
+		if !strings.Contains(string(line), `"member":"hits"`) || strings.Contains(strings.ToLower(string(line)), "maier") {
+			t.Errorf("audit log: %s", line)
+		}
+	})
+}
+
+func TestConflictsOfWrongLines(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		me := sit(o, access.Member)
+		for _, row := range []struct {
+			lines []string
+			field string
+		}{
+			{nil, "lines"},
+			{slices.Repeat([]string{"Maier"}, lookup.MaxConflictLines+1), "lines"},
+			{[]string{"Maier", "./."}, "lines[1]"},
+			{[]string{strings.Repeat("ä", 201)}, "lines[0]"},
+		} {
+			got := me.ask("lookup.conflicts", lookup.ConflictsInput{Lines: row.lines}, nil)
+			if got.Status != 422 || !strings.Contains(string(got.Body), `"field":"`+row.field+`"`) {
+				t.Errorf("%d lines: %d %s", len(row.lines), got.Status, got.Body)
+			}
+		}
+		if got := me.conflicts(slices.Repeat([]string{strings.Repeat("ä", 200)}, lookup.MaxConflictLines)...); len(got.Lines) != lookup.MaxConflictLines {
+			t.Errorf("%d lines", len(got.Lines))
+		}
+	})
+}
+
+// TestConflictsAreBounded checks that a frequent name has the strongest and newest hits, and says that there are
+// more.
+func TestConflictsAreBounded(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		me := sit(o, access.Member)
+		me.make("contacts", map[string]any{"firstName": "Anna", "lastName": "Maier", "address": map[string]any{"city": "Köln"}})
+		me.Inside(func(ctx context.Context, c *op.Call) error {
+			for range 320 {
+				f := contact.Fields{FirstName: new("Eva"), LastName: new("Meyer")}
+				if _, err := contact.Contacts.Create(ctx, c, &f); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		line := me.conflicts("Anna Maier, Köln", "Maier").Lines
+		if got := line[0].Hits[0]; got.Title != "Anna Maier" || got.Strength != lookup.SameName || len(line[0].Hits) != 1 {
+			t.Errorf("with a first name and a city: %s", told(line[0]))
+		}
+		if got := line[1]; len(got.Hits) != 50 || !got.More || got.Hits[0].Title != "Anna Maier" || got.Hits[1].Strength != lookup.SimilarName {
+			t.Errorf("a frequent name: %s, more %t", told(got), got.More)
 		}
 	})
 }

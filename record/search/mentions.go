@@ -47,6 +47,10 @@ type Mentions struct {
 // an office with some millions of records.
 const maxPostings = 100_000
 
+// maxMentions is the maximum number of postings that one call of Mentions reads, about 100 MB. Ten names with a
+// city have some hundred thousand in an office with a million contacts.
+const maxMentions = 2_000_000
+
 // Mentions returns the records that have enough words, for each of several lists of words. Unlike a Query, a
 // record need not have every word. The records of common words are compared by their positions, so only
 // results are read.
@@ -63,7 +67,7 @@ func (r *Reader) Mentions(list []Sought) ([]Mentions, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := mentions{r.x, opened, map[string]occurrences{}}
+	m := mentions{r.x, opened, map[string]occurrences{}, maxMentions}
 	out := make([]Mentions, len(list))
 	for i, s := range list {
 		if out[i], err = m.find(s); err != nil {
@@ -79,6 +83,8 @@ type mentions struct {
 	opened map[term]*postings
 	// words has the occurrences of words that were read already.
 	words map[string]occurrences
+	// left is the number of postings that may still be read.
+	left int
 }
 
 // occurrences are the records that have a word in any spelling, in the order of their positions.
@@ -102,11 +108,13 @@ func (m *mentions) occurrences(spellings []string) (occurrences, error) {
 	var o occurrences
 	for i, word := range spellings {
 		p := m.opened[term{text: word}]
-		n, err := p.load(maxPostings)
+		most := max(0, min(maxPostings, m.left))
+		n, err := p.load(most)
 		if err != nil {
 			return o, err
 		}
-		o.cut = o.cut || n == maxPostings
+		o.cut = o.cut || n == most
+		m.left -= n
 		for _, c := range p.runs {
 			for _, e := range c.list {
 				o.list = append(o.list, occurrence{e.Position, i == 0, c.rank == Name})
