@@ -9,6 +9,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/record/duplicate"
+	"kartei/record/lookup"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -162,11 +163,12 @@ func TestWrongLines(t *testing.T) {
 			t.Errorf("the form has %q afterwards", got)
 		}
 		d.check(" ", "").Want(422, "Bitte geben Sie einen Namen ein.")
-		d.check(strings.Split(strings.Repeat("Maier,", 50)+"Maier", ",")...).Want(422, "Auf einmal werden höchstens 50 Zeilen geprüft.")
+		most := strings.Split(strings.Repeat(",Maier", lookup.MaxConflictLines)[1:], ",")
+		d.check(append(most, "Berg")...).Want(422, fmt.Sprintf("Auf einmal werden höchstens %d Zeilen geprüft.", len(most)))
 		if n := audited(); n != 0 {
 			t.Errorf("the audit log has %d checks that were refused", n)
 		}
-		d.check(strings.Split(strings.Repeat("Maier,", 49)+"Maier", ",")...).Want(200, "50 Zeilen")
+		d.check(most...).Want(200, fmt.Sprintf("%d Zeilen", len(most)))
 		d.inEnglish().check("Maier", "...").Want(422, "Line 2: The line has no name")
 	})
 }
