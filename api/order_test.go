@@ -30,26 +30,31 @@ var inTime = [][2]string{
 	{"2026-11-30T09:00:00.000001Z", "high"}, {"9999-12-31T23:59:59Z", "low"}, {"", "high"}, {"", "low"},
 }
 
+// inFiles are file numbers of tasks and documents in their order. Records without one are not in the list.
+var inFiles = []string{"7 C 1/26", "12 O 3/26", "12 o 20/26", "12 O 20/27", "Ärger 4", "AG 5", noFile}
+
+const noFile = ""
+
 // orderRecord is a record in the model with which TestOrders compares the API.
 type orderRecord struct {
 	id, owner string
-	place     int // index in inOrder or inTime
+	place     int // index in inOrder, inTime or inFiles
 	private   bool
 	by        map[string]string // filters that match the record
 }
 
-// TestOrders checks lists by name and by due date against a model. It reads the lists forwards and
+// TestOrders checks lists by name, by due date and by file number against a model. It reads the lists forwards and
 // backwards, with filters, for two members and an admin.
 func TestOrders(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		random := seed.Rand(t)
-		for _, family := range []string{"contacts", "companies", "tasks", "documents"} {
-			o := apitest.New(t, d)
-			l := &orderTest{T: t, Office: o, family: family, random: random, sort: "name",
+		for _, list := range [][2]string{
+			{"contacts", "name"}, {"companies", "name"}, {"tasks", "dueAt"}, {"documents", "name"},
+			{"tasks", "reference"}, {"documents", "reference"},
+		} {
+			o, family := apitest.New(t, d), list[0]
+			l := &orderTest{T: t, Office: o, family: family, random: random, sort: list[1],
 				people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)}}
-			if family == "tasks" {
-				l.sort = "dueAt"
-			}
 			for _, p := range l.people {
 				l.tokens = append(l.tokens, o.Session(p.Principal))
 			}
@@ -82,15 +87,21 @@ type orderTest struct {
 
 // body returns the members of a record that belong to a place in the order.
 func (l *orderTest) body(place int) map[string]any {
-	switch l.family {
-	case "contacts":
+	switch {
+	case l.sort == "reference":
+		body := map[string]any{"reference": nil, map[string]string{"tasks": "title", "documents": "name"}[l.family]: "Akte"}
+		if inFiles[place] != noFile {
+			body["reference"] = inFiles[place]
+		}
+		return body
+	case l.family == "contacts":
 		name := inOrder[place]
 		body := map[string]any{"lastName": name[0], "firstName": nil}
 		if name[1] != "" {
 			body["firstName"] = name[1]
 		}
 		return body
-	case "tasks":
+	case l.family == "tasks":
 		body := map[string]any{"title": "Akte", "dueAt": nil, "priority": inTime[place][1]}
 		if at := inTime[place][0]; at != "" {
 			body["dueAt"] = at
@@ -104,6 +115,8 @@ func (l *orderTest) body(place int) map[string]any {
 // names no more than a space does. Only places without a first name are in order there.
 func (l *orderTest) place() int {
 	switch {
+	case l.sort == "reference":
+		return l.random.IntN(len(inFiles))
 	case l.family == "tasks":
 		return l.random.IntN(len(inTime))
 	case l.family == "contacts":
@@ -210,6 +223,7 @@ func (l *orderTest) want(person int, by url.Values) (ids []string) {
 	})
 	for _, r := range sorted {
 		fits := !r.private || person == 2 || r.owner == l.people[person].Principal
+		fits = fits && (l.sort != "reference" || inFiles[r.place] != noFile)
 		for name := range by {
 			fits = fits && strings.EqualFold(r.by[name], by.Get(name))
 		}
@@ -352,11 +366,14 @@ func TestOrderRules(t *testing.T) {
 		{"/contacts?sort=dueAt", "sort NOT_IN_ENUM"},
 		{"/tasks?sort=dueAt", "status FORBIDDEN_COMBINATION"},
 		{"/tasks?sort=dueAt&status=completed", "status FORBIDDEN_COMBINATION"},
+		{"/tasks?sort=-reference", "status FORBIDDEN_COMBINATION"},
+		{"/contacts?sort=reference", "sort NOT_IN_ENUM"},
 	} {
 		wantFields(t, o.InSession(token, bad.path).Want(400, "INVALID_REQUEST"), bad.wrong)
 	}
 	for _, path := range []string{
-		"/contacts?sort=name", "/companies?sort=-name", "/tasks?sort=dueAt&status=open",
+		"/contacts?sort=name", "/companies?sort=-name", "/tasks?sort=dueAt&status=open", "/documents?sort=reference",
+		"/tasks?sort=reference&status=open",
 		"/documents?sort=name",
 	} {
 		o.InSession(token, path).Want(200)

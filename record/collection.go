@@ -48,10 +48,10 @@ type Collection[T, F any, P fields[F]] struct {
 	columns    []column
 	// named are the members with their names in histories and events.
 	named []member
-	// order is a second order of lists, besides the order of changes. key returns the sort key of
-	// a record in this order. Both are nil if there is no second order.
-	order    *order
-	key      func(f *F) (string, bool)
+	// orders are the orders of lists besides the order of changes. keys return the sort key of a record
+	// in each of them.
+	orders   []order
+	keys     []func(f *F) (string, bool)
 	sql      statements
 	handover handoverStatements
 	// further returns search words of a record that are not in its members. It may be nil.

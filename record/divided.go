@@ -68,9 +68,9 @@ func (s *statements) arm(d *db.Dialect, index, columns, condition string, n sele
 // tagged returns a select for each stream of the records with a tag. Each reads the rows of the
 // tag in order, and joins the record with the same tick or sort key.
 func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n selection) (list []string) {
-	tags, key := "tags", "tick"
+	tags, key, family := "tags", "tick", s.table
 	if n.order != nil {
-		tags, key = "sorted_tags", "sort_key"
+		tags, key, family = "sorted_tags", "sort_key", n.order.tagged
 	}
 	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the rows of tags have the order of the list
 	readers := readers(l)
@@ -82,7 +82,7 @@ func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n sele
 			records, joined = ``, ``
 		}
 		list = append(list, `select `+columns+` from `+tags+` as g`+records+`
-			where g.organization = $1 and g.family = '`+s.table+`' and `+readers[i]+` and g.`+key+` > $3 and g.`+key+` < $4`+
+			where g.organization = $1 and g.family = '`+family+`' and `+readers[i]+` and g.`+key+` > $3 and g.`+key+` < $4`+
 			joined+n.where(s.table))
 	}
 	return list

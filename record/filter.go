@@ -42,8 +42,10 @@ type filter struct {
 // the member is not set.
 type column struct {
 	name string
-	// member is the index of the member in the family's fields. It is nil for the sort column.
+	// member is the index of the member in the family's fields. It is nil for a sort column, and order is
+	// then the index of the order.
 	member []int
+	order  int
 	// fold says that the column has ASCII letters in lower case.
 	fold bool
 	// bare says that invisible characters are removed from the text.
@@ -277,7 +279,7 @@ func (k *Collection[T, F, P]) appendColumns(args []any, name string, f P) []any 
 	v := reflect.ValueOf(f).Elem()
 	for i := range k.columns {
 		if k.columns[i].member == nil {
-			args = append(args, k.sortKey(name, f))
+			args = append(args, k.sortKey(k.columns[i].order, name, f))
 		} else if text := textAt(v, k.columns[i].member); text != "" {
 			args = append(args, k.columns[i].stored(text))
 		} else {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Order is a second order of a family's lists, besides the order of changes. The column
-// sort_PARAMETER has its keys (sort_due_at for dueAt). The indexes of this column are divided.
+// Order is an order of a family's lists, besides the order of changes. The column sort_PARAMETER has
+// its keys (sort_due_at for dueAt). The indexes of this column are divided.
 type Order[F any] struct {
 	// Parameter is the value of the query parameter sort for this order. A minus before it
 	// reverses the order.
@@ -29,49 +29,66 @@ type Order[F any] struct {
 }
 
 // order has the values of an Order that statements and selections need.
-type order struct{ parameter, column, only, value string }
+type order struct {
+	parameter, column, only, value string
+	// tagged is the family of the rows in sorted_tags that have the keys of this order. It is the plural for
+	// the first order of a family.
+	tagged string
+}
 
-// SortBy sets the second order of the family's lists. It returns the collection.
-func (k *Collection[T, F, P]) SortBy(o Order[F]) *Collection[T, F, P] {
-	k.order = &order{o.Parameter, "sort_" + columnName(o.Parameter), o.Only, o.Value}
-	k.key = o.Key
-	k.columns = append(k.columns, column{name: k.order.column})
+// SortBy adds orders of the family's lists. It returns the collection.
+func (k *Collection[T, F, P]) SortBy(orders ...Order[F]) *Collection[T, F, P] {
+	for i, o := range orders {
+		n := order{o.Parameter, "sort_" + columnName(o.Parameter), o.Only, o.Value, k.Plural}
+		if i > 0 {
+			n.tagged += "." + o.Parameter
+		}
+		k.orders, k.keys = append(k.orders, n), append(k.keys, o.Key)
+		k.columns = append(k.columns, column{name: n.column, order: i})
+	}
 	k.sql = statementsFor(k.Plural, k.columns, k.references)
 	return k
 }
 
-// sortKey returns the value of the sort column. It differs for any two records, because it ends
-// with the id. It is nil if lists in this order leave the record out.
-func (k *Collection[T, F, P]) sortKey(name string, f P) any {
-	if k.order == nil {
-		return nil
-	}
-	key, in := k.key((*F)(f))
+// sortKey returns the value of the sort column of an order. It differs for any two records, because it
+// ends with the id. It is nil if lists in this order leave the record out.
+func (k *Collection[T, F, P]) sortKey(order int, name string, f P) any {
+	key, in := k.keys[order]((*F)(f))
 	if !in {
 		return nil
 	}
 	return key + separator + name
 }
 
+// sortKeys returns the sort keys of a record in all orders.
+func (k *Collection[T, F, P]) sortKeys(name string, f P) []any {
+	keys := make([]any, len(k.orders))
+	for i := range keys {
+		keys[i] = k.sortKey(i, name, f)
+	}
+	return keys
+}
+
 // separator separates the parts of a key. It sorts before all characters of a key, so Müller, Zoe
 // comes before Müller-Thal, Anna.
 const separator = "\t"
 
-// ordered sets the order of n if in.Sort is the second order. It returns a fault if other
+// ordered sets the order of n if in.Sort is not the order of changes. It returns a fault if other
 // parameters are not allowed in this order.
 func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
-	if k.order == nil || strings.TrimPrefix(in.Sort, "-") != k.order.parameter {
+	at := slices.IndexFunc(k.orders, func(o order) bool { return o.parameter == strings.TrimPrefix(in.Sort, "-") })
+	if at < 0 {
 		return nil
 	}
-	n.order = k.order
+	n.order = &k.orders[at]
 	var wrong []fault.Field
 	if in.UpdatedSince != 0 {
 		wrong = append(wrong, fault.Field{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: onlyByChange})
 	}
-	if only := k.order.only; only != "" {
+	if only := n.order.only; only != "" {
 		i := slices.IndexFunc(n.filters, func(x *filter) bool { return x.parameter == only })
-		if i < 0 || n.values[i] != k.order.value {
-			text := fmt.Sprintf("sort=%s: %s=%s", k.order.parameter, only, k.order.value)
+		if i < 0 || n.values[i] != n.order.value {
+			text := fmt.Sprintf("sort=%s: %s=%s", n.order.parameter, only, n.order.value)
 			wrong = append(wrong, fault.Field{
 				Name: only, Code: fault.ForbiddenCombination,
 				Text: i18n.Format("Required with %s.", text),
@@ -98,8 +115,11 @@ func NameKey(names ...*string) string {
 			keys[i] = collated(*n)
 		}
 	}
-	return strings.Join(keys, separator)
+	return JoinKeys(keys...)
 }
+
+// JoinKeys returns a sort key from the sort keys of several members. The first counts most.
+func JoinKeys(keys ...string) string { return strings.Join(keys, separator) }
 
 // keyBytes is the maximum length of a name's key in bytes. PostgreSQL refuses index entries of
 // more than 2,704 bytes.

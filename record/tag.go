@@ -52,7 +52,9 @@ type tagRows struct {
 	listed   []listedValues
 	audience string
 	tick     clock.Micros
-	sortKey  any // nil if there are no rows in sorted_tags
+	// sortKeys are the sort keys in all orders. A key is nil if there are no rows in sorted_tags. A record
+	// without tags has no keys.
+	sortKeys []any
 }
 
 // listedValues are the values of a list in a record, and the family of their rows.
@@ -75,7 +77,11 @@ func (k *Collection[T, F, P]) tagRows(r *row, f P) tagRows {
 			}
 		}
 	}
-	return tagRows{foldedTags(f.Shared().Tags), all, r.audience, r.updated, k.sortKey(r.id, f)}
+	rows := tagRows{foldedTags(f.Shared().Tags), all, r.audience, r.updated, nil}
+	if len(rows.tags) > 0 {
+		rows.sortKeys = k.sortKeys(r.id, f)
+	}
+	return rows
 }
 
 // foldedTags returns the tags in the form in which rows store them, without duplicates.
@@ -89,7 +95,7 @@ func foldedTags(tags []string) []string {
 	return Unique(list)
 }
 
-// alike reports whether t and other are equal, apart from their tick and sort key.
+// alike reports whether t and other are equal, apart from their tick and sort keys.
 func (t tagRows) alike(other tagRows) bool {
 	return slices.Equal(t.tags, other.tags) && t.audience == other.audience &&
 		slices.EqualFunc(t.listed, other.listed, listedValues.equal)
@@ -116,21 +122,26 @@ func (k *Collection[T, F, P]) queueByTick(c *op.Call, statement string, t tagRow
 	}
 }
 
-// queueBySortKey queues a statement on the rows of a record in sorted_tags. more is as in queue.
-func (k *Collection[T, F, P]) queueBySortKey(c *op.Call, statement string, t tagRows, more ...any) {
-	t.queue(c, statement, k.Plural, t.tags, t.sortKey, more...)
+// queueBySortKey queues a statement on the rows of a record in sorted_tags that have the keys of an
+// order. more is as in queue.
+func (k *Collection[T, F, P]) queueBySortKey(c *op.Call, statement string, order int, t tagRows, more ...any) {
+	t.queue(c, statement, k.orders[order].tagged, t.tags, t.sortKeys[order], more...)
 }
 
 // tag inserts the rows of a record's tags and listed values.
 func (k *Collection[T, F, P]) tag(c *op.Call, t tagRows) {
 	k.queueByTick(c, byTick[c.Tx.Dialect()].insert, t)
-	k.queueBySortKey(c, bySortKey[c.Tx.Dialect()].insert, t)
+	for i := range t.sortKeys {
+		k.queueBySortKey(c, bySortKey[c.Tx.Dialect()].insert, i, t)
+	}
 }
 
 // untag deletes the rows of a record's tags and listed values.
 func (k *Collection[T, F, P]) untag(c *op.Call, t tagRows) {
 	k.queueByTick(c, byTick[c.Tx.Dialect()].remove, t)
-	k.queueBySortKey(c, bySortKey[c.Tx.Dialect()].remove, t)
+	for i := range t.sortKeys {
+		k.queueBySortKey(c, bySortKey[c.Tx.Dialect()].remove, i, t)
+	}
 }
 
 // retag replaces the rows of a record by the rows of its next revision. moves says that this release
@@ -144,13 +155,15 @@ func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows, moves bool) {
 	}
 	k.queueByTick(c, byTick[c.Tx.Dialect()].move, was, is.tick)
 	keys := bySortKey[c.Tx.Dialect()]
-	switch {
-	case was.sortKey == is.sortKey:
-	case was.sortKey != nil && is.sortKey != nil:
-		k.queueBySortKey(c, keys.move, was, is.sortKey)
-	default:
-		k.queueBySortKey(c, keys.remove, was)
-		k.queueBySortKey(c, keys.insert, is)
+	for i := range was.sortKeys {
+		switch before, after := was.sortKeys[i], is.sortKeys[i]; {
+		case before == after:
+		case before != nil && after != nil:
+			k.queueBySortKey(c, keys.move, i, was, after)
+		default:
+			k.queueBySortKey(c, keys.remove, i, was)
+			k.queueBySortKey(c, keys.insert, i, is)
+		}
 	}
 }
 

@@ -82,8 +82,8 @@ var Internal = Version{
 	Orders: map[string][]string{
 		"contacts":  {"name", "-name"},
 		"companies": {"name", "-name"},
-		"tasks":     {"dueAt", "-dueAt"},
-		"documents": {"name", "-name"},
+		"tasks":     {"dueAt", "-dueAt", "reference", "-reference"},
+		"documents": {"name", "-name", "reference", "-reference"},
 	},
 }
 

@@ -99,9 +99,18 @@ var Documents = record.NewCollection[Document, Fields](op.Family{
 	Prefix: id.Document,
 	Plural: "documents",
 }, record.FilterBy[Filters]()).Classify("kind",
-	KindOf).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
-	return record.NameKey(&f.Name), true
-}}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
+	KindOf).SortBy(
+	record.Order[Fields]{Parameter: "name", Key: byName},
+	record.Order[Fields]{Parameter: "reference", Key: byReference},
+).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
+
+// byName returns the sort key of a document by its name.
+func byName(f *Fields) (key string, in bool) { return record.NameKey(&f.Name), true }
+
+// byReference returns the sort key of a document by its file number, and then by its name.
+func byReference(f *Fields) (key string, in bool) {
+	return record.NameKey(f.Reference, &f.Name), f.Reference != nil
+}
 
 // Viewer is the service that renders pages of documents and reads their texts. It may be missing.
 var Viewer = op.Need[*extract.Viewer]("pages of documents")

@@ -10,16 +10,16 @@ import (
 // maxSpellings is the maximum number of spellings of a word. Each of them is a look-up in the search index.
 const maxSpellings = 24
 
-// leastSpelled is the minimum length in letters of a word with other spellings.
-const leastSpelled = 3
+// leastVaried is the minimum length in letters of a word with other spellings.
+const leastVaried = 3
 
 // place says where in a word the letters of a sound are spelled in several ways.
 type place int
 
 const (
 	anywhere place = iota
-	// beginning letters stand at the beginning of a word, inner ones after it, and final ones at its end.
 	atBeginning
+	// inside is after the first letter.
 	inside
 	atEnd
 	// beforeSonorant is inside a word, before l, m, n or r: Kohl and Kool.
@@ -68,19 +68,19 @@ var whole = []string{"sch", "ch", "st", "sp", "ng"}
 // Spellings returns a folded word and the other spellings of the same German name, the most usual first:
 // for maier also meier, mayer and mayr. It returns at most 24. A word with digits has only one spelling.
 func Spellings(word string) []string {
-	list := []spelled{{}}
-	if utf8.RuneCountInString(word) < leastSpelled || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
+	list := []variant{{}}
+	if utf8.RuneCountInString(word) < leastVaried || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
 		return []string{word}
 	}
 	for at := 0; at < len(word); {
 		others, n := soundAt(word, at)
-		var next []spelled
+		var next []variant
 		for _, s := range list {
 			for _, o := range others {
-				next = append(next, spelled{s.text + o.text, s.cost + o.cost})
+				next = append(next, variant{s.text + o.text, s.cost + o.cost})
 			}
 		}
-		slices.SortStableFunc(next, func(a, b spelled) int { return cmp.Compare(a.cost, b.cost) })
+		slices.SortStableFunc(next, func(a, b variant) int { return cmp.Compare(a.cost, b.cost) })
 		list = next[:min(len(next), maxSpellings)]
 		at += n
 	}
@@ -93,15 +93,15 @@ func Spellings(word string) []string {
 	return words
 }
 
-// spelled is the beginning of a word in one spelling. cost is the sum of its changes.
-type spelled struct {
+// variant is the beginning of a word in one spelling. cost is the sum of its changes.
+type variant struct {
 	text string
 	cost int
 }
 
 // soundAt returns the spellings of the sound at an index of a word, the word's own first, and the length of
 // its letters.
-func soundAt(word string, at int) (list []spelled, n int) {
+func soundAt(word string, at int) (list []variant, n int) {
 	rest := word[at:]
 	own, best := rest[:1], -1
 	for i, s := range soundings {
@@ -117,7 +117,7 @@ func soundAt(word string, at int) (list []spelled, n int) {
 			own, best = letters, -1
 		}
 	}
-	list = []spelled{{own, 0}}
+	list = []variant{{own, 0}}
 	if best < 0 {
 		return list, len(own)
 	}
@@ -127,7 +127,7 @@ func soundAt(word string, at int) (list []spelled, n int) {
 			cost++
 		}
 		if letters != own && (!isDoubled(letters) || len(own) > 1 || isShort(word, at)) {
-			list = append(list, spelled{letters, cost})
+			list = append(list, variant{letters, cost})
 		}
 	}
 	return list, len(own)

@@ -100,8 +100,8 @@ func (l *conflictLine) all() uint16  { return 1<<len(l.words) - 1 }
 func (l *conflictLine) must() uint16 { return 1<<l.needed - 1 }
 
 // sought returns the search for the words of the line in a family.
-func (l *conflictLine) sought(f *family) search.Sought {
-	s := search.Sought{Words: l.spelled, Limit: maxJudged}
+func (l *conflictLine) sought(f *family) search.MentionQuery {
+	s := search.MentionQuery{Words: l.spelled, Limit: maxJudged}
 	switch {
 	case l.id != "":
 		s.Enough = func(search.Mention, []int) bool { return false }
@@ -126,7 +126,7 @@ func (k *conflictCheck) candidates(ctx context.Context, f *family) ([][]string, 
 	if err != nil {
 		return nil, err
 	}
-	var sought []search.Sought
+	var sought []search.MentionQuery
 	for _, l := range k.lines {
 		sought = append(sought, l.sought(f))
 	}

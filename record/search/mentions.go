@@ -10,12 +10,9 @@ import (
 	"kartei/store/db"
 )
 
-// MaxSought is the maximum number of words of a Sought.
-const MaxSought = 16
-
-// Sought are words of which a record has at least some.
-type Sought struct {
-	// Words are the words, at most MaxSought, each in all spellings that count. The first spelling is the
+// MentionQuery has words of which a record has at least some.
+type MentionQuery struct {
+	// Words are the words, at most 16, each in all spellings that count. The first spelling is the
 	// word itself.
 	Words [][]string
 	// Enough reports whether a record with some of the words is a result. counts has the number of records
@@ -35,7 +32,7 @@ type Mention struct {
 	position          int64
 }
 
-// Mentions are the records that have some of the words of a Sought.
+// Mentions are the records that have some of the words of a MentionQuery.
 type Mentions struct {
 	// List has first the records with the most words, and of these the newest.
 	List []Mention
@@ -54,10 +51,10 @@ const maxMentions = 2_000_000
 // Mentions returns the records that have enough words, for each of several lists of words. Unlike a Query, a
 // record need not have every word. The records of common words are compared by their positions, so only
 // results are read.
-func (r *Reader) Mentions(list []Sought) ([]Mentions, error) {
+func (r *Reader) Mentions(list []MentionQuery) ([]Mentions, error) {
 	all := map[string]bool{}
-	for _, s := range list {
-		for _, spellings := range s.Words {
+	for _, q := range list {
+		for _, spellings := range q.Words {
 			for _, word := range spellings {
 				all[word] = true
 			}
@@ -69,8 +66,8 @@ func (r *Reader) Mentions(list []Sought) ([]Mentions, error) {
 	}
 	m := mentions{r.x, opened, map[string]occurrences{}, maxMentions}
 	out := make([]Mentions, len(list))
-	for i, s := range list {
-		if out[i], err = m.find(s); err != nil {
+	for i, q := range list {
+		if out[i], err = m.find(q); err != nil {
 			return nil, err
 		}
 	}
@@ -142,9 +139,9 @@ func mergeOccurrences(list []occurrence) []occurrence {
 }
 
 // find returns the records that have enough words of one list.
-func (m *mentions) find(s Sought) (out Mentions, err error) {
-	lists, counts := make([][]occurrence, len(s.Words)), make([]int, len(s.Words))
-	for i, spellings := range s.Words {
+func (m *mentions) find(q MentionQuery) (out Mentions, err error) {
+	lists, counts := make([][]occurrence, len(q.Words)), make([]int, len(q.Words))
+	for i, spellings := range q.Words {
 		o, err := m.occurrences(spellings)
 		if err != nil {
 			return out, err
@@ -156,13 +153,13 @@ func (m *mentions) find(s Sought) (out Mentions, err error) {
 		if !any {
 			break
 		}
-		if s.Enough(one, counts) {
+		if q.Enough(one, counts) {
 			out.List = append(out.List, one)
 		}
 	}
 	slices.SortStableFunc(out.List, Mention.compare)
-	if len(out.List) > s.Limit {
-		out.List, out.More = out.List[:s.Limit], true
+	if len(out.List) > q.Limit {
+		out.List, out.More = out.List[:q.Limit], true
 	}
 	out.List, err = m.named(out.List)
 	return out, err

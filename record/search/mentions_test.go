@@ -54,7 +54,7 @@ func drawMentioning(t *rapid.T) *Document {
 func (w *world) checkMentions(t *rapid.T) {
 	least := rapid.IntRange(1, len(mentioned)).Draw(t, "least")
 	limit := rapid.IntRange(1, 30).Draw(t, "limit")
-	sought := Sought{Words: mentioned, Limit: limit, Enough: func(m Mention, counts []int) bool {
+	sought := MentionQuery{Words: mentioned, Limit: limit, Enough: func(m Mention, counts []int) bool {
 		return len(counts) == len(mentioned) && bits.OnesCount16(m.Has) >= least
 	}}
 	var want []Mention
@@ -87,7 +87,7 @@ func (w *world) checkMentions(t *rapid.T) {
 		if err != nil {
 			return err
 		}
-		got, err = r.Mentions([]Sought{sought, sought})
+		got, err = r.Mentions([]MentionQuery{sought, sought})
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -84,10 +84,21 @@ var Tasks = record.NewCollection[Task, Fields](op.Family{
 	Object: "task",
 	Prefix: id.Task,
 	Plural: "tasks",
-}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "dueAt", Only: "status", Value: string(Open),
-	Key: func(f *Fields) (string, bool) {
-		return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
-	}}).OnStore(expectReminder).OnDelete(forgetReminder)
+}, record.FilterBy[Filters]()).SortBy(
+	record.Order[Fields]{Parameter: "dueAt", Only: "status", Value: string(Open), Key: byDue},
+	record.Order[Fields]{Parameter: "reference", Only: "status", Value: string(Open), Key: byReference},
+).OnStore(expectReminder).OnDelete(forgetReminder)
+
+// byDue returns the sort key of an open task by the time when it is due.
+func byDue(f *Fields) (key string, in bool) {
+	return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
+}
+
+// byReference returns the sort key of an open task by its file number, and then by the time when it is due.
+func byReference(f *Fields) (key string, in bool) {
+	due, open := byDue(f)
+	return record.JoinKeys(record.NameKey(f.Reference), due), open && f.Reference != nil
+}
 
 // urgency has the part of the sort key that orders tasks with the same due date by priority.
 var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}

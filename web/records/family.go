@@ -222,7 +222,7 @@ var Companies = Family{
 var Tasks = Family{
 	Acts: familyActs{task.List, task.Count, task.Get, task.Create, task.Update, task.Delete},
 	Name: "tasks", Object: "task", prefix: id.Task, Read: "tasks:read", Write: "tasks:write",
-	One: "Task", another: "New task", create: "Create a task", Many: "Tasks", Icon: "square-check-big", Sorts: byDue,
+	One: "Task", another: "New task", create: "Create a task", Many: "Tasks", Icon: "square-check-big", Sorts: ofTasks,
 	completable: true, about: true, Begins: "title", offer: "Create the task “%s”",
 	Referrers: []*Family{&Documents}, related: "Open tasks",
 	quantity: [2]i18n.Text{"one task", "%d tasks"},
@@ -249,7 +249,7 @@ var Tasks = Family{
 var Documents = Family{
 	Acts: familyActs{document.List, document.Count, document.Get, document.Create, document.Update, document.Delete},
 	Name: "documents", Object: "document", prefix: id.Document, Read: "documents:read", Write: "documents:write",
-	One: "Document", another: "New document", create: "Create a document", Many: "Documents", Icon: "file-text", Sorts: byName, ByOwner: true,
+	One: "Document", another: "New document", create: "Create a document", Many: "Documents", Icon: "file-text", Sorts: ofFiles, ByOwner: true,
 	Files: true, about: true, related: "Documents",
 	quantity: [2]i18n.Text{"one document", "%d documents"},
 	Fields: slices.Concat([]Field{

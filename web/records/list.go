@@ -86,17 +86,23 @@ type Listing struct {
 	Lifted bool
 }
 
-// byName and byDue are the sort orders of lists. The first order is the default.
+// ByDue and ByReference are the orders of tasks by due date, and of tasks and documents by file number.
+const ByDue, ByReference = "dueAt", "reference"
+
+// These are the sort orders of contacts and companies, of tasks, and of documents. The first is the default.
 var (
-	byName = []shell.Option{
-		shell.NewOption("name", "by name"),
-		shell.NewOption("-updatedAt", "recently changed"),
-	}
-	byDue = []shell.Option{
-		shell.NewOption("dueAt", "by due date"),
-		shell.NewOption("-updatedAt", "recently changed"),
-	}
+	byName  = []shell.Option{shell.NewOption("name", "by name"), recentlyChanged}
+	ofTasks = []shell.Option{shell.NewOption(ByDue, "by due date"), byReference, recentlyChanged}
+	ofFiles = []shell.Option{shell.NewOption("name", "by name"), byReference, recentlyChanged}
+
+	byReference     = shell.NewOption(ByReference, "by file number")
+	recentlyChanged = shell.NewOption("-updatedAt", "recently changed")
 )
+
+// leavesOut reports whether the order of the listing leaves out records without a file number.
+func (l Listing) leavesOut() bool {
+	return l.Sort == ByReference && l.Q == "" && l.Tab != DoneTab
+}
 
 // ListingOf parses the query parameters of a list.
 func (f *Family) ListingOf(q url.Values) Listing {
@@ -214,7 +220,7 @@ func (l Listing) Parameters(me string) url.Values {
 	q.Set("limit", strconv.Itoa(PageSize))
 	switch {
 	case l.Q != "":
-	case l.Tab == DoneTab: // only open tasks can be sorted by due date
+	case l.Tab == DoneTab: // only open tasks have the other orders
 		q.Set("sort", "-updatedAt")
 	default:
 		q.Set("sort", l.Sort)

@@ -26,7 +26,7 @@ type taskList struct {
 	who ui.Combo
 }
 
-// taskGroup has the tasks of a period, such as this week, in the order of due dates.
+// taskGroup has the tasks of a period, such as this week, or of a file, in the order of due dates.
 type taskGroup struct {
 	name  string
 	tasks []shell.Values
@@ -39,7 +39,7 @@ type taskGroup struct {
 func tabsOf(l records.Listing) [3]records.Listing {
 	var all [3]records.Listing
 	for i, tab := range []string{records.MineTab, records.AllTab, records.DoneTab} {
-		all[i] = records.Listing{Family: l.Family, Tab: tab, Tag: l.Tag, Assignee: l.Assignee, About: l.About, Sort: l.Family.Sorts[0].Value}
+		all[i] = records.Listing{Family: l.Family, Tab: tab, Tag: l.Tag, Assignee: l.Assignee, About: l.About, Sort: l.Sort}
 	}
 	return all
 }
@@ -107,18 +107,23 @@ func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm
 	if p.who.Text == "" {
 		p.who.Text = p.Names[l.Assignee]
 	}
-	p.groups = groupByTime(v, p.List)
+	p.groups = groupsOf(v, p.List)
 	return v.OK(v.Words.Say(records.Tasks.Many), records.Tasks.Name, tasksView(v, p)).WithStatus(status)
 }
 
-// groupByTime divides a page of open tasks into periods. The tasks are already sorted by due date.
-func groupByTime(v *shell.Request, l records.List) []taskGroup {
-	if l.Listing.Tab == records.DoneTab || l.Listing.Q != "" {
+// groupsOf divides a page of open tasks into periods or files. The tasks are already in the order of due dates or
+// of file numbers. Tasks in another order are one group without a name.
+func groupsOf(v *shell.Request, l records.List) []taskGroup {
+	byFile := l.Listing.Sort == records.ByReference
+	if l.Listing.Tab == records.DoneTab || l.Listing.Q != "" || !byFile && l.Listing.Sort != records.ByDue {
 		return []taskGroup{{tasks: l.Rows, whole: true}}
 	}
 	var all []taskGroup
 	for _, t := range l.Rows {
-		name, late := stretch(v, t["dueAt"])
+		name, late := t["reference"], false
+		if !byFile {
+			name, late = stretch(v, t["dueAt"])
+		}
 		if len(all) == 0 || all[len(all)-1].name != name {
 			all = append(all, taskGroup{name: name, late: late, whole: true})
 		}
@@ -154,7 +159,8 @@ func stretch(v *shell.Request, dueAt string) (name string, late bool) {
 
 // next returns the first task if no task is due today or earlier. It returns nil otherwise.
 func (p taskList) next(v *shell.Request) shell.Values {
-	if _, before := p.Newer(); before || p.Listing.Tab != records.MineTab || p.Listing.Q != "" || len(p.Rows) == 0 {
+	if _, before := p.Newer(); before || p.Listing.Tab != records.MineTab || p.Listing.Q != "" ||
+		p.Listing.Sort != records.ByDue || len(p.Rows) == 0 {
 		return nil
 	}
 	due, ok := shell.TimeOf(p.Rows[0]["dueAt"])

@@ -212,3 +212,26 @@ func TestSavedMark(t *testing.T) {
 		}
 	})
 }
+
+// TestTasksByFileNumber checks that tasks in the order of file numbers are grouped by them, and that the page says
+// that others are missing.
+func TestTasksByFileNumber(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := pagetest.Open(t, apitest.New(t, d), access.Member)
+		for _, task := range [][2]string{{"Replik", "12 O 3/26"}, {"Klage", "7 C 1/26"}, {"Frist", "12 O 3/26"}, {"Anruf", ""}} {
+			b.Get("/tasks/new").Send("/tasks/new", "title", task[0], "reference", task[1]).Want(303)
+		}
+		page := b.Get("/tasks?tab=all&sort=reference").Want(200, "nach Aktenzeichen", "Einträge ohne Aktenzeichen fehlen")
+		got := page.Main()
+		for i, text := range []string{"7 C 1/26", "Klage", "12 O 3/26", "Replik", "Frist"} {
+			at := strings.Index(got, text)
+			if at < 0 {
+				t.Fatalf("text %d, %s, is missing or too early", i, text)
+			}
+			got = got[at:]
+		}
+		if strings.Contains(page.Main(), "Anruf") {
+			t.Error("a task without a file number is in the list")
+		}
+	})
+}

@@ -31,8 +31,8 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, task_id, reference, company_id, kind, sort_name)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
+insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, task_id, reference, company_id, kind, sort_name, sort_reference)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
 
 insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
@@ -1280,7 +1280,7 @@ from (
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update documents
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, task_id = $11, reference = $12, company_id = $13, kind = $14, sort_name = $15
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, task_id = $11, reference = $12, company_id = $13, kind = $14, sort_name = $15, sort_reference = $16
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -1402,7 +1402,7 @@ where key <> ''
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update documents
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, task_id = null, reference = null, company_id = null, kind = null, sort_name = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, task_id = null, reference = null, company_id = null, kind = null, sort_name = null, sort_reference = null
 where organization = $1
 	and id = $2
 	and revision = $3

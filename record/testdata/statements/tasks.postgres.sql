@@ -30,8 +30,8 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, reference, company_id, assignee_id, status, document_id, sort_due_at)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21);
+insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, reference, company_id, assignee_id, status, document_id, sort_due_at, sort_reference)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22);
 
 insert into events (organization, tick, id, type, object, record_id, revision, changed, request_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
@@ -74,7 +74,7 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, reference = $11, company_id = $12, assignee_id = $13, status = $14, document_id = $15, sort_due_at = $16
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, reference = $11, company_id = $12, assignee_id = $13, status = $14, document_id = $15, sort_due_at = $16, sort_reference = $17
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -1863,7 +1863,7 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, reference = null, company_id = null, assignee_id = null, status = null, document_id = null, sort_due_at = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, reference = null, company_id = null, assignee_id = null, status = null, document_id = null, sort_due_at = null, sort_reference = null
 where organization = $1
 	and id = $2
 	and revision = $3

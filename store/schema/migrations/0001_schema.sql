@@ -622,6 +622,8 @@ create table tasks (
 	status       text,
 	-- When an open task is due, how urgent it is, and its id. Null for a completed one.
 	sort_due_at  text /*postgres: collate "C" */,
+	-- The file number of an open task as it is ordered, when the task is due, and its id. Null without one.
+	sort_reference text /*postgres: collate "C" */,
 	content      text    not null,
 	primary key (organization, id)
 );
@@ -636,6 +638,15 @@ create index tasks_company_id_sort_due_at_own on tasks (organization, company_id
 create index tasks_assignee_id_sort_due_at_shared on tasks (organization, assignee_id, sort_due_at) where deleted = false and audience = '' and assignee_id is not null and sort_due_at is not null;
 create index tasks_assignee_id_sort_due_at_private on tasks (organization, assignee_id, sort_due_at) where deleted = false and audience <> '' and assignee_id is not null and sort_due_at is not null;
 create index tasks_assignee_id_sort_due_at_own on tasks (organization, assignee_id, audience, sort_due_at) where deleted = false and audience <> '' and assignee_id is not null and sort_due_at is not null;
+create index tasks_sort_reference_shared on tasks (organization, sort_reference) where deleted = false and audience = '' and sort_reference is not null;
+create index tasks_sort_reference_private on tasks (organization, sort_reference) where deleted = false and audience <> '' and sort_reference is not null;
+create index tasks_sort_reference_own on tasks (organization, audience, sort_reference) where deleted = false and audience <> '' and sort_reference is not null;
+create index tasks_company_id_sort_reference_shared on tasks (organization, company_id, sort_reference) where deleted = false and audience = '' and company_id is not null and sort_reference is not null;
+create index tasks_company_id_sort_reference_private on tasks (organization, company_id, sort_reference) where deleted = false and audience <> '' and company_id is not null and sort_reference is not null;
+create index tasks_company_id_sort_reference_own on tasks (organization, company_id, audience, sort_reference) where deleted = false and audience <> '' and company_id is not null and sort_reference is not null;
+create index tasks_assignee_id_sort_reference_shared on tasks (organization, assignee_id, sort_reference) where deleted = false and audience = '' and assignee_id is not null and sort_reference is not null;
+create index tasks_assignee_id_sort_reference_private on tasks (organization, assignee_id, sort_reference) where deleted = false and audience <> '' and assignee_id is not null and sort_reference is not null;
+create index tasks_assignee_id_sort_reference_own on tasks (organization, assignee_id, audience, sort_reference) where deleted = false and audience <> '' and assignee_id is not null and sort_reference is not null;
 create index tasks_deleted_audience on tasks (organization, audience, updated_at) where deleted = true;
 create index tasks_deleted_private on tasks (organization, updated_at) where deleted = true and audience <> '';
 create unique index tasks_external_id on tasks (organization, external_id) where external_id is not null;
@@ -683,6 +694,8 @@ create table documents (
 	kind         text,
 	-- The name as it is ordered (DIN 5007-2), with the id.
 	sort_name    text /*postgres: collate "C" */,
+	-- The file number as it is ordered, of a document that has one, with the name and the id.
+	sort_reference text /*postgres: collate "C" */,
 	content      text    not null,
 	primary key (organization, id)
 );
@@ -700,6 +713,16 @@ create index documents_kind_audience on documents (organization, kind, audience,
 create index documents_kind_sort_name_shared on documents (organization, kind, sort_name) where deleted = false and audience = '' and kind is not null and sort_name is not null;
 create index documents_kind_sort_name_private on documents (organization, kind, sort_name) where deleted = false and audience <> '' and kind is not null and sort_name is not null;
 create index documents_kind_sort_name_own on documents (organization, kind, audience, sort_name) where deleted = false and audience <> '' and kind is not null and sort_name is not null;
+create index documents_owner_id_sort_reference_shared on documents (organization, owner_id, sort_reference) where deleted = false and audience = '' and sort_reference is not null;
+create index documents_sort_reference_shared on documents (organization, sort_reference) where deleted = false and audience = '' and sort_reference is not null;
+create index documents_sort_reference_private on documents (organization, sort_reference) where deleted = false and audience <> '' and sort_reference is not null;
+create index documents_sort_reference_own on documents (organization, audience, sort_reference) where deleted = false and audience <> '' and sort_reference is not null;
+create index documents_company_id_sort_reference_shared on documents (organization, company_id, sort_reference) where deleted = false and audience = '' and company_id is not null and sort_reference is not null;
+create index documents_company_id_sort_reference_private on documents (organization, company_id, sort_reference) where deleted = false and audience <> '' and company_id is not null and sort_reference is not null;
+create index documents_company_id_sort_reference_own on documents (organization, company_id, audience, sort_reference) where deleted = false and audience <> '' and company_id is not null and sort_reference is not null;
+create index documents_kind_sort_reference_shared on documents (organization, kind, sort_reference) where deleted = false and audience = '' and kind is not null and sort_reference is not null;
+create index documents_kind_sort_reference_private on documents (organization, kind, sort_reference) where deleted = false and audience <> '' and kind is not null and sort_reference is not null;
+create index documents_kind_sort_reference_own on documents (organization, kind, audience, sort_reference) where deleted = false and audience <> '' and kind is not null and sort_reference is not null;
 create index documents_deleted_audience on documents (organization, audience, updated_at) where deleted = true;
 create index documents_deleted_private on documents (organization, updated_at) where deleted = true and audience <> '';
 create index documents_owner_id_shared on documents (organization, owner_id, updated_at) where deleted = false and audience = '';
