@@ -12,9 +12,11 @@ import (
 func (o *Office) conflicting() {
 	o.Helper()
 	var anna struct{ ID string }
-	o.Call("POST", "/contacts", map[string]any{"firstName": "Anna", "lastName": "Brinkmeier", "email": "anna@brinkmeier.example",
-		"address": map[string]any{"street": "Hauptstraße 5", "postalCode": "50667", "city": "Köln", "country": "DE"}}, &anna)
-	o.Call("POST", "/contacts", map[string]any{"firstName": "Anna", "lastName": "Brinkmayer", "phone": "0221 4711800"}, nil)
+	o.Call("POST", "/contacts", map[string]any{
+		"firstName": "Anna", "lastName": "Brinkmeier", "email": "anna@brinkmeier.example",
+		"address": map[string]any{"postalCode": "50667", "city": "Köln", "country": "DE"}}, &anna)
+	o.Call("POST", "/contacts", map[string]any{
+		"firstName": "Anna", "lastName": "Brinkmayer", "phone": "0221 4711800"}, nil)
 	o.Call("POST", "/contacts", map[string]any{"firstName": "Thomas", "lastName": "Brinkmeier"}, nil)
 	o.Call("POST", "/tasks", map[string]any{
 		"title": "Klage Anna Brinkmeier ./. Haas", "reference": "12 O 7/26", "contactId": anna.ID}, nil)
@@ -56,8 +58,11 @@ func TestConflictCheck(t *testing.T) {
 		tab.Control(webtest.Enter)
 		tab.Says("Ähnliche Schreibweise")
 		tab.Says("Nichts gefunden.")
+		tab.Until(`document.activeElement.matches("main > .section")`) // the result has the focus
 		tab.Until(`document.querySelector(".hit-words").scrollIntoView() || document.querySelector(".hit-words mark")`)
-		for _, text := range []string{"Gleicher Name, gleiche Anschrift oder Nummer", "Teil des Namens", "Erwähnt", "Aktenzeichen: 12 O 7/26"} {
+		for _, text := range []string{
+			"Gleicher Name, gleiche Anschrift oder Nummer", "Teil des Namens", "Erwähnt", "Aktenzeichen: 12 O 7/26",
+		} {
 			tab.Says(text)
 		}
 		if at := webtest.Eval[string](tab, `location.pathname + location.search`); at != "/conflicts" {
@@ -68,8 +73,9 @@ func TestConflictCheck(t *testing.T) {
 
 		tab.Print(true)
 		show(tab, "50-conflicts-print")
-		if pressed := webtest.Eval[[]string](tab, `[...document.querySelectorAll("button, input, textarea, select, nav a")].
-			filter((e) => e.checkVisibility() && e.getBoundingClientRect().width > 1).map((e) => e.outerHTML.slice(0, 120))`); len(pressed) > 0 {
+		pressed := webtest.Eval[[]string](tab, `[...document.querySelectorAll("button, input, textarea, select, nav a")].
+			filter((e) => e.checkVisibility() && e.getBoundingClientRect().width > 1).map((e) => e.outerHTML.slice(0, 120))`)
+		if len(pressed) > 0 {
 			t.Errorf("printed controls (%s): %q", view, pressed)
 		}
 		tab.Print(false)

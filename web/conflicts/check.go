@@ -230,7 +230,8 @@ func notesOf(v *shell.Request, l lookup.ConflictLine) (notes []string) {
 		notes = append(notes, v.Words.Say("There may be more hits. A first name or a place narrows the line."))
 	}
 	if d := l.Deleted; d != nil {
-		notes = append(notes, v.Words.Say("The entry with this identifier was deleted on %s.", v.Words.Time(d.DeletedAt.Time())))
+		at := v.Words.Time(d.DeletedAt.Time())
+		notes = append(notes, v.Words.Say("The entry with this identifier was deleted on %s.", at))
 	}
 	if len(l.Hits) == 0 && notes == nil {
 		notes = append(notes, v.Words.Say("Nothing found."))

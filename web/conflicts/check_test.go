@@ -107,14 +107,16 @@ func inOrder(p *pagetest.Page, texts ...string) {
 
 func TestResult(t *testing.T) {
 	each(t, access.Member, func(t *testing.T, d *desk) {
-		d.Get(at).Want(200, "Kollisionsprüfung", "Im Protokoll steht, dass Sie geprüft haben").Without("Drucken").Without(keep)
+		d.Get(at).Want(200, "Kollisionsprüfung", "Im Protokoll steht, dass Sie geprüft haben").Without("Drucken").
+			Without(keep)
 		d.check("Anna Maier").Want(200, "noch nicht auf Tippfehler verglichen")
 		d.compareAll()
 		page := d.check("Anna Maier", "", "  ", "Brinkmann", "Nirgendwo").Want(200, "data-print", keep, "Geprüft am ",
 			"3 Zeilen · 5 Treffer · ein Treffer, den Sie nicht sehen dürfen").
 			Without("verglichen").Without("Geheim").Without("weitere Treffer,")
 		inOrder(page, "Anna Maier", "3 Treffer",
-			"Gleicher Name, gleiche Anschrift oder Nummer", `href="/sandbox/contacts/`+d.anna, "<mark>Maier</mark>", "Köln", "Aktenzeichen: 12 O 7/26",
+			"Gleicher Name, gleiche Anschrift oder Nummer", `href="/sandbox/contacts/`+d.anna, "<mark>Maier</mark>",
+			"Köln", "Aktenzeichen: 12 O 7/26",
 			"Ähnliche Schreibweise", "<mark>Meyer</mark>", "<mark>meyer</mark>@mail.example",
 			"Teil des Namens", "Thomas",
 			"Ein weiterer Treffer, den Sie nicht sehen dürfen: Fragen Sie Ihre Administration.",
@@ -127,8 +129,8 @@ func TestResult(t *testing.T) {
 
 		admin := d.beside(access.Admin).inEnglish()
 		page = admin.check("Anna Maier", "Brinkmann").Want(200, "2 lines · 6 hits", "Checked on ").Without("may not see:")
-		inOrder(page, "4 hits", "Same name, address or number", "File number: 12 O 7/26", "Similar spelling", "Part of the name",
-			"Mentioned", "Found in the text of the document")
+		inOrder(page, "4 hits", "Same name, address or number", "File number: 12 O 7/26", "Similar spelling",
+			"Part of the name", "Mentioned", "Found in the text of the document")
 		d.others.Do("DELETE", "/contacts/"+d.anna, nil, "If-Match", "*").Want(204)
 		admin.check(d.anna).Want(200, "The entry with this identifier was deleted on ").Without("Nothing found")
 
@@ -142,8 +144,8 @@ func TestResult(t *testing.T) {
 func TestAuditOfChecks(t *testing.T) {
 	each(t, access.Member, func(t *testing.T, d *desk) {
 		d.check("Anna Maier", "Brinkmann").Want(200)
-		page := d.beside(access.Admin).Get("/settings/audit?word=records").Want(200, "hat Namen auf Interessenkollisionen geprüft",
-			"Zeilen: 2", "Treffer: 5", "Treffer, die die Person nicht sehen darf: 1")
+		page := d.beside(access.Admin).Get("/settings/audit?word=records").Want(200,
+			"hat Namen auf Interessenkollisionen geprüft", "Zeilen: 2", "Treffer: 5", "Treffer, die die Person nicht sehen darf: 1")
 		page.Without("Maier").Without("Brinkmann")
 		d.beside(access.Admin).inEnglish().Get("/settings/audit?word=records").Want(200,
 			"checked names for conflicts of interest", "lines: 2", "hits: 5", "hits the person may not see: 1")
@@ -158,7 +160,8 @@ func TestWrongLines(t *testing.T) {
 		}
 		long := strings.Repeat("x", 201)
 		page := d.check("Maier", "", "???", "Berg", long).Want(422, `aria-invalid="true"`, `id="f-lines-error"`, long,
-			"Zeile 3: In der Zeile steht kein Name", "Zeile 5: Höchstens 200 Zeichen").Without("Zeile 2").Without("Zeile 1").Without(keep)
+			"Zeile 3: In der Zeile steht kein Name", "Zeile 5: Höchstens 200 Zeichen").Without("Zeile 2").
+			Without("Zeile 1").Without(keep)
 		if got := page.Fields(at).Get("lines"); got != "Maier\n\n???\nBerg\n"+long {
 			t.Errorf("the form has %q afterwards", got)
 		}

@@ -64,7 +64,8 @@ func TestKeep(t *testing.T) {
 		d.compareAll()
 		before := d.documents()
 		made := func() int { return d.documents() - before }
-		page := d.check("Anna Maier, Köln", "Brinkmann", "Nirgendwo").Want(200, "Nur Sie und die Administration sehen das Dokument")
+		page := d.check("Anna Maier, Köln", "Brinkmann", "Nirgendwo").Want(200,
+			"Nur Sie und die Administration sehen das Dokument")
 		begun := page.Send(keep, "reference", " 7/26 ")
 		if again := page.Send(keep, "reference", " 7/26 "); again.Location != begun.Location {
 			t.Errorf("a form that is sent twice leads to %s and %s", begun.Location, again.Location)
@@ -97,7 +98,8 @@ func TestRefusedKeep(t *testing.T) {
 		before := d.documents()
 		page := d.inEnglish().check("Anna Maier").Want(200, "Keep as a document", "Only you and admins see the document.")
 		long := strings.Repeat("7", 101)
-		again := page.Send(keep, "reference", long).Want(422, `id="f-reference-error"`, "At most 100 characters are allowed.", long, "Anna Maier")
+		again := page.Send(keep, "reference", long).Want(422, `id="f-reference-error"`,
+			"At most 100 characters are allowed.", long, "Anna Maier")
 		page.Send(keep, "lines", "???").Want(422, "Line 1: The line has no name")
 		if n := d.documents() - before; n != 0 {
 			t.Errorf("refused forms made %d documents", n)
