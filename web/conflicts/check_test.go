@@ -145,7 +145,8 @@ func TestAuditOfChecks(t *testing.T) {
 	each(t, access.Member, func(t *testing.T, d *desk) {
 		d.check("Anna Maier", "Brinkmann").Want(200)
 		page := d.beside(access.Admin).Get("/settings/audit?word=records").Want(200,
-			"hat Namen auf Interessenkollisionen geprüft", "Zeilen: 2", "Treffer: 5", "Treffer, die die Person nicht sehen darf: 1")
+			"hat Namen auf Interessenkollisionen geprüft", "Zeilen: 2", "Treffer: 5",
+			"Treffer, die die Person nicht sehen darf: 1")
 		page.Without("Maier").Without("Brinkmann")
 		d.beside(access.Admin).inEnglish().Get("/settings/audit?word=records").Want(200,
 			"checked names for conflicts of interest", "lines: 2", "hits: 5", "hits the person may not see: 1")
