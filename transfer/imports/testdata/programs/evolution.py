@@ -1,6 +1,6 @@
 """Writes ../wild/c05-evolution.vcf with the contacts library of Evolution (evolution-data-server 3.46).
 
-    apt-get install gir1.2-ebookcontacts-1.2 python3-gi; /usr/bin/python3 evolution.py
+    apt-get install gir1.2-ebook-1.2 python3-gi; /usr/bin/python3 evolution.py
 
 A person becomes an EContact with the fields that Evolution's editor sets, and is written in version 3.0, as
 Evolution does for "Save as vCard". The editor marks the order of its rows by X-EVOLUTION-UI-SLOT.
@@ -10,8 +10,9 @@ import pathlib
 
 import gi
 
+gi.require_version("EBook", "1.2")
 gi.require_version("EBookContacts", "1.2")
-from gi.repository import EBookContacts  # noqa: E402
+from gi.repository import EBook, EBookContacts  # noqa: E402
 
 from people import people  # noqa: E402
 
@@ -86,6 +87,27 @@ def card(person):
     return contact.to_string(EBookContacts.VCardFormat(1))
 
 
+def contact_list(name, people):
+    """Returns a list of contacts, as the editor of lists makes it."""
+    contact = EBookContacts.Contact()
+    contact.set_property("id", "pas-id-5F1DE6C0-0005-4000-8000-00000000000F")
+    contact.set_property("full-name", name)
+    contact.set_property("file-as", name)
+    contact.set_property("list", True)
+    contact.set_property("list-show-addresses", False)
+    for text in people:
+        destination = EBook.Destination.new()
+        if text.startswith("BEGIN"):
+            destination.set_contact(EBookContacts.Contact.new_from_vcard(text), 0)
+        else:
+            destination.set_raw(text)
+        attribute = EBookContacts.VCardAttribute.new(None, "EMAIL")
+        destination.export_to_vcard_attribute(attribute)
+        contact.append_attribute(attribute)
+    return contact.to_string(EBookContacts.VCardFormat(1))
+
+
 wild = pathlib.Path(__file__).parent.parent / "wild"
-text = "\r\n\r\n".join(card(person) for person in people(5))
-(wild / "c05-evolution.vcf").write_bytes(text.encode() + b"\r\n")
+cards = [card(person) for person in people(5)]
+cards.append(contact_list("Rundschreiben", [*cards[:2], "Nur Hier <nur.hier@c05.example>"]))
+(wild / "c05-evolution.vcf").write_bytes("\r\n\r\n".join(cards).encode() + b"\r\n")
