@@ -381,9 +381,14 @@ func (c *cardReader) number(p *vcard.Property) {
 	}
 }
 
-// address adds the parts of an address. All parts have the same slot.
+// address adds the parts of an address. All parts have the same slot. A part may be a list, such as the lines
+// of a street.
 func (c *cardReader) address(p *vcard.Property) {
-	parts := append(p.Parts(), "", "", "", "", "", "", "")
+	var parts []string
+	for _, list := range p.Lists() {
+		parts = append(parts, strings.Join(present(list...), ", "))
+	}
+	parts = append(parts, "", "", "", "", "", "", "")
 	slot, label := fmt.Sprint("address ", c.addresses), c.label(p)
 	if p.Additional {
 		c.additionalAddress(p, parts, slot)
