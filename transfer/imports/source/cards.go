@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -278,7 +279,7 @@ func (c *cardReader) take(p *vcard.Property) {
 	case p.Name == "X-ABSHOWAS" && strings.EqualFold(p.Text(), "COMPANY"):
 		c.add(Kind, "org", "", p)
 	case isText && member != "":
-		c.add(member, p.Text(), c.label(p), p)
+		c.add(member, cmp.Or(p.Typed, p.Text()), c.label(p), p)
 	case slices.Contains(own, p.Name), strings.HasPrefix(p.Name, "X-COUCHDB-"), strings.HasPrefix(p.Name, "X-FC-"):
 	case p.Binary || slices.Contains(pictures, p.Name) || strings.HasPrefix(p.Text(), "data:"):
 		c.drop(p)
