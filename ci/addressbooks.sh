@@ -10,5 +10,5 @@ ci/setup.sh venv
 install_python addressbooks python -c 'import khard'
 start_demo --listen 127.0.0.1:0 --no-metered
 python3 ci/addressbooks/prepare.py "$work/line" "$work"
-"$python/bin/python" ci/addressbooks/khard.py "$work"
+"$python/bin/python" ci/addressbooks/with_khard.py "$work"
 no_errors

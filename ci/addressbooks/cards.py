@@ -31,7 +31,7 @@ def of_record(record):
         "department": record.get("department") or "",
         "jobTitle": record.get("jobTitle") or "",
         "birthday": record.get("birthday") or "",
-        "website": record["website"] or "",
+        "website": (record["website"] or "").replace(",", "%2C").replace(";", "%3B"),
         "note": record["note"] or "",
         "tags": sorted(record["tags"]),
         "emails": sorted((text, kind) for text, kind in emails if text),

@@ -1,6 +1,6 @@
-"""Reads cards with the contacts library of Evolution, by hand: evolution.py FOLDER
+"""Reads cards with the contacts library of Evolution, by hand: with_evolution.py FOLDER
 
-    apt-get install gir1.2-ebookcontacts-1.2 python3-gi; /usr/bin/python3 evolution.py FOLDER
+    apt-get install gir1.2-ebookcontacts-1.2 python3-gi; /usr/bin/python3 with_evolution.py FOLDER
 
 FOLDER is what prepare.py has written.
 """
@@ -20,8 +20,8 @@ import cards  # noqa: E402
 
 def attributes(contact, name):
     """Returns the attributes of a name, with the label from their group or their type."""
-    labels = {a.get_group(): a.get_value() for a in contact.get_attributes() if a.get_name().upper() == "X-ABLABEL"}
-    for a in contact.get_attributes():
+    labels = {a.get_group(): a.get_value() for a in EBookContacts.VCard.get_attributes(contact) if a.get_name().upper() == "X-ABLABEL"}
+    for a in EBookContacts.VCard.get_attributes(contact):
         if a.get_name().upper() == name:
             kinds = [k for k in a.get_param("TYPE") or [] if k.lower() != "pref"]
             yield a, labels.get(a.get_group()) or ", ".join(kinds)

@@ -1,4 +1,4 @@
-"""Reads cards with khard: khard.py FOLDER
+"""Reads cards with khard: with_khard.py FOLDER
 
 FOLDER has records.json with the records, and cards-VERSION.vcf with their cards.
 """
@@ -30,13 +30,13 @@ def joined(value):
 
 
 def found(card):
-    n = card.n.value
     c = VCardWrapper(card)
     organization = first(c.organisations) or [""]
     tags = c.categories
-    company = getattr(card, "kind", None) and card.kind.value == "org" or hasattr(card, "x_abshowas")
+    company = c.kind == "org" or hasattr(card, "x_abshowas")
+    n = None if company else card.n.value
     return {
-        "name": "" if company else [joined(part) for part in (n.family, n.given, n.prefix, n.suffix)],
+        "name": [joined(part) for part in (n.family, n.given, n.prefix, n.suffix)] if n else "",
         "organization": organization[0], "department": ", ".join(organization[1:]),
         "jobTitle": first(c.titles), "birthday": c.birthday.strftime("%Y-%m-%d") if c.birthday else "",
         "website": first(c.webpages), "note": first(c.notes), "tags": sorted(tags),
