@@ -73,7 +73,7 @@ func TestFormOfVersion3(t *testing.T) {
 	c.List("CATEGORIES", "a;b")
 	c.Link("URL", "https://a.example/?b=c,d;e")
 	want := "BEGIN:VCARD\r\nVERSION:3.0\r\nNOTE:1\\; 2\r\nCATEGORIES:a\\;b\r\n" +
-		"URL;X-KARTEI-TYPED=\"https://a.example/?b=c,d;e\":https://a.example/?b=c%\r\n 2Cd%3Be\r\nEND:VCARD\r\n"
+		"URL;X-KARTEI-TYPED=\"https://a.example/?b=c,d;e\":https://a.example/?b=c%2Cd%\r\n 3Be\r\nEND:VCARD\r\n"
 	if got := c.String(); got != want {
 		t.Errorf("%q", got)
 	}
