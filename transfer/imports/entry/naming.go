@@ -267,9 +267,12 @@ var isCompanyName = i18n.Text("This is the name of a company. The entry is a com
 // of a person's name: Elbe Immobilien KG into KG, Elbe and Immobilien.
 func (e *Entry) isDividedFirm() bool {
 	whole := e.first(mapping.Name)
-	parts := []string{e.first("title"), e.first("firstName"), e.first("middleName"), e.first("lastName"), e.first("nameSuffix")}
-	return names.IsFirm(e.oneLine(whole)) && names.Covers(strings.Join(parts, " "), whole) &&
-		names.Covers(whole, strings.Join(parts, " "))
+	var parts []string
+	for _, member := range []string{"title", "firstName", "middleName", "lastName", "nameSuffix"} {
+		parts = append(parts, e.first(member))
+	}
+	all := strings.Join(parts, " ")
+	return names.IsFirm(e.oneLine(whole)) && names.Covers(all, whole) && names.Covers(whole, all)
 }
 
 // saysAddress reports whether a name is the email address, the number or the company of the entry.
@@ -418,10 +421,13 @@ func (e *Entry) nameFirm() {
 	}
 	for _, member := range []string{"middleName", "nameSuffix", "title", "salutation"} {
 		for _, i := range e.meaning(member) {
-			if member == "salutation" && names.IsFirmSalutation(i.text) || member != "salutation" && names.Covers(name, i.text) {
-				continue
+			says := names.IsFirmSalutation(i.text)
+			if member != "salutation" {
+				says = names.Covers(name, i.text)
 			}
-			e.move(member, e.say(member), i, noPlace, noField)
+			if !says {
+				e.move(member, e.say(member), i, noPlace, noField)
+			}
 		}
 	}
 	e.work()

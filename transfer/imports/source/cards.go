@@ -145,8 +145,9 @@ var kinds = []string{
 
 // noLabels are types of properties that say nothing about the kind of value. The members of a contact
 // have the meaning of cell and fax.
-var noLabels = strings.Fields(`voice internet pref msg text cell mobile iphone fax pcs dom intl postal parcel x400 tlx aol applelink
-	attmail cis eworld ibmmail mcimail powershare prodigy 7bit 8bit binary base64 b quoted-printable utf-8 uri none unknown`)
+var noLabels = strings.Fields(`voice internet pref msg text cell mobile iphone fax pcs dom intl postal parcel
+	x400 tlx aol applelink attmail cis eworld ibmmail mcimail powershare prodigy
+	7bit 8bit binary base64 b quoted-printable utf-8 uri none unknown`)
 
 // label returns the label or the kind of a property's value, or an empty string. Several programs write
 // a label of the person as a type.
