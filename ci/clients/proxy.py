@@ -74,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.tell(json.dumps(survived).encode())
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.command == "POST" and self.path in MORE:
-            body = json.dumps({**MORE[self.path], **json.loads(body)}).encode()
+            body = json.dumps({**json.loads(body), **MORE[self.path]}).encode()
         headers = {k: v for k, v in self.headers.items() if k.lower() not in hop}
         connection = http.client.HTTPConnection(upstream.hostname, upstream.port)
         connection.request(self.command, self.path, body, headers)
