@@ -2,8 +2,8 @@
 # Generates clients for the running demo, as a person does who knows only its URL and a key. The
 # script fetches the OpenAPI document without a key. For each generator, it runs the commands in
 # docs/guide.md, compiles, and runs the journey of this generator (ci/clients/NAME). With
-# arguments, it tries only these generators. DOCUMENT=FILE uses this document instead, for
-# example a draft.
+# arguments, it tries only these generators. DOCUMENT=FILE uses this document instead, such as a
+# draft, or ci/clients/before.json for the clients of before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
@@ -17,9 +17,13 @@ for name in "$@"; do
 done
 [ $# -gt 0 ] || set -- "${all[@]}"
 
-# The tools are installed into .cache once, in the versions that ci/clients pins.
+# The tools are installed into .cache once, in the versions that ci/clients pins. Another run of this
+# script waits meanwhile.
 ci/setup.sh npm venv javac mvn
 tools=$house/.cache/clients
+mkdir -p "$tools"
+exec {lock}>"$tools/lock"
+flock "$lock"
 install_python clients openapi-python-client --version
 install_node clients --ignore-scripts
 java=$tools/java-$(packages_hash ci/clients/openapi-generator-java/pom.xml)
@@ -34,6 +38,7 @@ if [ ! -e "$go/oapi-codegen" ]; then
 	echo "installing oapi-codegen"
 	(cd ci/clients/oapi-codegen && GOFLAGS= CGO_ENABLED=0 go build -o "$go/" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen)
 fi
+exec {lock}>&-
 export PATH=$python/bin:$node/node_modules/.bin:$go:$PATH
 
 # The guide must name the versions that this script tries.
@@ -136,6 +141,15 @@ try() { # try NAME
 }
 
 try_all "$@"
+
+# Each journey reads and changes records with members that before.json lacks. The proxy has checked
+# that these members stay.
+survived=$(curl -sS "$KARTEI_URL/survived")
+echo "checked for additional members: $survived"
+for call in 'GET contacts' 'PATCH contacts' 'GET documents'; do
+	python3 -c 'import json,sys; sys.exit(json.loads(sys.argv[1]).get(sys.argv[2], 0) < int(sys.argv[3]))' \
+		"$survived" "$call" $(($# - ${#failed[@]})) || failed+=("additional members in $call")
+done
 if grep -q 'level=ERROR' "$work/log" || [ -s "$work/proxy.log" ]; then
 	cat "$work/log" "$work/proxy.log"
 	failed+=("the instance")

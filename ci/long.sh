@@ -10,27 +10,17 @@ TIMEFORMAT='took %R s, %U + %S s of processor time'
 declare -A about=(
 	[fuzz]='each fuzz target for a minute, with coverage of all modules (ci/fuzz.sh), some 45 minutes'
 	[schemathesis]='Schemathesis with 200 examples for each operation, some 30 minutes'
-	[before]='the journeys of clients that were generated from an earlier document, some 10 minutes'
 	[kills]='the stories in which a server or PostgreSQL is killed, with 50 kills each, more than an hour'
 	[large]='imports, whole lists, hand-overs and erasures of 100,000 records, killed ten times in each part, several hours'
 	[files]='the folders KARTEI_IMPORT_FOLDER and KARTEI_EXTRACT_FOLDER of files that other programs made, read whole'
 	[pictures]='the main pages in both themes and two widths, for a person who looks at them'
 	[busy]='make test SHORT= five times beside four loops that keep the processors busy, up to nine hours'
 )
-order=(fuzz schemathesis before kills large files pictures busy)
+order=(fuzz schemathesis kills large files pictures busy)
 
 fuzz() { GUIDE=all FUZZTIME=60s ci/fuzz.sh; }
 schemathesis() { EXAMPLES=200 ci/schemathesis.sh; }
 
-# before takes the document of the last commit before contacts had additional emails. It needs the
-# history of the repository.
-before() {
-	local document
-	document=$(mktemp)
-	git show acafb3448:api/openapi/2026-11-01.json >"$document"
-	DOCUMENT=$document ci/clients.sh
-	rm "$document"
-}
 stories() { go test -count=1 -vet=off -ldflags=-w -timeout 3h ./test/e2e "$@"; }
 kills() {
 	KARTEI_KILLS=50 KARTEI_IMPORT_KILLS=10 KARTEI_BULK_KILLS=10 KARTEI_LEAVING_KILLS=10 KARTEI_ERASE_KILLS=10 \

@@ -30,8 +30,9 @@ type Property struct {
 	Name string
 	// Group is the text before the point in the name, such as item1. It is empty without a point.
 	Group string
-	// Types are the values of the parameter TYPE in lower case, such as cell and work.
-	Types []string
+	// Types are the values of the parameter TYPE in lower case, such as cell and work. Labels are the
+	// same values as in the card, because some programs write the label of a value there.
+	Types, Labels []string
 	// Pref is the preference, from 1 (the first choice) to 100. It is 0 if the card has none.
 	Pref int
 	// Typed is the text as a person typed it, from the parameter X-KARTEI-TYPED in cards of Kartei.
@@ -53,6 +54,16 @@ type Property struct {
 
 // Is reports whether the property has this type.
 func (p *Property) Is(kind string) bool { return slices.Contains(p.Types, kind) }
+
+// Parameter returns the value of another parameter, or an empty string.
+func (p *Property) Parameter(name string) string {
+	for _, parameter := range splitHead(p.Head)[1:] {
+		if key, value, _ := strings.Cut(parameter, "="); strings.EqualFold(key, name) {
+			return strings.Trim(value, `"`)
+		}
+	}
+	return ""
+}
 
 // begins reports whether the property is the BEGIN of a card.
 func (p *Property) begins() bool { return p.Name == "BEGIN" && strings.EqualFold(p.Text(), "VCARD") }
@@ -240,10 +251,12 @@ func (r *Reader) property() (p Property, err error) {
 		if strings.EqualFold(key, LabelParameter) {
 			p.Additional, p.Label = true, typedUnescapes.Replace(strings.Trim(is, `"`))
 		}
-		switch is = strings.ToLower(strings.Trim(is, `"`)); strings.ToUpper(strings.TrimSpace(key)) {
+		written := strings.Trim(is, `"`)
+		switch is = strings.ToLower(written); strings.ToUpper(strings.TrimSpace(key)) {
 		case "TYPE":
-			for kind := range strings.SplitSeq(is, ",") {
-				p.Types = append(p.Types, strings.Trim(kind, `" `))
+			for kind := range strings.SplitSeq(written, ",") {
+				kind = strings.Trim(kind, `" `)
+				p.Types, p.Labels = append(p.Types, strings.ToLower(kind)), append(p.Labels, kind)
 			}
 		case "PREF":
 			p.Pref, _ = strconv.Atoi(is) // other values have no meaning

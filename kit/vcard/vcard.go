@@ -16,7 +16,7 @@ type Card struct {
 	b strings.Builder
 	// items is the number of groups that Item has begun.
 	items int
-	// old says that the card has version 3.0 (RFC 2426), which Outlook and Apple read.
+	// old says that the card has version 3.0 (RFC 2426), which Outlook, Apple and Evolution read.
 	old bool
 }
 
@@ -45,7 +45,7 @@ func NewOld(kind string) *Card {
 // TEL;TYPE=cell.
 func (c *Card) Add(name, text string) {
 	if text != "" {
-		c.line(name + ":" + escaped(text, false))
+		c.line(name + ":" + escaped(text, c.old))
 	}
 }
 
@@ -65,6 +65,18 @@ func (c *Card) Item() string {
 	c.items++
 	return "item" + strconv.Itoa(c.items) + "."
 }
+
+// Link adds a property with the address of a page, unless the address is empty. Programs disagree whether a
+// URI has escapes. So commas, semicolons and backslashes are percent-encoded, and the parameter
+// TypedParameter has the address itself.
+func (c *Card) Link(name, address string) {
+	if encoded := linkEscapes.Replace(address); encoded != address {
+		name, address = name+Typed(address), encoded
+	}
+	c.Add(name, address)
+}
+
+var linkEscapes = strings.NewReplacer(",", "%2C", ";", "%3B", `\`, "%5C")
 
 // URI adds a property with a URI, unless the URI is empty. name has the parameter VALUE=uri.
 func (c *Card) URI(name, address string) {
@@ -104,13 +116,13 @@ func (c *Card) Parts(name string, parts ...string) {
 
 // List adds a property with a list of texts, such as CATEGORIES, unless all texts are empty.
 func (c *Card) List(name string, texts ...string) {
-	c.joined(name, ",", texts, false)
+	c.joined(name, ",", texts, c.old)
 }
 
-func (c *Card) joined(name, separator string, texts []string, structured bool) {
+func (c *Card) joined(name, separator string, texts []string, semicolons bool) {
 	all, some := make([]string, len(texts)), false
 	for i, t := range texts {
-		all[i] = escaped(t, structured)
+		all[i] = escaped(t, semicolons)
 		some = some || t != ""
 	}
 	if some || c.old && name == "N" { // version 3.0 needs the property N in each card
@@ -121,17 +133,18 @@ func (c *Card) joined(name, separator string, texts []string, structured bool) {
 // String returns the complete card.
 func (c *Card) String() string { return c.b.String() + "END:VCARD\r\n" }
 
-// escapes is for texts (RFC 6350, 3.4). escapesPart is for parts of a structured value, in which
-// semicolons are escaped too.
+// escapes is for texts (RFC 6350, 3.4). escapesPart is for parts of a structured value, and for all texts of
+// version 3.0 (RFC 2426, 4), in which semicolons are escaped too. In version 4.0 Thunderbird and Nextcloud
+// would show the backslash. In version 3.0 Evolution would cut the text at the semicolon.
 var (
 	escapes     = strings.NewReplacer(`\`, `\\`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
 	escapesPart = strings.NewReplacer(`\`, `\\`, ",", `\,`, ";", `\;`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
 )
 
 // escaped returns a text with escapes for a value. It removes control characters, which a value
-// must not have. structured says that the text is a part of a structured value.
-func escaped(text string, structured bool) string {
-	if structured {
+// must not have. semicolons says that semicolons are escaped.
+func escaped(text string, semicolons bool) string {
+	if semicolons {
 		text = escapesPart.Replace(text)
 	} else {
 		text = escapes.Replace(text)

@@ -64,3 +64,17 @@ func TestForm(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Version 3.0 escapes semicolons in texts. The address of a page has no characters that programs escape
+// differently.
+func TestFormOfVersion3(t *testing.T) {
+	c := vcard.NewOld("individual")
+	c.Add("NOTE", "1; 2")
+	c.List("CATEGORIES", "a;b")
+	c.Link("URL", "https://a.example/?b=c,d;e")
+	want := "BEGIN:VCARD\r\nVERSION:3.0\r\nNOTE:1\\; 2\r\nCATEGORIES:a\\;b\r\n" +
+		"URL;X-KARTEI-TYPED=\"https://a.example/?b=c,d;e\":https://a.example/?b=c%2Cd%\r\n 3Be\r\nEND:VCARD\r\n"
+	if got := c.String(); got != want {
+		t.Errorf("%q", got)
+	}
+}

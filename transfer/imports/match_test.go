@@ -134,7 +134,7 @@ func TestStaysConfidential(t *testing.T) {
 func TestTypedProperties(t *testing.T) {
 	d := at(t)
 	d.wantReport("a.vcf", "BEGIN:VCARD\nVERSION:3.0\nN:Mori;Ken\nLABEL;TYPE=WORK:Weg 1\\n50667 Köln\nX-PHONETIC-LAST-NAME:Mori\nX-GOOGLE-TALK-ID:ken\nCALURI:https://kalender.example\nX-HAUSTIER:Hund\nEND:VCARD\n", mapping.Skip,
-		"created con_ firstName=Ken lastName=Mori street=Weg 1 postalCode=50667 city=Köln note=Nachname (Aussprache): Mori|Google Talk: ken|Kalender: https://kalender.example|haustier: Hund"+
+		"created con_ firstName=Ken lastName=Mori street=Weg 1 postalCode=50667 city=Köln note=Nachname (Aussprache): Mori|Google Talk: ken|Kalender: https://kalender.example|Haustier: Hund"+
 			" [note other X-PHONETIC-LAST-NAME Mori] [note other X-GOOGLE-TALK-ID ken] [note other CALURI https://kalender.example] [note other X-HAUSTIER Hund]")
 }
 

@@ -17,7 +17,7 @@ func card(f *records.Family, w i18n.Words, v shell.Values, company string, whole
 	return writeCard(f, vcard.New(cardKind(f)), w, v, company, whole)
 }
 
-// oldCard returns an entry as vCard 3.0, which Outlook and Apple can read.
+// oldCard returns an entry as vCard 3.0, which Outlook, Apple and Evolution can read.
 func oldCard(f *records.Family, w i18n.Words, v shell.Values, company string) string {
 	return writeCard(f, vcard.NewOld(cardKind(f)), w, v, company, true)
 }
@@ -73,7 +73,7 @@ func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, c
 	c.Parts(more.first("ADR", "work", more.addresses),
 		"", "", a.Street, a.City, a.Region, a.PostalCode, countryOf(a.Country))
 	more.addAddresses()
-	c.Add("URL", v["website"])
+	c.Link("URL", v["website"])
 	c.Day("BDAY", v["birthday"])
 	if whole {
 		c.Add("LANG", v["language"])

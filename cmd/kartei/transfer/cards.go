@@ -15,7 +15,7 @@ import (
 
 type contactCardsCmd struct {
 	Companies bool   `name:"companies" help:"Write the companies instead."`
-	Version   string `name:"vcard" enum:"4.0,3.0" default:"4.0" placeholder:"4.0|3.0" help:"The version of the cards: Outlook and Apple read 3.0."`
+	Version   string `name:"vcard" enum:"4.0,3.0" default:"4.0" placeholder:"4.0|3.0" help:"The version of the cards: Outlook, Apple and Evolution read 3.0."`
 	Output    string `name:"output" short:"o" type:"path" placeholder:"FILE" help:"The file to write, which must not exist; without it standard output."`
 	command.InstanceFlags
 }

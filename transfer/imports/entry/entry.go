@@ -352,8 +352,11 @@ func (e *Entry) tag(more []string) {
 	}
 	for _, i := range e.has("tags") {
 		texts := []string{i.text}
-		if !i.card {
+		switch {
+		case !i.card:
 			texts = divideTags(i.text)
+		case !e.Exact:
+			texts = strings.Split(escapedCommas.ReplaceAllString(i.text, "\x00$1"), "\x00")
 		}
 		for _, text := range texts {
 			i.text = text
@@ -364,6 +367,10 @@ func (e *Entry) tag(more []string) {
 		e.Body["tags"] = list
 	}
 }
+
+// escapedCommas matches commas between the tags of a card from a program that escapes them by mistake.
+// Within a tag, a space follows a comma.
+var escapedCommas = regexp.MustCompile(`,(\pL)`)
 
 // googleGroup returns the group of Google that a tag stands for, or an empty string. Google adds
 // all contacts to myContacts, so that group has no information.

@@ -187,6 +187,8 @@ var labelWords = map[string]i18n.Text{
 	"assistantsname": "assistant",
 	"managersname":   "Manager", "spousesname": "Spouse",
 	"profile": "Profile", "blog": "Blog",
+	"blog-url": "Blog", "video-url": "Video chat",
+	"ttytdd":               "textphone",
 	"phonetic-first-name":  "First name (phonetic)",
 	"phonetic-last-name":   "Last name (phonetic)",
 	"phonetic-middle-name": "Middle name (phonetic)",
@@ -258,8 +260,9 @@ func (e *Entry) labelled(word, kind string) string {
 }
 
 var (
-	aGroup   = i18n.Text("This is a group and no contact. It is left out.")
-	aGroupOf = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
+	aGroup      = i18n.Text("This is a group and no contact. It is left out.")
+	onlyInGroup = i18n.Text("This address is in the group only. No contact in this file has it.")
+	aGroupOf    = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
 )
 
 // tellGroup reports that the entry is a group, and nothing else. groups maps the ids of members to
@@ -278,4 +281,7 @@ func (e *Entry) tellGroup(groups map[string][]string) {
 	}
 	e.Told = nil
 	e.tell(fate, "", name, noPlace, why)
+	for _, i := range e.has("email") {
+		e.tell(LeftOut, "email", i, noPlace, onlyInGroup)
+	}
 }

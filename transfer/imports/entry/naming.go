@@ -94,13 +94,17 @@ func (e *Entry) titles() (spoken []item) {
 func (e *Entry) work() {
 	for _, member := range []string{"jobTitle", "department"} {
 		for n, i := range e.meaning(member) {
+			label := e.labelled(member, i.kind)
+			if i.kind == "role" || i.kind == "profession" {
+				label = e.say(i.kind)
+			}
 			switch {
 			case e.Firm:
-				e.move(member, e.labelled(member, i.kind), i, noPlace, noField)
+				e.move(member, label, i, noPlace, noField)
 			case n == 0:
 				e.set(member, i, i.text)
 			case !strings.EqualFold(i.text, e.Text(member)):
-				e.move(member, e.labelled(member, i.kind), i, noPlace, onlyOne)
+				e.move(member, label, i, noPlace, onlyOne)
 			}
 		}
 	}
@@ -238,6 +242,11 @@ func (e *Entry) isCompany() bool {
 	case slices.ContainsFunc(e.has("salutation"),
 		func(i item) bool { return names.IsFirmSalutation(i.text) }):
 		return hasCompany || named || given
+	case given && e.isDividedFirm() && (!hasCompany || names.Covers(company.text, e.first(mapping.Name))):
+		if !hasCompany {
+			e.tell(Altered, mapping.Name, e.has(mapping.Name)[0], noPlace, isCompanyName)
+		}
+		return true
 	case given, hasCompany && named && !names.Covers(company.text, name.text):
 		return false
 	case !named:
@@ -245,11 +254,25 @@ func (e *Entry) isCompany() bool {
 			func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
 	case names.IsFirm(e.oneLine(name.text)):
 		if !hasCompany {
-			e.tell(Altered, mapping.Name, name, noPlace, "This is the name of a company. The entry is a company.")
+			e.tell(Altered, mapping.Name, name, noPlace, isCompanyName)
 		}
 		return true
 	}
 	return false
+}
+
+var isCompanyName = i18n.Text("This is the name of a company. The entry is a company.")
+
+// isDividedFirm reports whether the whole name is a company's, and a program has divided it into the parts
+// of a person's name: Elbe Immobilien KG into KG, Elbe and Immobilien.
+func (e *Entry) isDividedFirm() bool {
+	whole := e.first(mapping.Name)
+	var parts []string
+	for _, member := range []string{"title", "firstName", "middleName", "lastName", "nameSuffix"} {
+		parts = append(parts, e.first(member))
+	}
+	all := strings.Join(parts, " ")
+	return names.IsFirm(e.oneLine(whole)) && names.Covers(all, whole) && names.Covers(whole, all)
 }
 
 // saysAddress reports whether a name is the email address, the number or the company of the entry.
@@ -398,7 +421,11 @@ func (e *Entry) nameFirm() {
 	}
 	for _, member := range []string{"middleName", "nameSuffix", "title", "salutation"} {
 		for _, i := range e.meaning(member) {
-			if member != "salutation" || !names.IsFirmSalutation(i.text) {
+			says := names.IsFirmSalutation(i.text)
+			if member != "salutation" {
+				says = names.Covers(name, i.text)
+			}
+			if !says {
 				e.move(member, e.say(member), i, noPlace, noField)
 			}
 		}
@@ -425,7 +452,7 @@ func (e *Entry) nameless(mayMake bool) bool {
 		return false
 	}
 	nickname := ""
-	if i := slices.IndexFunc(e.has(source.Other), func(i item) bool { return i.kind == "nickname" }); i >= 0 {
+	if i := slices.IndexFunc(e.has(source.Other), func(i item) bool { return strings.EqualFold(i.kind, "nickname") }); i >= 0 {
 		nickname = e.oneLine(e.has(source.Other)[i].text)
 	}
 	switch number := cmp.Or(e.Text("mobile"), e.Text("phone")); {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"kartei/kit/vcard"
 )
@@ -141,7 +143,14 @@ var kinds = []string{
 	"school", "assistant", "company", "callback", "radio",
 }
 
-// label returns the label or the kind of a property's value, or an empty string.
+// noLabels are types of properties that say nothing about the kind of value. The members of a contact
+// have the meaning of cell and fax.
+var noLabels = strings.Fields(`voice internet pref msg text cell mobile iphone fax pcs dom intl postal parcel
+	x400 tlx aol applelink attmail cis eworld ibmmail mcimail powershare prodigy
+	7bit 8bit binary base64 b quoted-printable utf-8 uri none unknown`)
+
+// label returns the label or the kind of a property's value, or an empty string. Several programs write
+// a label of the person as a type.
 func (c *cardReader) label(p *vcard.Property) string {
 	if label := c.labels[p.Group]; label != "" {
 		return label
@@ -149,6 +158,15 @@ func (c *cardReader) label(p *vcard.Property) string {
 	for _, kind := range kinds {
 		if p.Is(kind) {
 			return kind
+		}
+	}
+	for _, label := range p.Labels {
+		label = vendors.ReplaceAllString(label, "")
+		switch kind := strings.ToLower(label); {
+		case slices.Contains(kinds, kind):
+			return kind
+		case strings.ContainsFunc(label, unicode.IsLetter) && !slices.Contains(noLabels, kind):
+			return label
 		}
 	}
 	return ""
@@ -220,6 +238,8 @@ func (c *cardReader) take(p *vcard.Property) {
 		c.add("department", strings.Join(present(p.Parts()[1:]...), ", "), "", p)
 	case p.Name == "EMAIL" && p.Additional:
 		c.add("additionalEmail", p.Text(), p.Label, p)
+	case p.Name == "EMAIL" && p.Parameter("X-EVOLUTION-DEST-CONTACT-UID") != "": // a member of a list
+		c.members = append(c.members, uid(p.Parameter("X-EVOLUTION-DEST-CONTACT-UID")))
 	case p.Name == "EMAIL":
 		c.add("email", p.Text(), c.label(p), p)
 	case p.Name == "TEL", p.Name == "X-MS-TEL":
@@ -243,7 +263,9 @@ func (c *cardReader) take(p *vcard.Property) {
 		}) {
 			return
 		}
-		c.add("jobTitle", p.Text(), "role", p)
+		if c.add("jobTitle", p.Text(), "role", p); strings.TrimSpace(p.Text()) != "" {
+			c.values[len(c.values)-1].Rank = -1 // TITLE is preferred, wherever it stands
+		}
 	case p.Name == "UID":
 		c.uid = uid(p.Text())
 		c.add("externalId", c.uid, "", p)
@@ -252,15 +274,21 @@ func (c *cardReader) take(p *vcard.Property) {
 	case p.Name == "KIND", p.Name == "X-ADDRESSBOOKSERVER-KIND":
 		c.group = strings.EqualFold(strings.TrimSpace(p.Text()), "group")
 		c.add(Kind, strings.ToLower(p.Text()), "", p)
+	case p.Name == "X-EVOLUTION-LIST" && strings.EqualFold(p.Text(), "TRUE"):
+		c.group = true
+		c.add(Kind, "group", "", p)
 	case p.Name == "X-ABSHOWAS" && strings.EqualFold(p.Text(), "COMPANY"):
 		c.add(Kind, "org", "", p)
 	case isText && member != "":
-		c.add(member, p.Text(), c.label(p), p)
+		c.add(member, cmp.Or(p.Typed, p.Text()), c.label(p), p)
 	case slices.Contains(own, p.Name), strings.HasPrefix(p.Name, "X-COUCHDB-"), strings.HasPrefix(p.Name, "X-FC-"):
 	case p.Binary || slices.Contains(pictures, p.Name) || strings.HasPrefix(p.Text(), "data:"):
 		c.drop(p)
 	default:
 		label := strings.ToLower(vendors.ReplaceAllString(p.Name, ""))
+		if label != "" {
+			label = strings.ToUpper(label[:1]) + label[1:]
+		}
 		if of := c.labels[p.Group]; of != "" {
 			label = of
 		}
@@ -274,7 +302,7 @@ func (c *cardReader) take(p *vcard.Property) {
 
 var (
 	// vendors matches prefixes of names of properties that several programs use.
-	vendors = regexp.MustCompile(`^X-(?:(?:MS|EVOLUTION|KADDRESSBOOK|MOZILLA|GNOME|APPLE|ANDROID|SYNCEVOLUTION)-)?`)
+	vendors = regexp.MustCompile(`(?i)^X-(?:(?:MS|EVOLUTION|KADDRESSBOOK|MOZILLA|GNOME|APPLE|ANDROID|SYNCEVOLUTION)-)?`)
 	// basicDay matches a day in the format of version 4.0, with or without a time.
 	basicDay = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)(?:T\S*)?$`)
 )
@@ -355,9 +383,14 @@ func (c *cardReader) number(p *vcard.Property) {
 	}
 }
 
-// address adds the parts of an address. All parts have the same slot.
+// address adds the parts of an address. All parts have the same slot. A part may be a list, such as the lines
+// of a street.
 func (c *cardReader) address(p *vcard.Property) {
-	parts := append(p.Parts(), "", "", "", "", "", "", "")
+	var parts []string
+	for _, list := range p.Lists() {
+		parts = append(parts, strings.Join(present(list...), ", "))
+	}
+	parts = append(parts, "", "", "", "", "", "", "")
 	slot, label := fmt.Sprint("address ", c.addresses), c.label(p)
 	if p.Additional {
 		c.additionalAddress(p, parts, slot)
