@@ -30,7 +30,7 @@ var floors = [][]string{
 	{"kit/", "api/internal/", "docs", ".", "docs/examples", "store/db/sqlite/driver", "web/codesample"},
 	// These are the interface of the readers of file formats, the process that runs a reader, the
 	// malware scanner, and the format of postings.
-	{"extract/textio", "extract/sandbox", "extract/clamd", "record/search/packed"},
+	{"extract/textio", "extract/sandbox", "extract/clamd", "record/search/packed", "record/search/mask"},
 	// These are the readers of old formats, drawn pages, and files with several parts.
 	{"extract/legacy", "extract/drawing", "extract/bundle"},
 	// These are the readers of the other formats, and the list of file types.

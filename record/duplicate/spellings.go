@@ -8,7 +8,7 @@ import (
 )
 
 // maxSpellings is the maximum number of spellings of a word. Each of them is a look-up in the search index.
-const maxSpellings = 24
+const maxSpellings = 16
 
 // leastVaried is the minimum length in letters of a word with other spellings.
 const leastVaried = 3
@@ -66,7 +66,7 @@ var soundings = []struct {
 var whole = []string{"sch", "ch", "st", "sp", "ng"}
 
 // Spellings returns a folded word and the other spellings of the same German name, the most usual first:
-// for maier also meier, mayer and mayr. It returns at most 24. A word with digits has only one spelling.
+// for maier also meier, mayer and mayr. It returns at most 16. A word with digits has only one spelling.
 func Spellings(word string) []string {
 	list := []variant{{}}
 	if utf8.RuneCountInString(word) < leastVaried || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {

@@ -20,7 +20,7 @@ func TestSpellings(t *testing.T) {
 		"Hoffmann Hofmann Hoffman Hofman",
 		"Müller Mueller Müler",
 		"Kaiser Kayser Keiser Keyser",
-		"Christof Christoph Kristof",
+		"Christof Christoph", "Kristof Kristoph",
 		"Becker Beker Bekker", "Schulze Schultze", "Weiß Weiss Weis Waiss", "Voss Foss", "Kohl Kool Kol Cohl",
 		"Seitz Seiz Saitz", "Sachs Sax Saks", "Fuchs Fux",
 	} {
@@ -52,7 +52,7 @@ func TestSpellingsOfAnyWord(t *testing.T) {
 			rapid.String(),
 		).Draw(t, "word"))
 		got := duplicate.Spellings(word)
-		if got[0] != word || len(got) > 24 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
+		if got[0] != word || len(got) > 16 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
 			t.Fatalf("%q: %q", word, got)
 		}
 	})

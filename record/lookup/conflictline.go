@@ -106,8 +106,9 @@ func (l *conflictLine) sought(f *family) search.MentionQuery {
 	case l.id != "":
 		s.Enough = func(search.Mention, []int) bool { return false }
 	case f.texts:
-		s.Enough = func(m search.Mention, _ []int) bool { return m.Has&l.must() == l.must() }
+		s.Needed, s.Enough = l.needed, func(search.Mention, []int) bool { return true }
 	case l.street != "":
+		s.Limit = maxNeighbours
 		s.Enough = func(m search.Mention, _ []int) bool { return m.Has&^l.must() != 0 || m.Has == l.all() }
 	default:
 		s.Enough = func(m search.Mention, counts []int) bool {

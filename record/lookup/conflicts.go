@@ -22,8 +22,10 @@ const (
 	MaxConflictLines = 30
 	// maxShown is the maximum number of hits of each line.
 	maxShown = 50
-	// maxJudged is the maximum number of records of each family that are compared with a line.
-	maxJudged = 300
+	// maxJudged is the maximum number of records of each family that are compared with a line, and maxNeighbours
+	// with an address.
+	maxJudged     = 150
+	maxNeighbours = 500
 	// maxReferences is the maximum number of file numbers of a hit. They are from at most maxReferring records
 	// of each family.
 	maxReferences = 5

@@ -4,17 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/bits"
 	"slices"
+	"strconv"
 
+	"kartei/record/search/mask"
 	"kartei/store/db"
 )
 
 // MentionQuery has words of which a record has at least some.
 type MentionQuery struct {
-	// Words are the words, at most 16, each in all spellings that count. The first spelling is the
+	// Words are the words, at most mask.MaxWords, each in all spellings that count. The first spelling is the
 	// word itself.
 	Words [][]string
+	// Needed is the number of words at the beginning that each result has. It may be zero.
+	Needed int
 	// Enough reports whether a record with some of the words is a result. counts has the number of records
 	// that have each word.
 	Enough func(m Mention, counts []int) bool
@@ -22,14 +25,12 @@ type MentionQuery struct {
 	Limit int
 }
 
-// Mention is a record that has some of the words. Bit i of each mask is about word i.
+// Mention is a record that has some of the words.
 type Mention struct {
 	// ID is the id of the record.
 	ID string
-	// Has says which words the record has in any spelling, Exact which it has as they are, and Named which
-	// it has in its name.
-	Has, Exact, Named uint16
-	position          int64
+	mask.Mask
+	position int64
 }
 
 // Mentions are the records that have some of the words of a MentionQuery.
@@ -52,26 +53,70 @@ const maxMentions = 2_000_000
 // record need not have every word. The records of common words are compared by their positions, so only
 // results are read.
 func (r *Reader) Mentions(list []MentionQuery) ([]Mentions, error) {
-	all := map[string]bool{}
-	for _, q := range list {
-		for _, spellings := range q.Words {
-			for _, word := range spellings {
-				all[word] = true
-			}
-		}
-	}
-	opened, err := r.x.postingsOf(slices.Sorted(maps.Keys(all)))
-	if err != nil {
+	m := mentions{r.x, map[term]*postings{}, map[string]occurrences{}, maxMentions}
+	if err := m.open(list); err != nil {
 		return nil, err
 	}
-	m := mentions{r.x, opened, map[string]occurrences{}, maxMentions}
 	out := make([]Mentions, len(list))
 	for i, q := range list {
+		var err error
 		if out[i], err = m.find(q); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// open reads the first postings of all words. If no record has the longest of the words that each result
+// needs, the others are not read.
+func (m *mentions) open(list []MentionQuery) error {
+	words := map[string]bool{}
+	add := func(spellings []string) {
+		for _, word := range spellings {
+			if m.opened[term{text: word}] == nil {
+				words[word] = true
+			}
+		}
+	}
+	for _, q := range list {
+		if q.Needed > 0 {
+			add(q.Words[q.longest()])
+		}
+	}
+	if err := m.read(words); err != nil {
+		return err
+	}
+	clear(words)
+	for _, q := range list {
+		if q.Needed == 0 || m.has(q.Words[q.longest()]) {
+			for _, spellings := range q.Words {
+				add(spellings)
+			}
+		}
+	}
+	return m.read(words)
+}
+
+// read reads the first postings of words.
+func (m *mentions) read(words map[string]bool) error {
+	opened, err := m.postingsOf(slices.Sorted(maps.Keys(words)))
+	maps.Copy(m.opened, opened)
+	return err
+}
+
+// has reports whether a record has a word in one of its spellings. Their first postings must have been read.
+func (m *mentions) has(spellings []string) bool {
+	return slices.ContainsFunc(spellings, func(word string) bool { return m.opened[term{text: word}].read > 0 })
+}
+
+// longest returns the index of the longest word that each result needs.
+func (q *MentionQuery) longest() (longest int) {
+	for i, spellings := range q.Words[:q.Needed] {
+		if len(spellings[0]) > len(q.Words[longest][0]) {
+			longest = i
+		}
+	}
+	return longest
 }
 
 // mentions is the state of one call of Mentions.
@@ -86,15 +131,9 @@ type mentions struct {
 
 // occurrences are the records that have a word in any spelling, in the order of their positions.
 type occurrences struct {
-	list []occurrence
+	list []mask.Occurrence
 	// cut says that there may be more.
 	cut bool
-}
-
-// occurrence is a record that has a word.
-type occurrence struct {
-	position     int64
-	exact, named bool
 }
 
 // occurrences returns the records that have a word in one of its spellings.
@@ -112,35 +151,31 @@ func (m *mentions) occurrences(spellings []string) (occurrences, error) {
 		}
 		o.cut = o.cut || n == most
 		m.left -= n
+		o.list = slices.Grow(o.list, p.read)
 		for _, c := range p.runs {
+			var has mask.Occurrence
+			if i == 0 {
+				has |= mask.Exact
+			}
+			if c.rank == Name {
+				has |= mask.Named
+			}
 			for _, e := range c.list {
-				o.list = append(o.list, occurrence{e.Position, i == 0, c.rank == Name})
+				o.list = append(o.list, mask.At(e.Position, has))
 			}
 		}
 	}
-	slices.SortFunc(o.list, func(a, b occurrence) int { return cmp.Compare(a.position, b.position) })
-	o.list = mergeOccurrences(o.list)
+	o.list = mask.Merge(o.list)
 	m.words[spellings[0]] = o
 	return o, nil
 }
 
-// mergeOccurrences leaves one occurrence for each record.
-func mergeOccurrences(list []occurrence) []occurrence {
-	merged := list[:0]
-	for _, o := range list {
-		if n := len(merged); n > 0 && merged[n-1].position == o.position {
-			merged[n-1].exact = merged[n-1].exact || o.exact
-			merged[n-1].named = merged[n-1].named || o.named
-			continue
-		}
-		merged = append(merged, o)
-	}
-	return merged
-}
-
 // find returns the records that have enough words of one list.
 func (m *mentions) find(q MentionQuery) (out Mentions, err error) {
-	lists, counts := make([][]occurrence, len(q.Words)), make([]int, len(q.Words))
+	if q.Needed > 0 && !m.has(q.Words[q.longest()]) {
+		return out, nil
+	}
+	lists, counts := make([][]mask.Occurrence, len(q.Words)), make([]int, len(q.Words))
 	for i, spellings := range q.Words {
 		o, err := m.occurrences(spellings)
 		if err != nil {
@@ -148,12 +183,13 @@ func (m *mentions) find(q MentionQuery) (out Mentions, err error) {
 		}
 		lists[i], counts[i], out.More = o.list, len(o.list), out.More || o.cut
 	}
+	needed := uint16(1)<<q.Needed - 1
 	for {
-		one, any := nextMention(lists)
+		position, has, any := mask.Next(lists)
 		if !any {
 			break
 		}
-		if q.Enough(one, counts) {
+		if one := (Mention{"", has, position}); has.Has&needed == needed && q.Enough(one, counts) {
 			out.List = append(out.List, one)
 		}
 	}
@@ -165,71 +201,35 @@ func (m *mentions) find(q MentionQuery) (out Mentions, err error) {
 	return out, err
 }
 
-// nextMention takes the record with the lowest position from lists in the order of positions.
-func nextMention(lists [][]occurrence) (m Mention, found bool) {
-	for _, list := range lists {
-		if len(list) > 0 && (!found || list[0].position < m.position) {
-			m.position, found = list[0].position, true
-		}
-	}
-	for i, list := range lists {
-		if len(list) == 0 || list[0].position != m.position {
-			continue
-		}
-		bit := uint16(1) << i
-		m.Has |= bit
-		if list[0].exact {
-			m.Exact |= bit
-		}
-		if list[0].named {
-			m.Named |= bit
-		}
-		lists[i] = list[1:]
-	}
-	return m, found
-}
-
-// compare puts the record with the most words first, then the one with the most exact words, then the one
-// with the most words in its name, and then the newest.
+// compare puts the record with the most words first: see mask.Mask. Of equal records, the newest is first.
 func (m Mention) compare(o Mention) int {
-	return cmp.Or(
-		cmp.Compare(bits.OnesCount16(o.Has), bits.OnesCount16(m.Has)),
-		cmp.Compare(bits.OnesCount16(o.Exact), bits.OnesCount16(m.Exact)),
-		cmp.Compare(bits.OnesCount16(o.Named), bits.OnesCount16(m.Named)),
-		cmp.Compare(m.position, o.position),
-	)
+	return cmp.Or(m.Mask.Compare(o.Mask), cmp.Compare(m.position, o.position))
 }
 
 // named sets the ids of records. It leaves out those that were deleted and whose postings were not yet.
 func (m *mentions) named(list []Mention) ([]Mention, error) {
-	ids := map[int64]string{}
-	var old []string
+	ids, old := map[int64]string{}, []string{}
 	for _, one := range list {
 		if d, known := m.newest[one.position]; known {
 			ids[one.position] = d.id
-		} else {
-			old = append(old, fmt.Sprint(-one.position))
+			continue
 		}
+		old = append(old, strconv.FormatInt(-one.position, 10))
 	}
-	if len(old) > 0 {
-		_, err := db.List(m.ctx, m.tx, func(row db.Row) (none struct{}, err error) {
-			var created int64
-			var id *string
-			err = row.Scan(&created, &id)
-			if id != nil {
-				ids[-created] = *id
-			}
-			return none, err
-		}, fmt.Sprintf(selectIDs, fmt.Sprintf(m.tx.Dialect().TextList, "$3")), m.scope.Organization, m.scope.Family,
-			db.Texts(old))
-		if err != nil {
-			return nil, err
+	_, err := db.List(m.ctx, m.tx, func(row db.Row) (none struct{}, err error) {
+		var created int64
+		var id *string
+		err = row.Scan(&created, &id)
+		if id != nil {
+			ids[-created] = *id
 		}
-	}
+		return none, err
+	}, fmt.Sprintf(selectIDs, fmt.Sprintf(m.tx.Dialect().TextList, "$3")), m.scope.Organization, m.scope.Family,
+		db.Texts(old))
 	for i := range list {
 		list[i].ID = ids[list[i].position]
 	}
-	return slices.DeleteFunc(list, func(one Mention) bool { return one.ID == "" }), nil
+	return slices.DeleteFunc(list, func(one Mention) bool { return one.ID == "" }), err
 }
 
 // selectIDs is like selectDocuments, without the words.

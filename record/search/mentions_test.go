@@ -54,7 +54,8 @@ func drawMentioning(t *rapid.T) *Document {
 func (w *world) checkMentions(t *rapid.T) {
 	least := rapid.IntRange(1, len(mentioned)).Draw(t, "least")
 	limit := rapid.IntRange(1, 30).Draw(t, "limit")
-	sought := MentionQuery{Words: mentioned, Limit: limit, Enough: func(m Mention, counts []int) bool {
+	needed := rapid.IntRange(0, len(mentioned)).Draw(t, "needed")
+	sought := MentionQuery{Words: mentioned, Needed: needed, Limit: limit, Enough: func(m Mention, counts []int) bool {
 		return len(counts) == len(mentioned) && bits.OnesCount16(m.Has) >= least
 	}}
 	var want []Mention
@@ -74,7 +75,7 @@ func (w *world) checkMentions(t *rapid.T) {
 				}
 			}
 		}
-		if bits.OnesCount16(m.Has) >= least {
+		if must := uint16(1)<<needed - 1; bits.OnesCount16(m.Has) >= least && m.Has&must == must {
 			want = append(want, m)
 		}
 	}
