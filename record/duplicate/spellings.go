@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"kartei/record/search"
 )
 
 // maxSpellings is the maximum number of spellings of a word. Each of them is a look-up in the search index.
@@ -42,7 +44,7 @@ var soundings = []struct {
 	{afterDiphthong, 1, []string{"er", "r"}},
 	{atEnd, 1, []string{"er"}},
 	{atEnd, 1, []string{"dt", "tt", "t", "th", "d"}},
-	{inside, 1, []string{"tt", "t", "dt", "th"}},
+	{inside, 1, []string{"tt", "t", "dt", "th", "tth"}},
 	{inside, 1, []string{"ck", "k", "kk", "c"}},
 	{inside, 1, []string{"ff", "f", "ph"}},
 	{inside, 1, []string{"tz", "z"}},
@@ -141,11 +143,15 @@ func isDoubled(letters string) bool {
 func isVowel(c byte) bool { return strings.IndexByte("aeiouy", c) >= 0 }
 
 // isShort reports whether people may double a consonant: after a vowel, and before another one or at the end.
-// Before a consonant, only f and l are usual: Hoffmann and Hofmann.
+// Before a consonant, only f and l are usual: Hoffmann and Hofmann. After a consonant, s is: Janssen and Jansen.
 func isShort(word string, at int) bool {
-	return at > 0 && isVowel(word[at-1]) &&
-		(at+1 == len(word) || isVowel(word[at+1]) || word[at] == 'f' || word[at] == 'l')
+	if at == 0 || !isVowel(word[at-1]) {
+		return at > 0 && word[at] == 's' && isVowelAt(word, at+1)
+	}
+	return at+1 == len(word) || isVowel(word[at+1]) || word[at] == 'f' || word[at] == 'l'
 }
+
+func isVowelAt(word string, at int) bool { return at < len(word) && isVowel(word[at]) }
 
 // holds reports whether the n letters at an index of a word are in the place.
 func (p place) holds(word string, at, n int) bool {
@@ -177,13 +183,32 @@ func (s *Subject) Names() (given, family []string) {
 	return s.first, significant(s.last)
 }
 
-// Significant returns the words of a text that may be the name of a person or company, folded and without
-// titles, particles and legal forms. If no word would remain, it returns all words.
+// Significant returns the words of a text that may be the name of a person or company, as the search index has
+// them, without titles, particles and legal forms. A title or a particle at the end is a name: Anna Le. Initials are
+// left out if two words remain. If no word would remain, Significant returns all words.
 func Significant(name string) []string {
-	all, _ := companyName(name)
-	words := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return titles[w] || particles[w] })
+	all := search.Words(longForms.Replace(" " + strings.Join(strings.Fields(search.Fold(name)), " ") + " "))
+	var words []string
+	for i, w := range all {
+		last := i == len(all)-1
+		if legal[w] == "" && !fillers[w] && (last || !titles[w] && !particles[w]) {
+			words = append(words, w)
+		}
+	}
 	if len(words) == 0 {
 		return all
 	}
+	whole := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) == 1 && isLetter(w[0]) })
+	if len(whole) > 1 {
+		return whole
+	}
 	return words
 }
+
+// HasForm reports whether a text has a legal form, so that it is the name of a company.
+func HasForm(name string) bool {
+	_, form := companyName(name)
+	return form != ""
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }

@@ -22,7 +22,7 @@ func TestSpellings(t *testing.T) {
 		"Kaiser Kayser Keiser Keyser",
 		"Christof Christoph", "Kristof Kristoph",
 		"Becker Beker Bekker", "Schulze Schultze", "Weiß Weiss Weis Waiss", "Voss Foss", "Kohl Kool Kol Cohl",
-		"Seitz Seiz Saitz", "Sachs Sax Saks", "Fuchs Fux",
+		"Seitz Seiz Saitz", "Jansen Janssen", "Mathias Matthias", "Sachs Sax Saks", "Fuchs Fux",
 	} {
 		names := strings.Fields(search.Fold(group))
 		for _, a := range names {
@@ -64,6 +64,12 @@ func TestSignificant(t *testing.T) {
 		{"Müller & Söhne Gesellschaft mit beschränkter Haftung & Co. KG", "muller sohne"},
 		{"GmbH", "gmbh"},
 		{"Dr.", "dr"},
+		{"Anna Le", "anna le"},
+		{"C&A", "c a"},
+		{"E.ON SE", "e on"},
+		{"Anna M. Maier", "anna maier"},
+		{"0221 / 4711-800", "2214711800"},
+		{"01067 Dresden", "1067 dresden"},
 		{"./.", ""},
 	} {
 		if got := strings.Join(duplicate.Significant(row.name), " "); got != row.want {

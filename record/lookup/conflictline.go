@@ -24,18 +24,23 @@ const maxTyped = 100
 // conflictLine is a line of a conflict check.
 type conflictLine struct {
 	text string
-	// words are the folded words, first the needed ones.
+	// words are the words as the search index has them, first the needed ones. cut says that there were more.
 	words []string
-	// needed is the number of words that a task or document must have.
+	cut   bool
+	// needed is the number of words that a task or document must have, unless it has the main word in its name.
 	needed int
+	// main is the index of the last name of a person, or of the first word of a company.
+	main int
 	// spelled has the spellings of each word.
 	spelled [][]string
 	// name is the part before the first comma.
 	name string
-	// street is the street with the house number in the form of streetKey, if the line is an address.
-	street string
-	// numbers are the searches for the line if it is a telephone number, and readings those by which a record
-	// is identified.
+	// street is the street with the house number in the form of streetKey, if the line may be an address.
+	// unplaced says that the line has nothing else.
+	street   string
+	unplaced bool
+	// numbers are the searches for the line if it may be a telephone number, and readings those by which a
+	// record is identified.
 	numbers, readings []search.Query
 	// id is the id of a record in the line, or empty.
 	id string
@@ -54,39 +59,37 @@ func parseConflictLine(text string) *conflictLine {
 	if at := from.FindStringSubmatchIndex(name); at != nil {
 		name, rest = name[:at[2]], name[at[3]:]+" "+rest
 	}
+	if !isStreet(name) && isStreet(rest) { // 50667 Köln, Hauptstraße 5
+		name, rest = rest, name
+	}
 	l.name = strings.TrimSpace(name)
 	if search.IsNumber(text) {
 		l.numbers = search.Numbers(text)
 	}
-	if isStreet(l.name) && rest != "" {
-		l.street = streetKey(l.name)
+	if isStreet(l.name) {
+		l.street, l.unplaced = streetKey(l.name), strings.TrimSpace(rest) == ""
 	}
-	l.add(significant(name))
+	l.add(duplicate.Significant(name))
 	l.needed = len(l.words)
-	l.add(significant(rest))
+	l.add(duplicate.Significant(rest))
 	l.needed = max(1, min(l.needed, len(l.words)))
+	if !duplicate.HasForm(name) {
+		l.main = l.needed - 1
+	}
 	for _, w := range l.words {
 		l.spelled = append(l.spelled, duplicate.Spellings(w))
 	}
 	return l
 }
 
-// significant returns the words of a part of a line by which records are searched. An email address is one
-// word.
-func significant(part string) (words []string) {
-	if strings.Contains(part, "@") {
-		return search.Words(part)
-	}
-	if words = duplicate.Significant(part); len(words) > 1 {
-		words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 2 && (w < "0" || w > "9") })
-	}
-	return words
-}
-
 // add adds words.
 func (l *conflictLine) add(words []string) {
 	for _, w := range words {
-		if len(l.words) < maxLineWords && !slices.Contains(l.words, w) {
+		switch {
+		case slices.Contains(l.words, w):
+		case len(l.words) == maxLineWords:
+			l.cut = true
+		default:
 			l.words = append(l.words, w)
 		}
 	}
@@ -101,24 +104,31 @@ func (l *conflictLine) must() uint16 { return 1<<l.needed - 1 }
 
 // sought returns the search for the words of the line in a family.
 func (l *conflictLine) sought(f *family) search.MentionQuery {
-	s := search.MentionQuery{Words: l.spelled, Limit: maxJudged}
+	s := search.MentionQuery{Words: l.spelled, Key: -1, Limit: maxJudged}
 	switch {
 	case l.id != "":
 		s.Enough = func(search.Mention, []int) bool { return false }
 	case f.texts:
-		s.Needed, s.Enough = l.needed, func(search.Mention, []int) bool { return true }
-	case l.street != "":
-		s.Limit = maxNeighbours
-		s.Enough = func(m search.Mention, _ []int) bool { return m.Has&^l.must() != 0 || m.Has == l.all() }
-	default:
+		s.Key = l.main
 		s.Enough = func(m search.Mention, counts []int) bool {
-			if len(l.words) == 1 || bits.OnesCount16(m.Has) > 1 {
-				return true
-			}
-			return counts[bits.TrailingZeros16(m.Has)] <= rare
+			return m.Has&l.must() == l.must() || m.Named>>l.main&1 == 1 && counts[l.main] <= rare
+		}
+	default:
+		if l.street != "" {
+			s.Limit = maxNeighbours
+		}
+		s.Enough = func(m search.Mention, counts []int) bool {
+			return len(l.words) == 1 || bits.OnesCount16(m.Has) > 1 || l.street != "" && m.Has&^l.must() != 0 ||
+				counts[bits.TrailingZeros16(m.Has)] <= rare
 		}
 	}
 	return s
+}
+
+// mayMiss reports whether records with the main word may be missing, because it is frequent and they have no
+// other word of the line.
+func (l *conflictLine) mayMiss(f *family, counts []int) bool {
+	return l.cut || l.id == "" && !f.texts && len(l.words) > 1 && counts != nil && counts[l.main] > rare
 }
 
 // candidates returns the ids of the records in a family that may fit each line.
@@ -140,7 +150,7 @@ func (k *conflictCheck) candidates(ctx context.Context, f *family) ([][]string, 
 		for _, one := range m.List {
 			found[i] = append(found[i], one.ID)
 		}
-		k.out[i].More = k.out[i].More || m.More
+		k.out[i].More = k.out[i].More || m.More || k.lines[i].mayMiss(f, m.Counts)
 		if l := k.lines[i]; l.id != "" {
 			if familyOfID(l.id) == f {
 				found[i] = []string{l.id}
@@ -171,18 +181,21 @@ func (k *conflictCheck) moreCandidates(
 		}
 		names = append(names, ids...)
 	}
-	if l.numbers != nil || l.street != "" {
-		return names, nil
+	for _, name := range unique([]string{l.name, l.text}) { // Anna Maier, Köln and Maier, Anna
+		typed := duplicate.OfForm(duplicate.Form{Family: f.Plural, LastName: name, Name: name})
+		compared, err := duplicate.Candidates(ctx, k.Tx, k.Actor.Org(), typed, maxTyped)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, compared...)
 	}
-	typed := duplicate.OfForm(duplicate.Form{Family: f.Plural, LastName: l.name, Name: l.name})
-	compared, err := duplicate.Candidates(ctx, k.Tx, k.Actor.Org(), typed, maxTyped)
-	return append(names, compared...), err
+	return names, nil
 }
 
-// isIn reports whether the words of a record have all needed words.
+// isIn reports whether the words of a record have the main word of the line.
 func (l *conflictLine) isIn(d *search.Document) bool {
 	has, _ := l.masks(d)
-	return has&l.must() == l.must()
+	return has>>l.main&1 == 1
 }
 
 // masks returns which words a record has in any spelling, and which it has as they are.
@@ -205,8 +218,6 @@ func (l *conflictLine) judge(d *draft) ConflictStrength {
 		return SameName
 	case d.subject == nil: // the search has compared the text of a task or document
 		return Mentioned
-	case l.street != "" || l.numbers != nil:
-		return ""
 	}
 	n := l.compare(d)
 	switch {
@@ -232,6 +243,7 @@ type nameFit struct {
 func (l *conflictLine) compare(d *draft) (n nameFit) {
 	subject := d.subject()
 	given, family := subject.Names()
+	given, family = indexed(given), indexed(family)
 	has, exact := l.masks(d.words())
 	n.has = has
 	for i, w := range l.words { // a typing error is no usual spelling
@@ -248,7 +260,7 @@ func (l *conflictLine) compare(d *draft) (n nameFit) {
 		n.part = slices.ContainsFunc(family, l.isNear)
 	} else {
 		n.part = len(family) > 0 && (l.isNear(family[0]) || slices.ContainsFunc(family, func(w string) bool {
-			return duplicate.Alike(w, l.words[0])
+			return duplicate.Alike(w, l.words[0]) || duplicate.Alike(w, l.words[l.main])
 		}))
 		whole, name := strings.Join(l.words[:l.needed], ""), strings.Join(family, "")
 		wholly, nearly = wholly || whole == name, nearly || duplicate.Alike(whole, name)
@@ -263,23 +275,35 @@ func (l *conflictLine) compare(d *draft) (n nameFit) {
 	return n
 }
 
+// indexed returns the words of a name as the search index has them, for example pairs of Chinese characters.
+func indexed(name []string) (words []string) {
+	for _, w := range name {
+		words = append(words, search.Words(w)...)
+	}
+	return words
+}
+
 // isNear reports whether a word of a name is a word of the line, in any spelling or with a typing error.
 func (l *conflictLine) isNear(word string) bool {
 	return slices.ContainsFunc(l.words, func(w string) bool { return duplicate.Alike(w, word) }) ||
 		slices.Contains(l.spellings(), word)
 }
 
-// street matches a street with a house number.
-var street = regexp.MustCompile(`^\s*\pL[\pL .-]*[\pL.]\s*\d+\s*[a-zA-Z]?\s*$`)
+// street matches a street with a house number, or with several: Hauptstr. 5, Straße des 17. Juni 135-137.
+var street = regexp.MustCompile(`^\s*\pL[\pL\pN .'-]*[\pL.]\s*\d+\s?[a-zA-Z]?(\s*[-/+]\s*\d+\s?[a-zA-Z]?)?\s*$`)
 
-// isStreet reports whether a text is a street with a house number.
+// isStreet reports whether a text may be a street with a house number.
 func isStreet(text string) bool { return street.MatchString(text) }
 
+// furtherNumber matches a second house number at the end of a street.
+var furtherNumber = regexp.MustCompile(`(\d\s?[a-z]?)\s*[-/+]\s*\d+\s?[a-z]?\s*$`)
+
 // streetKey returns a form in which two notations of a street with a house number are equal: Hauptstr. 5 and
-// Hauptstraße 5.
+// Hauptstraße 5-7, 2. OG.
 func streetKey(text string) string {
+	text, _, _ = strings.Cut(strings.ReplaceAll(text, "\n", ","), ",")
 	var b strings.Builder
-	for _, r := range search.Fold(text) {
+	for _, r := range furtherNumber.ReplaceAllString(search.Fold(text), "$1") {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127 {
 			b.WriteRune(r)
 		}

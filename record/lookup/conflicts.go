@@ -17,6 +17,9 @@ import (
 	"kartei/store/db"
 )
 
+// KeptCheck is the attribute of a document that is the result of a conflict check.
+const KeptCheck = "conflictCheck"
+
 const (
 	// MaxConflictLines is the maximum number of lines in one conflict check.
 	MaxConflictLines = 30
@@ -42,7 +45,7 @@ type ConflictsInput struct {
 	Lines []string `json:"lines"`
 }
 
-// Conflicts is the output of a conflict check.
+// ConflictsOutput is the output of Conflicts.
 type ConflictsOutput struct {
 	// Lines has the hits of each line, in the order of the input.
 	Lines []ConflictLine `json:"lines"`
@@ -69,6 +72,9 @@ type ConflictLine struct {
 	Hidden int `json:"hidden"`
 	// More says that there are more hits, or that there may be.
 	More bool `json:"more"`
+	// Unplaced says that the line may be an address without a postal code and a city, so that it was not
+	// compared with addresses.
+	Unplaced bool `json:"unplaced,omitempty"`
 	// Deleted is set if the line is the id of a record that was deleted and that the caller saw.
 	Deleted *ConflictDeletion `json:"deleted,omitempty"`
 }
@@ -93,7 +99,7 @@ type Conflict struct {
 type ConflictStrength string
 
 // The values of ConflictStrength, the strongest first. SameName is for a record with the name and all other
-// words of the line, or with its address, email address or number. NearName has them in another spelling or with
+// words of the line, or with its address, email address or number. SimilarName has them in another spelling or with
 // a typing error. PartOfName has only a part of them, for example another first name. Mentioned is for words of
 // the line in a task, a document or a note.
 const (
@@ -196,7 +202,7 @@ type conflictHit struct {
 func (k *conflictCheck) run(ctx context.Context) error {
 	k.hits = make([][]*conflictHit, len(k.lines))
 	for i, l := range k.lines {
-		k.out[i] = ConflictLine{Text: l.text, Hits: []Conflict{}}
+		k.out[i] = ConflictLine{Text: l.text, Hits: []Conflict{}, Unplaced: l.unplaced}
 	}
 	for i := range families {
 		if err := k.family(ctx, &families[i]); err != nil {
@@ -227,24 +233,26 @@ func (k *conflictCheck) family(ctx context.Context, f *family) error {
 		return err
 	}
 	drawn := byID(drafts)
-	strengths, fitting := make([]map[string]ConflictStrength, len(found)), []string{}
+	strengths, fitting, kept := make([]map[string]ConflictStrength, len(found)), []string{}, map[string]bool{}
 	for i, names := range found {
 		strengths[i] = map[string]ConflictStrength{}
 		for _, name := range names {
 			if d := drawn[name]; d == nil {
 				continue
 			} else if s := k.lines[i].judge(d); s != "" {
-				strengths[i][name] = s
+				strengths[i][name], kept[name] = s, d.keptCheck
 				fitting = append(fitting, name)
 			}
 		}
 	}
-	return k.add(ctx, f, found, strengths, unique(fitting))
+	return k.add(ctx, f, found, strengths, unique(fitting), kept)
 }
 
-// add adds the hits of each line that the caller sees, and counts the others.
+// add adds the hits of each line that the caller sees, and counts the others. kept has the documents that are kept
+// checks. They are not counted, because otherwise each check would hide a hit from the next person.
 func (k *conflictCheck) add(
 	ctx context.Context, f *family, found [][]string, strengths []map[string]ConflictStrength, fitting []string,
+	kept map[string]bool,
 ) error {
 	seen := map[string]*draft{}
 	if k.Actor.May(f.ReadScope()) {
@@ -259,10 +267,12 @@ func (k *conflictCheck) add(
 			switch s, fits := strengths[i][name]; {
 			case !fits:
 			case seen[name] == nil:
-				k.out[i].Hidden++
+				if k.lines[i].id == "" && !kept[name] { // an id says nothing that a GET does not say
+					k.out[i].Hidden++
+				}
 			default:
 				d := *seen[name] // several lines may have the same hit
-				d.InText = f.texts && !k.lines[i].isIn(d.words())
+				d.InText = f.texts && k.lines[i].id != d.ID && !k.lines[i].isIn(d.words())
 				k.hits[i] = append(k.hits[i], &conflictHit{&d, f, s})
 			}
 		}

@@ -46,7 +46,10 @@ func TestConflicts(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me := sit(o, access.Member)
 		person := func(first, last, city string, more ...string) string {
-			m := map[string]any{"firstName": first, "lastName": last}
+			m := map[string]any{"lastName": last}
+			if first != "" {
+				m["firstName"] = first
+			}
 			if city != "" {
 				m["address"] = map[string]any{"city": city, "country": "DE"}
 			}
@@ -66,6 +69,14 @@ func TestConflicts(t *testing.T) {
 		me.make("companies", map[string]any{"name": "Schmidt Bau AG"})
 		me.make("companies", map[string]any{"name": "Müllerbau"})
 		me.make("tasks", map[string]any{"title": "Klage Maier ./. Brinkmann", "reference": "12 O 7/26", "contactId": anna})
+		for _, name := range []string{"Hannover 96 GmbH & Co. KGaA", "4711 GmbH", "C&A Mode", "Autohaus Eckhardt KG"} {
+			me.make("companies", map[string]any{"name": name, "address": map[string]any{"city": "Hannover"}})
+		}
+		me.make("companies", map[string]any{"name": "Sachsenhof", "phone": "0351 123456", "address": map[string]any{
+			"street": "Am Markt 7-9, Hinterhaus", "postalCode": "01067", "city": "Dresden", "country": "DE"}})
+		me.make("tasks", map[string]any{"title": "Rückruf +49 351 123456"})
+		person("Anna", "Le", "")
+		person("", "王小明", "")
 		gone := person("Peter", "Weg", "")
 		me.Do("DELETE", "/contacts/"+gone, nil, "If-Match", "*").Want(204)
 		compareAll(o)
@@ -73,7 +84,18 @@ func TestConflicts(t *testing.T) {
 			{"Maier aus Köln", "same Anna Maier [12 O 7/26] | similar Anna Meyer | part Thomas Mayr | " +
 				"mentioned Gerda Schulz | mentioned Klage Maier ./. Brinkmann"},
 			{"Frau Dr. Anna Maier", "same Anna Maier [12 O 7/26] | similar Anna Meyer | part Thomas Mayr | " +
-				"mentioned Gerda Schulz"},
+				"mentioned Gerda Schulz | mentioned Klage Maier ./. Brinkmann"},
+			{"Brinkmnan, Hans", "similar Hans Brinkmann"},
+			{"Hannover 96, Hannover", "same Hannover 96 GmbH & Co. KGaA"},
+			{"4711", "same 4711 GmbH"},
+			{"C&A, Köln", "part C&A Mode"},
+			{"Anna Le", "same Anna Le"},
+			{"Am Markt 7, 01067 Dresden", "same Sachsenhof"},
+			{"01067 Dresden, Am Markt 7", "same Sachsenhof"},
+			{"0351/123456", "same Sachsenhof | mentioned Rückruf +49 351 123456"},
+			{"王小明", "same 王小明"},
+			{"Autohaus Eckhardt", "same Autohaus Eckhardt KG"},
+			{"Jens Eckhard", "part Autohaus Eckhardt KG"},
 			{"Maier, Anna", "same Anna Maier [12 O 7/26] | similar Anna Meyer | part Thomas Mayr | " +
 				"mentioned Gerda Schulz | mentioned Klage Maier ./. Brinkmann"},
 			{"Hans Brinkmnan", "similar Hans Brinkmann"},

@@ -83,6 +83,7 @@ func describeDocument(d *draft, f *document.Fields) {
 	d.add(names, "contactId", f.ContactID)
 	d.add(names, "companyId", f.CompanyID)
 	d.add(names, "taskId", f.TaskID)
+	d.keptCheck = f.Attributes[KeptCheck] != ""
 	d.sharing(&f.CommonFields)
 }
 

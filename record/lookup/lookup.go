@@ -128,6 +128,8 @@ type draft struct {
 	members []member
 	// identifying are the texts that make the hit exact if the search text equals one of them.
 	identifying []member
+	// keptCheck says that the record is a document with the attribute KeptCheck.
+	keptCheck bool
 	// streets are the streets of the record's addresses, in the form of streetKey.
 	streets []string
 	// country is the country code for the record's telephone numbers.

@@ -16,8 +16,8 @@ type MentionQuery struct {
 	// Words are the words, at most mask.MaxWords, each in all spellings that count. The first spelling is the
 	// word itself.
 	Words [][]string
-	// Needed is the number of words at the beginning that each result has. It may be zero.
-	Needed int
+	// Key is the index of a word that each result has, or -1.
+	Key int
 	// Enough reports whether a record with some of the words is a result. counts has the number of records
 	// that have each word.
 	Enough func(m Mention, counts []int) bool
@@ -39,6 +39,8 @@ type Mentions struct {
 	List []Mention
 	// More says that there are more records, or that there may be.
 	More bool
+	// Counts has the number of records that have each word. It is nil if none has the key.
+	Counts []int
 }
 
 // maxPostings is the maximum number of postings that Mentions reads for each spelling. A word has that many in
@@ -67,8 +69,7 @@ func (r *Reader) Mentions(list []MentionQuery) ([]Mentions, error) {
 	return out, nil
 }
 
-// open reads the first postings of all words. If no record has the longest of the words that each result
-// needs, the others are not read.
+// open reads the first postings of all words. If no record has the key of a query, its other words are not read.
 func (m *mentions) open(list []MentionQuery) error {
 	words := map[string]bool{}
 	add := func(spellings []string) {
@@ -79,8 +80,8 @@ func (m *mentions) open(list []MentionQuery) error {
 		}
 	}
 	for _, q := range list {
-		if q.Needed > 0 {
-			add(q.Words[q.longest()])
+		if q.Key >= 0 {
+			add(q.Words[q.Key])
 		}
 	}
 	if err := m.read(words); err != nil {
@@ -88,7 +89,7 @@ func (m *mentions) open(list []MentionQuery) error {
 	}
 	clear(words)
 	for _, q := range list {
-		if q.Needed == 0 || m.has(q.Words[q.longest()]) {
+		if q.Key < 0 || m.has(q.Words[q.Key]) {
 			for _, spellings := range q.Words {
 				add(spellings)
 			}
@@ -104,19 +105,12 @@ func (m *mentions) read(words map[string]bool) error {
 	return err
 }
 
-// has reports whether a record has a word in one of its spellings. Their first postings must have been read.
+// has reports whether a record may have a word in one of its spellings. Their first postings must have been read.
 func (m *mentions) has(spellings []string) bool {
-	return slices.ContainsFunc(spellings, func(word string) bool { return m.opened[term{text: word}].read > 0 })
-}
-
-// longest returns the index of the longest word that each result needs.
-func (q *MentionQuery) longest() (longest int) {
-	for i, spellings := range q.Words[:q.Needed] {
-		if len(spellings[0]) > len(q.Words[longest][0]) {
-			longest = i
-		}
-	}
-	return longest
+	return slices.ContainsFunc(spellings, func(word string) bool {
+		p := m.opened[term{text: word}]
+		return p.read > 0 || slices.ContainsFunc(p.runs, func(c *cursor) bool { return !c.ended })
+	})
 }
 
 // mentions is the state of one call of Mentions.
@@ -172,7 +166,7 @@ func (m *mentions) occurrences(spellings []string) (occurrences, error) {
 
 // find returns the records that have enough words of one list.
 func (m *mentions) find(q MentionQuery) (out Mentions, err error) {
-	if q.Needed > 0 && !m.has(q.Words[q.longest()]) {
+	if q.Key >= 0 && !m.has(q.Words[q.Key]) {
 		return out, nil
 	}
 	lists, counts := make([][]mask.Occurrence, len(q.Words)), make([]int, len(q.Words))
@@ -183,13 +177,13 @@ func (m *mentions) find(q MentionQuery) (out Mentions, err error) {
 		}
 		lists[i], counts[i], out.More = o.list, len(o.list), out.More || o.cut
 	}
-	needed := uint16(1)<<q.Needed - 1
+	out.Counts = counts
 	for {
 		position, has, any := mask.Next(lists)
 		if !any {
 			break
 		}
-		if one := (Mention{"", has, position}); has.Has&needed == needed && q.Enough(one, counts) {
+		if one := (Mention{"", has, position}); (q.Key < 0 || has.Has>>q.Key&1 == 1) && q.Enough(one, counts) {
 			out.List = append(out.List, one)
 		}
 	}

@@ -229,6 +229,9 @@ func notesOf(v *shell.Request, l lookup.ConflictLine) (notes []string) {
 	if l.More {
 		notes = append(notes, v.Words.Say("There may be more hits. A first name or a place narrows the line."))
 	}
+	if l.Unplaced {
+		notes = append(notes, v.Words.Say("An address needs its postal code or city: they are not in this line."))
+	}
 	if d := l.Deleted; d != nil {
 		at := v.Words.Time(d.DeletedAt.Time())
 		notes = append(notes, v.Words.Say("The entry with this identifier was deleted on %s.", at))

@@ -112,13 +112,13 @@ func TestResult(t *testing.T) {
 		d.check("Anna Maier").Want(200, "noch nicht auf Tippfehler verglichen")
 		d.compareAll()
 		page := d.check("Anna Maier", "", "  ", "Brinkmann", "Nirgendwo").Want(200, "data-print", keep, "Geprüft am ",
-			"3 Zeilen · 5 Treffer · ein Treffer, den Sie nicht sehen dürfen").
+			"3 Zeilen · 6 Treffer · ein Treffer, den Sie nicht sehen dürfen").
 			Without("verglichen").Without("Geheim").Without("weitere Treffer,")
-		inOrder(page, "Anna Maier", "3 Treffer",
+		inOrder(page, "Anna Maier", "4 Treffer",
 			"Gleicher Name, gleiche Anschrift oder Nummer", `href="/sandbox/contacts/`+d.anna, "<mark>Maier</mark>",
 			"Köln", "Aktenzeichen: 12 O 7/26",
 			"Ähnliche Schreibweise", "<mark>Meyer</mark>", "<mark>meyer</mark>@mail.example",
-			"Teil des Namens", "Thomas",
+			"Teil des Namens", "Thomas", "Erwähnt", "Klage",
 			"Ein weiterer Treffer, den Sie nicht sehen dürfen: Fragen Sie Ihre Administration.",
 			"Brinkmann", "2 Treffer", "Erwähnt", "Klage", "12 O 7/26",
 			"Vermerk.txt", "/sandbox/search/text/doc_", "Im Text des Dokuments gefunden",
@@ -128,8 +128,8 @@ func TestResult(t *testing.T) {
 		}
 
 		admin := d.beside(access.Admin).inEnglish()
-		page = admin.check("Anna Maier", "Brinkmann").Want(200, "2 lines · 6 hits", "Checked on ").Without("may not see:")
-		inOrder(page, "4 hits", "Same name, address or number", "File number: 12 O 7/26", "Similar spelling",
+		page = admin.check("Anna Maier", "Brinkmann").Want(200, "2 lines · 7 hits", "Checked on ").Without("may not see:")
+		inOrder(page, "5 hits", "Same name, address or number", "File number: 12 O 7/26", "Similar spelling",
 			"Part of the name", "Mentioned", "Found in the text of the document")
 		d.others.Do("DELETE", "/contacts/"+d.anna, nil, "If-Match", "*").Want(204)
 		admin.check(d.anna).Want(200, "The entry with this identifier was deleted on ").Without("Nothing found")
@@ -145,11 +145,11 @@ func TestAuditOfChecks(t *testing.T) {
 	each(t, access.Member, func(t *testing.T, d *desk) {
 		d.check("Anna Maier", "Brinkmann").Want(200)
 		page := d.beside(access.Admin).Get("/settings/audit?word=records").Want(200,
-			"hat Namen auf Interessenkollisionen geprüft", "Zeilen: 2", "Treffer: 5",
+			"hat Namen auf Interessenkollisionen geprüft", "Zeilen: 2", "Treffer: 6",
 			"Treffer, die die Person nicht sehen darf: 1")
 		page.Without("Maier").Without("Brinkmann")
 		d.beside(access.Admin).inEnglish().Get("/settings/audit?word=records").Want(200,
-			"checked names for conflicts of interest", "lines: 2", "hits: 5", "hits the person may not see: 1")
+			"checked names for conflicts of interest", "lines: 2", "hits: 6", "hits the person may not see: 1")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/lookup"
 	"kartei/web/documents"
@@ -39,7 +40,9 @@ func keepCheck(v *shell.Request) shell.View {
 	if p.wrong != nil {
 		return p.draw(v, fault.ValidationFailed.Status())
 	}
-	members := map[string]any{"visibility": "private"}
+	members := map[string]any{
+		"visibility": "private", "attributes": map[string]string{lookup.KeptCheck: clock.FromTime(p.result.at).String()},
+	}
 	if p.keep.reference != "" {
 		members["reference"] = p.keep.reference
 	}

@@ -36,9 +36,9 @@ const keptCheck = `Kollisionsprüfung
 =================
 Kanzlei Morgenstern (Sandbox)
 Geprüft am 02.11.2026, 10:00 (UTC+01:00) von Petra Morgenstern.
-3 Zeilen · 5 Treffer · ein Treffer, den Sie nicht sehen dürfen
+3 Zeilen · 6 Treffer · ein Treffer, den Sie nicht sehen dürfen
 
-1. Anna Maier, Köln · 3 Treffer
+1. Anna Maier, Köln · 4 Treffer
 -------------------------------
 Gleicher Name, gleiche Anschrift oder Nummer:
 - Kontakt: Anna Maier · Müller Bau GmbH · 50667 Köln · Aktenzeichen: 12 O 7/26 · con
@@ -46,6 +46,8 @@ Gleicher Name, gleiche Anschrift oder Nummer:
 - Kontakt: Anna Meyer · meyer@mail.example · 50667 Köln · con
 Teil des Namens:
 - Kontakt: Thomas Maier · con
+Erwähnt:
+- Aufgabe: Klage Maier ./. Brinkmann · 12 O 7/26 · Anna Maier · tsk
 Ein weiterer Treffer, den Sie nicht sehen dürfen: Fragen Sie Ihre Administration.
 
 2. Brinkmann · 2 Treffer
@@ -80,6 +82,7 @@ func TestKeep(t *testing.T) {
 		}
 		d.beside(access.Member).Get(path).Want(404)
 		d.beside(access.Admin).Get(path).Want(200)
+		d.beside(access.Member).check("Nirgendwo").Want(200, "Nichts gefunden") // the kept check is no hidden hit
 
 		// Later the result is another one: it has the document, too. The person has to send the form again.
 		later := page.Send(keep, "reference", " 7/26 ").Want(422, "schon einmal gesendet")

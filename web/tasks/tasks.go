@@ -124,7 +124,7 @@ func groupsOf(v *shell.Request, l records.List) []taskGroup {
 		if !byFile {
 			name, late = stretch(v, t["dueAt"])
 		}
-		if len(all) == 0 || all[len(all)-1].name != name {
+		if len(all) == 0 || !strings.EqualFold(all[len(all)-1].name, name) {
 			all = append(all, taskGroup{name: name, late: late, whole: true})
 		}
 		g := &all[len(all)-1]

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"kartei/kit/vcard"
 )
@@ -286,8 +287,8 @@ func (c *cardReader) take(p *vcard.Property) {
 		c.drop(p)
 	default:
 		label := strings.ToLower(vendors.ReplaceAllString(p.Name, ""))
-		if label != "" {
-			label = strings.ToUpper(label[:1]) + label[1:]
+		if first, size := utf8.DecodeRuneInString(label); size > 0 {
+			label = string(unicode.ToUpper(first)) + label[size:]
 		}
 		if of := c.labels[p.Group]; of != "" {
 			label = of
