@@ -9,7 +9,7 @@
 //	go run ./bench --against PROGRAM      processor time and allocations of the main calls compared with another kartei, in pairs
 //	go run ./bench --traces   the cost of traces for a read, in pairs: ten minutes
 //	go run ./bench --documents 100000     transfers of files, and searches in the text of that many documents
-//	go run ./bench --lookup   finding over all families while somebody types, beside the four lists
+//	go run ./bench --lookup   finding over all families while somebody types, beside the four lists, and conflict checks
 //	go run ./bench --pages    pages of the web application against the operations that they make; with --postgres on PostgreSQL
 //	go run ./bench --tokens   what access tokens and the endpoints for applications cost, in pairs
 //	go run ./bench --assistants           what the tool that reads a contact costs, in pairs
@@ -132,7 +132,7 @@ func flags() options {
 		"measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
 	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
 	flag.BoolVar(&o.lookup, "lookup", false,
-		"measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
+		"measure only finding over all families (lookup.find) and conflict checks, of an office with --records contacts and a tenth of each other family")
 	flag.BoolVar(&o.pages, "pages", false, "measure only pages of the web application, of an office with --records contacts and a tenth of each other family; --only takes their names")
 	flag.IntVar(&o.Imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.handOver, "hand-over", false,

@@ -13,8 +13,8 @@ import (
 // their owner, and in _private if it serves admins.
 
 // divided reports whether a filtered list is read as two streams. If the first filter is a tag or
-// the owner, the list is divided in both orders. Any other list is divided only in the second
-// order. Exceptions are lists whose first filter is the external id, or a filter whose values few
+// the owner, the list is divided in each order. Any other list is divided in each order but the order
+// of changes. Exceptions are lists whose first filter is the external id, or a filter whose values few
 // records share. Their records are sorted.
 func (n selection) divided() bool {
 	if len(n.filters) == 0 {

@@ -20,8 +20,8 @@ import (
 const CountCap = 10_000
 
 // position is the content of an encrypted cursor. It is a place between two records of a list,
-// after or before the record with a tick or key. Tick is for the order of changes, Key for the
-// second order, and Hit for a search.
+// after or before the record with a tick or key. Tick is for the order of changes, Key for any
+// other order, and Hit for a search.
 type position struct {
 	Tick   clock.Micros     `json:"t,omitempty"`
 	Key    string           `json:"k,omitempty"`

@@ -36,7 +36,7 @@ type row struct {
 	newerContent []byte
 	// hidden has a bit for each reference that the actor does not see.
 	hidden int64
-	// key is the sort key of the record in a list in the second order.
+	// key is the sort key of the record in a list that is not in the order of changes.
 	key string
 }
 

@@ -101,7 +101,7 @@ func (s *statements) counting(d *db.Dialect, l listVariant, n selection) string 
 }
 
 // page returns the statement that merges the streams of a list. $5 is the maximum number of rows.
-// In the second order, the last column is the sort key of the row.
+// In any order but the order of changes, the last column is the sort key of the row.
 func (s *statements) page(d *db.Dialect, l listVariant, n selection) string {
 	order := n.key()
 	inside, last := shown, ``

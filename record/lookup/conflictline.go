@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/record/company"
 	"kartei/record/duplicate"
 	"kartei/record/search"
 )
@@ -102,27 +103,27 @@ func (l *conflictLine) spellings() []string { return slices.Concat(l.spelled...)
 func (l *conflictLine) all() uint16  { return 1<<len(l.words) - 1 }
 func (l *conflictLine) must() uint16 { return 1<<l.needed - 1 }
 
-// sought returns the search for the words of the line in a family.
-func (l *conflictLine) sought(f *family) search.MentionQuery {
-	s := search.MentionQuery{Words: l.spelled, Key: -1, Limit: maxJudged}
+// query returns the search for the words of the line in a family.
+func (l *conflictLine) query(f *family) search.MentionQuery {
+	q := search.MentionQuery{Words: l.spelled, Key: -1, Limit: maxJudged}
 	switch {
 	case l.id != "":
-		s.Enough = func(search.Mention, []int) bool { return false }
+		q.Enough = func(search.Mention, []int) bool { return false }
 	case f.texts:
-		s.Key = l.main
-		s.Enough = func(m search.Mention, counts []int) bool {
+		q.Key = l.main
+		q.Enough = func(m search.Mention, counts []int) bool {
 			return m.Has&l.must() == l.must() || m.Named>>l.main&1 == 1 && counts[l.main] <= rare
 		}
 	default:
 		if l.street != "" {
-			s.Limit = maxNeighbours
+			q.Limit = maxNeighbours
 		}
-		s.Enough = func(m search.Mention, counts []int) bool {
+		q.Enough = func(m search.Mention, counts []int) bool {
 			return len(l.words) == 1 || bits.OnesCount16(m.Has) > 1 || l.street != "" && m.Has&^l.must() != 0 ||
 				counts[bits.TrailingZeros16(m.Has)] <= rare
 		}
 	}
-	return s
+	return q
 }
 
 // mayMiss reports whether records with the main word may be missing, because it is frequent and they have no
@@ -137,11 +138,11 @@ func (k *conflictCheck) candidates(ctx context.Context, f *family) ([][]string, 
 	if err != nil {
 		return nil, err
 	}
-	var sought []search.MentionQuery
+	var queries []search.MentionQuery
 	for _, l := range k.lines {
-		sought = append(sought, l.sought(f))
+		queries = append(queries, l.query(f))
 	}
-	mentions, err := r.Mentions(sought)
+	mentions, err := r.Mentions(queries)
 	if err != nil {
 		return nil, err
 	}
@@ -219,60 +220,64 @@ func (l *conflictLine) judge(d *draft) ConflictStrength {
 	case d.subject == nil: // the search has compared the text of a task or document
 		return Mentioned
 	}
-	n := l.compare(d)
+	return l.compare(d)
+}
+
+// compare returns how well a contact or company fits the line.
+func (l *conflictLine) compare(d *draft) ConflictStrength {
+	subject := d.subject()
+	given, family := subject.Names()
+	given, family = indexed(given), indexed(family)
+	if len(family) == 0 {
+		family = given
+	}
+	has, exact := l.masks(d.words())
+	mentioned := has&l.must() == l.must()
+	has |= l.typed(slices.Concat(given, family)) // a typing error is no usual spelling
+	wholly := len(family) > 0 && allOf(family, func(w string) bool { return slices.Contains(l.words, w) })
+	nearly := len(family) > 0 && allOf(family, l.isNear)
+	part := slices.ContainsFunc(family, l.isNear)
+	if subject.Family == company.Companies.Plural {
+		part = len(family) > 0 && (l.isNear(family[0]) || slices.ContainsFunc(family, l.isDistinctive))
+		switch joined, name := strings.Join(l.words[:l.needed], ""), strings.Join(family, ""); {
+		case joined == name: // Müller Bau and Müllerbau
+			wholly, exact, has = true, exact|l.must(), has|l.must()
+		case duplicate.Alike(joined, name):
+			nearly, has = true, has|l.must()
+		}
+	}
 	switch {
-	case n.same:
+	case wholly && exact == l.all():
 		return SameName
-	case n.similar:
+	case nearly && has == l.all():
 		return SimilarName
-	case n.part:
+	case part:
 		return PartOfName
-	case n.has&l.must() == l.must():
+	case mentioned:
 		return Mentioned
 	}
 	return ""
 }
 
-// nameFit says how the name of a contact or company fits a line.
-type nameFit struct {
-	has                 uint16
-	same, similar, part bool
+// allOf reports whether as returns true for each word.
+func allOf(words []string, as func(string) bool) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !as(w) })
 }
 
-// compare compares the line with a contact or company.
-func (l *conflictLine) compare(d *draft) (n nameFit) {
-	subject := d.subject()
-	given, family := subject.Names()
-	given, family = indexed(given), indexed(family)
-	has, exact := l.masks(d.words())
-	n.has = has
-	for i, w := range l.words { // a typing error is no usual spelling
-		if slices.ContainsFunc(slices.Concat(given, family), func(v string) bool { return duplicate.Alike(v, w) }) {
+// typed returns which words of the line the names have, also with a typing error.
+func (l *conflictLine) typed(names []string) (has uint16) {
+	for i, w := range l.words {
+		if slices.ContainsFunc(names, func(name string) bool { return duplicate.Alike(name, w) }) {
 			has |= 1 << i
 		}
 	}
-	if len(family) == 0 {
-		family = given
-	}
-	wholly := len(family) > 0 && !slices.ContainsFunc(family, func(w string) bool { return !slices.Contains(l.words, w) })
-	nearly := len(family) > 0 && !slices.ContainsFunc(family, func(w string) bool { return !l.isNear(w) })
-	if given != nil || subject.Family == "contacts" {
-		n.part = slices.ContainsFunc(family, l.isNear)
-	} else {
-		n.part = len(family) > 0 && (l.isNear(family[0]) || slices.ContainsFunc(family, func(w string) bool {
-			return duplicate.Alike(w, l.words[0]) || duplicate.Alike(w, l.words[l.main])
-		}))
-		whole, name := strings.Join(l.words[:l.needed], ""), strings.Join(family, "")
-		wholly, nearly = wholly || whole == name, nearly || duplicate.Alike(whole, name)
-		if whole == name {
-			exact, has = exact|l.must(), has|l.must()
-		} else if duplicate.Alike(whole, name) {
-			has |= l.must()
-		}
-	}
-	n.same = wholly && exact == l.all()
-	n.similar = nearly && has == l.all()
-	return n
+	return has
+}
+
+// isDistinctive reports whether a word of the name of a company is the first or the main word of the line. Others, such
+// as Bau, do not distinguish companies.
+func (l *conflictLine) isDistinctive(word string) bool {
+	return duplicate.Alike(word, l.words[0]) || duplicate.Alike(word, l.words[l.main])
 }
 
 // indexed returns the words of a name as the search index has them, for example pairs of Chinese characters.

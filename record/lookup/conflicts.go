@@ -17,8 +17,9 @@ import (
 	"kartei/store/db"
 )
 
-// KeptCheck is the attribute of a document that is the result of a conflict check.
-const KeptCheck = "conflictCheck"
+// KeptCheck is the attribute of a document that is the result of a conflict check. Such documents are no hits,
+// because each check would add one for all its names.
+const KeptCheck = "kartei-conflict-check"
 
 const (
 	// MaxConflictLines is the maximum number of lines in one conflict check.
@@ -218,63 +219,59 @@ func (k *conflictCheck) run(ctx context.Context) error {
 	return k.finish(ctx)
 }
 
+// fit is a record that fits a line, whoever may see it.
+type fit struct {
+	line     int
+	id       string
+	strength ConflictStrength
+}
+
 // family adds the hits in a family.
 func (k *conflictCheck) family(ctx context.Context, f *family) error {
 	found, err := k.candidates(ctx, f)
 	if err != nil {
 		return err
 	}
-	var all []string
-	for _, names := range found {
-		all = append(all, names...)
-	}
-	drafts, err := f.every(ctx, k.Tx, k.Actor.Org(), unique(all))
+	drafts, err := f.every(ctx, k.Tx, k.Actor.Org(), unique(slices.Concat(found...)))
 	if err != nil {
 		return err
 	}
-	drawn := byID(drafts)
-	strengths, fitting, kept := make([]map[string]ConflictStrength, len(found)), []string{}, map[string]bool{}
-	for i, names := range found {
-		strengths[i] = map[string]ConflictStrength{}
-		for _, name := range names {
-			if d := drawn[name]; d == nil {
-				continue
-			} else if s := k.lines[i].judge(d); s != "" {
-				strengths[i][name], kept[name] = s, d.keptCheck
-				fitting = append(fitting, name)
+	drawn, fits := byID(drafts), []fit{}
+	for i, ids := range found {
+		for _, id := range ids {
+			if d := drawn[id]; d != nil && !d.keptCheck {
+				if strength := k.lines[i].judge(d); strength != "" {
+					fits = append(fits, fit{i, id, strength})
+				}
 			}
 		}
 	}
-	return k.add(ctx, f, found, strengths, unique(fitting), kept)
+	return k.add(ctx, f, fits)
 }
 
-// add adds the hits of each line that the caller sees, and counts the others. kept has the documents that are kept
-// checks. They are not counted, because otherwise each check would hide a hit from the next person.
-func (k *conflictCheck) add(
-	ctx context.Context, f *family, found [][]string, strengths []map[string]ConflictStrength, fitting []string,
-	kept map[string]bool,
-) error {
+// add adds the hits that the caller sees, and counts the others.
+func (k *conflictCheck) add(ctx context.Context, f *family, fits []fit) error {
 	seen := map[string]*draft{}
 	if k.Actor.May(f.ReadScope()) {
-		drafts, err := f.look(ctx, k.Call, fitting)
+		var ids []string
+		for _, x := range fits {
+			ids = append(ids, x.id)
+		}
+		drafts, err := f.look(ctx, k.Call, unique(ids))
 		if err != nil {
 			return err
 		}
 		seen = byID(drafts)
 	}
-	for i, names := range found {
-		for _, name := range names {
-			switch s, fits := strengths[i][name]; {
-			case !fits:
-			case seen[name] == nil:
-				if k.lines[i].id == "" && !kept[name] { // an id says nothing that a GET does not say
-					k.out[i].Hidden++
-				}
-			default:
-				d := *seen[name] // several lines may have the same hit
-				d.InText = f.texts && k.lines[i].id != d.ID && !k.lines[i].isIn(d.words())
-				k.hits[i] = append(k.hits[i], &conflictHit{&d, f, s})
-			}
+	for _, x := range fits {
+		l, d := k.lines[x.line], seen[x.id]
+		switch {
+		case d != nil:
+			hit := *d // several lines may have the same hit
+			hit.InText = f.texts && l.id != d.ID && !l.isIn(d.words())
+			k.hits[x.line] = append(k.hits[x.line], &conflictHit{&hit, f, x.strength})
+		case l.id == "": // an id must tell no more than a GET does
+			k.out[x.line].Hidden++
 		}
 	}
 	return nil

@@ -112,6 +112,11 @@ func TestConflicts(t *testing.T) {
 				t.Errorf("%s:\n got %s\nwant %s", row.line, got, row.want)
 			}
 		}
+		for line, want := range map[string]bool{"Hauptstr. 5": true, "Hauptstr. 5, Köln": false, "Anna Maier": false} {
+			if got := me.conflicts(line).Lines[0].Unplaced; got != want {
+				t.Errorf("%s: unplaced %t", line, got)
+			}
+		}
 		if got := me.conflicts(gone).Lines[0].Deleted; got == nil || got.ID != gone || got.Object != "contact" ||
 			got.DeletedAt == 0 {
 			t.Errorf("deleted: %+v", got)
@@ -124,7 +129,7 @@ func TestConflicts(t *testing.T) {
 func TestConflictsHidden(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, me, admin := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin)
-		owner.make("contacts", map[string]any{"lastName": "Maier", "visibility": "private"})
+		secret := owner.make("contacts", map[string]any{"lastName": "Maier", "visibility": "private"})
 		owner.make("contacts", map[string]any{"lastName": "Kranz", "note": "früher Meyer", "visibility": "private"})
 		owner.make("tasks", map[string]any{"title": "Vergleich Maier", "reference": "7 C 1/26", "visibility": "private"})
 		me.make("contacts", map[string]any{"firstName": "Ute", "lastName": "Mayer"})
@@ -140,6 +145,12 @@ func TestConflictsHidden(t *testing.T) {
 			if got := told(row.who.conflicts("Maier").Lines[0]); got != row.want {
 				t.Errorf("got %s, want %s", got, row.want)
 			}
+		}
+		if got := told(me.conflicts(secret).Lines[0]); got != "" {
+			t.Errorf("the id of a hidden record tells %s", got)
+		}
+		if got := told(owner.conflicts(secret).Lines[0]); got != "same Maier" {
+			t.Errorf("the id of an own record tells %s", got)
 		}
 		page, err := operator.Run(t.Context(), o.Operator, auditlog.List,
 			auditlog.Input{Word: "records.checkConflicts", Limit: 1})
@@ -194,6 +205,12 @@ func TestConflictsAreBounded(t *testing.T) {
 		line := me.conflicts("Anna Maier, Köln", "Maier").Lines
 		if got := line[0].Hits[0]; got.Title != "Anna Maier" || got.Strength != lookup.SameName || len(line[0].Hits) != 1 {
 			t.Errorf("with a first name and a city: %s", told(line[0]))
+		}
+		if !line[0].More { // other people with this last name are left out
+			t.Error("a frequent last name does not say that there may be more")
+		}
+		if got := me.conflicts("Anna Berg, Köln", "eins zwei drei vier fünf sechs sieben acht neun").Lines; got[0].More || !got[1].More {
+			t.Errorf("more %t for a rare name, %t for nine words", got[0].More, got[1].More)
 		}
 		if got := line[1]; len(got.Hits) != 50 || !got.More || got.Hits[0].Title != "Anna Maier" || got.Hits[1].Strength != lookup.SimilarName {
 			t.Errorf("a frequent name: %s, more %t", told(got), got.More)

@@ -22,6 +22,15 @@ func MarkerOf(queries ...Query) Marker {
 	return m
 }
 
+// MarkerFor returns the marker for whole words, which must be folded.
+func MarkerFor(words []string) Marker {
+	var m Marker
+	for _, word := range words {
+		m.words = append(m.words, term{text: word})
+	}
+	return m
+}
+
 // Text returns the parts of a text that match a word of the queries, in order. The parts do not
 // overlap, and they begin and end between characters.
 func (m Marker) Text(text string) []Span { return m.marks(text, false) }

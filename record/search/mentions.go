@@ -229,29 +229,3 @@ func (m *mentions) named(list []Mention) ([]Mention, error) {
 // selectIDs is like selectDocuments, without the words.
 const selectIDs = `select cast(l.value as bigint), (select d.id from search_documents d
 	where d.organization = $1 and d.family = $2 and d.created = cast(l.value as bigint)) from %s l`
-
-// Words returns the words of a text, folded and in their order. An email address is one word that begins with
-// an additional '@'.
-func Words(text string) (words []string) {
-	queryWords(fold(scheme.ReplaceAllString(text, " ")), func(word string, _ bool, _ Span) {
-		if !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	})
-	return words
-}
-
-// MarkerFor returns the marker for whole words, which must be folded.
-func MarkerFor(words []string) Marker {
-	var m Marker
-	for _, word := range words {
-		m.words = append(m.words, term{text: word})
-	}
-	return m
-}
-
-// Has reports whether the record has a word, which must be folded.
-func (d *Document) Has(word string) bool {
-	_, has := d.words[word]
-	return has
-}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,6 +58,17 @@ func queryWords(folded string, add sink) {
 		}
 		parts(folded, at, true, add)
 	})
+}
+
+// Words returns the words of a text, folded and in their order. An email address is one word that begins with
+// an additional '@'.
+func Words(text string) (words []string) {
+	queryWords(fold(scheme.ReplaceAllString(text, " ")), func(word string, _ bool, _ Span) {
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	})
+	return words
 }
 
 // split divides a folded text into telephone numbers and other runs between gaps. It calls phone

@@ -60,6 +60,12 @@ func ParseDocument(text string) *Document {
 	return d
 }
 
+// Has reports whether the record has a word, which must be folded.
+func (d *Document) Has(word string) bool {
+	_, has := d.words[word]
+	return has
+}
+
 // Same reports whether two documents have the same words.
 func (d *Document) Same(o *Document) bool { return maps.Equal(d.words, o.words) }
 
