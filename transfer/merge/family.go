@@ -213,7 +213,7 @@ func keepFirst(is, was, before parts) {
 	same := func(a, b record.AdditionalPhone) bool { return sameNumber(a.Phone, b.Phone, country) }
 	is.AdditionalPhones = kept(is.AdditionalPhones, was.AdditionalPhones, is.entries(), before.entries(), same)
 	is.AdditionalAddresses = kept(is.AdditionalAddresses, was.AdditionalAddresses, first(*is.address, asAddress),
-		first(*before.address, asAddress), sameAddress)
+		first(*before.address, asAddress), covers)
 }
 
 // kept returns a list with the entries of was that are among wanted, unless they are the first ones.

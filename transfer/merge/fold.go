@@ -160,18 +160,26 @@ func sameNumber(a, b, country string) bool {
 func foldAddresses(has, gives parts, take bool) {
 	list := append(first(*has.address, asAddress), has.AdditionalAddresses...)
 	list = append(append(list, first(*gives.address, asAddress)...), gives.AdditionalAddresses...)
-	if take && *gives.address != nil || *has.address == nil {
-		*has.address = *gives.address
+	switch is, other := *has.address, *gives.address; {
+	case other == nil:
+	case is == nil, covers(asAddress(*other), asAddress(*is)), take && !covers(asAddress(*is), asAddress(*other)):
+		*has.address = other
 	}
-	has.AdditionalAddresses = others(list, first(*has.address, asAddress), sameAddress)
+	has.AdditionalAddresses = others(list, first(*has.address, asAddress), covers)
 }
 
 func asAddress(a record.Address) record.AdditionalAddress {
 	return record.AdditionalAddress{Address: a}
 }
 
-// sameAddress reports whether two addresses are equal. Their labels may differ.
-func sameAddress(a, b record.AdditionalAddress) bool { return reflect.DeepEqual(a.Address, b.Address) }
+// covers reports whether an address says all that another one says: they are equal, or the other one
+// only lacks the country. Many files leave out the own country. The labels may differ.
+func covers(a, other record.AdditionalAddress) bool {
+	if other.Country == nil {
+		other.Country = a.Country
+	}
+	return reflect.DeepEqual(a.Address, other.Address)
+}
 
 // others returns the entries of a list that equal no entry of without, and no earlier one.
 func others[E any](list, without []E, same func(a, b E) bool) []E {

@@ -178,3 +178,29 @@ func member(f *contact.Fields, name string) string {
 	}
 	return *p
 }
+
+// TestAddressWithoutCountry checks that an address without its country is no other address than the
+// same one with it: the country stays, and nothing goes to the list. With another country it does.
+func TestAddressWithoutCountry(t *testing.T) {
+	at := func(country *string) *record.Address {
+		return &record.Address{Street: new("Lindenstraße 7"), City: new("Köln"), Country: country}
+	}
+	for _, c := range []struct {
+		into, from, want *string
+		values           []string
+		others           int
+	}{
+		{into: nil, from: new("DE"), want: new("DE")},
+		{into: new("DE"), from: nil, want: new("DE")},
+		{into: new("DE"), from: nil, values: []string{"address"}, want: new("DE")},
+		{into: nil, from: nil, want: nil},
+		{into: new("DE"), from: new("AT"), want: new("DE"), others: 1},
+		{into: new("DE"), from: new("AT"), values: []string{"address"}, want: new("AT"), others: 1},
+	} {
+		into, from := &contact.Fields{Address: at(c.into)}, &contact.Fields{Address: at(c.from)}
+		fold(into, from, partsOfContact(into), partsOfContact(from), c.values)
+		if !reflect.DeepEqual(into.Address, at(c.want)) || len(into.AdditionalAddresses) != c.others {
+			t.Errorf("%+v: %+v and %v", c, into.Address.Country, into.AdditionalAddresses)
+		}
+	}
+}

@@ -45,7 +45,7 @@ func TestImportOnPages(t *testing.T) {
 		}
 		checked.Send(page + "/run").Want(303)
 		o.Rest()
-		done := b.Get(page).Want(200, "Zu den Kontakten", "neue Firmen", "Rückgängig machen ist möglich bis")
+		done := b.Get(page).Want(200, "Zu den Kontakten", `href="/duplicates"`, "neue Firmen", "Rückgängig machen ist möglich bis")
 		checked.Send(page + "/run").Want(303) // the form is sent twice
 		o.Rest()
 		b.Get("/contacts").Want(200, "Berg", "Haas")

@@ -182,12 +182,25 @@ func (p *mergePage) has(i int, m records.Field) bool {
 	return slices.ContainsFunc(p.parts(m), func(name string) bool { return p.sides[i].record[name] != "" })
 }
 
+// countryPart is the path of the country of an address. An address without a country is no other
+// address than the same one with it.
+const countryPart = "address.country"
+
 // differs reports whether the two records have different values of a member, of which the person
 // chooses one.
 func (p *mergePage) differs(m records.Field) bool {
 	return p.has(0, m) && p.has(1, m) && slices.ContainsFunc(p.parts(m), func(name string) bool {
-		return p.sides[0].record[name] != p.sides[1].record[name]
+		first, second := p.sides[0].record[name], p.sides[1].record[name]
+		return first != second && (name != countryPart || first != "" && second != "")
 	})
+}
+
+// fuller returns the index of the record that says more about a member in which the two do not differ.
+func (p *mergePage) fuller(m records.Field) int {
+	if slices.Contains(p.parts(m), countryPart) && p.sides[0].record[countryPart] == "" {
+		return 1
+	}
+	return 0
 }
 
 // offered reports whether the person may choose between the values of a member. The owner and the
@@ -233,7 +246,7 @@ func (p *mergePage) others(v *shell.Request) (list []rest) {
 		case p.differs(m), !first && !second:
 			continue
 		case first && second:
-			k.text = p.text(v, 0, m)
+			k.text = p.text(v, p.fuller(m), m)
 		case first:
 			k.text, k.note = p.text(v, 0, m), say("from entry %s", "1")
 		default:
