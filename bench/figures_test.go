@@ -200,7 +200,7 @@ func startCounted(t testing.TB) *countedServer {
 	clerk, err := f.Hire(ctx)
 	must(errors.Join(err, d.Close()))
 	s.key = f.Key
-	s.bodies, err = data.Bodies(2000)
+	s.bodies, err = data.Bodies(data.Size{Records: 2000})
 	must(err)
 	c := instance.Config{
 		Store: config.Store{DataDir: config.Dir(s.dir), DatabaseURL: config.DatabaseURL(data.Database(s.dir))},

@@ -13,6 +13,7 @@
 //	go run ./bench --pages    pages of the web application against the operations that they make; with --postgres on PostgreSQL
 //	go run ./bench --tokens   what access tokens and the endpoints for applications cost, in pairs
 //	go run ./bench --assistants           what the tool that reads a contact costs, in pairs
+//	go run ./bench --additional 2         what two additional emails and numbers of each contact cost, in pairs
 //	go run ./bench --labelled             precision and recall of the finder of duplicates on 2,000 made pairs
 //	go run ./bench --duplicates           the finder of duplicates in an office with 100,000 contacts and 5,000 duplicates
 //	go run ./bench --imports 10000        an import, and what others wait meanwhile; so do --hand-over and --erase, with --records 100000
@@ -147,6 +148,8 @@ func flags() options {
 	flag.BoolVar(&o.labelled, "labelled", false, "only judge the comparison of duplicates by 2,000 labelled pairs")
 	flag.BoolVar(&o.duplicates, "duplicates", false,
 		"measure only the finder of duplicates, in an office with 100,000 contacts, or with --records if there are fewer")
+	flag.IntVar(&o.Additional, "additional", 0,
+		"measure only what so many additional emails and telephone numbers of each of --records contacts cost, in pairs; --only takes search, email=, get, list, create")
 	flag.StringVar(&o.Other, "against", "",
 		"measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.Webhooks, "webhooks", 0,
@@ -229,6 +232,8 @@ func run(ctx context.Context, o options) (err error) {
 		return pairs.MeasureTraces(ctx, b)
 	case o.tokens:
 		return pairs.MeasureTokens(ctx, b)
+	case o.Additional > 0:
+		return pairs.MeasureAdditional(ctx, b)
 	case o.assistants:
 		return pairs.MeasureAssistants(ctx, b)
 	case o.Other != "":
@@ -242,7 +247,9 @@ func run(ctx context.Context, o options) (err error) {
 
 // fillKept fills the folders and databases that stay for later runs.
 func fillKept(ctx context.Context, o *options) error {
-	ensure := data.Fill
+	ensure := func(ctx context.Context, root string, n int) error {
+		return data.Fill(ctx, root, data.Size{Records: n})
+	}
 	if o.Postgres {
 		k, err := data.StartServer(o.Data)
 		if err != nil {

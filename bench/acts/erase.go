@@ -47,7 +47,7 @@ func another(ctx context.Context, b *measure.Bench, o *data.Office) (string, err
 	}
 	f.Office.Users = []string{f.Actor.PrincipalID()}
 	report.Say("%s contacts: filling another organization", report.Number(float64(b.Records)))
-	return name, f.Create(ctx, 0, b.Records)
+	return name, f.Create(ctx, 0, data.Size{Records: b.Records})
 }
 
 // eraseBeside erases an organization with the command line, and returns the figures.

@@ -42,7 +42,15 @@ const generation = 2
 // folderContents is the content of the file bench.json in a data folder.
 type folderContents struct {
 	Generation int `json:"generation"`
-	Records    int `json:"records"`
+	Size
+}
+
+// Size is how much a kept office contains.
+type Size struct {
+	Records int `json:"records"` // the number of contacts or documents
+	// Additional is the number of additional emails, and of additional telephone numbers, of each
+	// contact.
+	Additional int `json:"additional,omitempty"`
 }
 
 // Office is a data folder and database that a server can use.
@@ -60,56 +68,63 @@ type Office struct {
 	Since string
 }
 
-// Prepare returns an office with n contacts for one run. It copies the kept folder in root, and
-// fills that folder first if necessary.
-func Prepare(ctx context.Context, root string, n int) (*Office, error) {
-	if err := Fill(ctx, root, n); err != nil {
+// Prepare returns an office of a size for one run. It copies the kept folder in root, and fills
+// that folder first if necessary.
+func Prepare(ctx context.Context, root string, size Size) (*Office, error) {
+	if err := Fill(ctx, root, size); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(root, "run-")
 	if err != nil {
 		return nil, err
 	}
-	if err := copyFolder(keptIn(root, n), dir); err != nil {
+	if err := copyFolder(size.keptIn(root), dir); err != nil {
 		return nil, err
 	}
-	o := &Office{Dir: dir, URL: Database(dir), Records: n}
+	o := &Office{Dir: dir, URL: Database(dir), Records: size.Records}
 	return o, o.open(ctx)
 }
 
-func keptIn(root string, n int) string { return filepath.Join(root, strconv.Itoa(n)) }
+// keptIn returns the folder of a kept office.
+func (s Size) keptIn(root string) string {
+	name := strconv.Itoa(s.Records)
+	if s.Additional > 0 {
+		name += fmt.Sprintf("-additional-%d", s.Additional)
+	}
+	return filepath.Join(root, name)
+}
 
-// Fill fills the folder for n contacts in root, unless it is filled.
-func Fill(ctx context.Context, root string, n int) error {
-	kept := keptIn(root, n)
-	if isFilled(kept, n) {
+// Fill fills the folder of an office in root, unless it is filled.
+func Fill(ctx context.Context, root string, size Size) error {
+	kept := size.keptIn(root)
+	if isFilled(kept, size) {
 		return nil
 	}
-	report.Say("%s contacts: filling %s", report.Number(float64(n)), kept)
+	report.Say("%s contacts: filling %s", report.Number(float64(size.Records)), kept)
 	if _, err := os.Stat(filepath.Join(kept, "bench.json")); err == nil { // the folder is of another generation
 		if err := os.RemoveAll(kept); err != nil {
 			return err
 		}
 	}
-	if err := fill(ctx, Database(kept), kept, n); err != nil {
+	if err := fill(ctx, Database(kept), kept, size); err != nil {
 		return fmt.Errorf("fill %s: %w", kept, err)
 	}
-	return writeState(kept, n)
+	return writeState(kept, size)
 }
 
-func isFilled(dir string, n int) bool {
+func isFilled(dir string, size Size) bool {
 	b, err := os.ReadFile(filepath.Join(dir, "bench.json"))
 	var f folderContents
-	return err == nil && json.Unmarshal(b, &f) == nil && f == folderContents{generation, n}
+	return err == nil && json.Unmarshal(b, &f) == nil && f == folderContents{generation, size}
 }
 
 // Database returns the URL of the SQLite database in a folder.
 func Database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
 
-// fill creates the sample office in a database, and n contacts in its sandbox. It calls the
+// fill creates the sample office in a database, and contacts in its sandbox. It calls the
 // function behind POST /contacts many times in each transaction. If a fill was interrupted, the
 // next fill continues.
-func fill(ctx context.Context, url, dir string, n int) error {
+func fill(ctx context.Context, url, dir string, size Size) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -122,22 +137,23 @@ func fill(ctx context.Context, url, dir string, n int) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Create(ctx, done, n); err != nil {
+	if err := f.Create(ctx, done, size); err != nil {
 		return err
 	}
 	return d.Close()
 }
 
-// Create creates the contacts with the numbers from done to n.
-func (f *Founder) Create(ctx context.Context, done, n int) error {
+// Create creates the contacts of an office whose numbers are not below done.
+func (f *Founder) Create(ctx context.Context, done int, size Size) error {
 	services := &op.Services{Families: []op.Family{contact.Contacts.Family}}
 	bar := progress.New(os.Stderr)
 	defer bar.End()
 	p := NewPeople(f.Office.Users)
+	p.Additional = size.Additional
 	for range done {
 		p.Next()
 	}
-	for batch := range Batches(p, n) {
+	for batch := range Batches(p, size.Records) {
 		err := f.db.WriteIn(ctx, f.Actor.Org(), func(tx db.Tx) error {
 			call := &op.Call{Actor: f.Actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
@@ -151,7 +167,7 @@ func (f *Founder) Create(ctx context.Context, done, n int) error {
 			return err
 		}
 		done += len(batch)
-		bar.Tell(int64(done), int64(n))
+		bar.Tell(int64(done), int64(size.Records))
 	}
 	return nil
 }
@@ -165,9 +181,9 @@ func (f *Founder) filledBefore(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// writeState stores in the folder that it has n contacts.
-func writeState(dir string, n int) error {
-	b, err := json.Marshal(folderContents{generation, n})
+// writeState stores in a folder how much it contains.
+func writeState(dir string, size Size) error {
+	b, err := json.Marshal(folderContents{generation, size})
 	if err != nil {
 		return err
 	}
@@ -322,10 +338,11 @@ func CopyFile(from, to string) (err error) {
 	return out.Sync()
 }
 
-// Bodies returns the JSON of n contacts as clients send it.
-func Bodies(n int) ([]string, error) {
+// Bodies returns the JSON of contacts as clients send it.
+func Bodies(size Size) ([]string, error) {
 	p := NewPeople([]string{""})
-	list := make([]string, n)
+	p.Additional = size.Additional
+	list := make([]string, size.Records)
 	for i := range list {
 		f := p.Next()
 		f.DisplayName = nil
@@ -352,10 +369,11 @@ func Bodies(n int) ([]string, error) {
 // Kept returns the office in SQLite that stays for later runs. It fills the office first if
 // necessary.
 func Kept(ctx context.Context, root string, n int) (*Office, error) {
-	if err := Fill(ctx, root, n); err != nil {
+	size := Size{Records: n}
+	if err := Fill(ctx, root, size); err != nil {
 		return nil, err
 	}
-	dir := keptIn(root, n)
+	dir := size.keptIn(root)
 	o := &Office{Dir: dir, URL: Database(dir), Records: n}
 	return o, o.open(ctx)
 }

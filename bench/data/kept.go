@@ -62,27 +62,29 @@ func (k *Server) Office(ctx context.Context, root string, n int) (*Office, error
 }
 
 // beside returns the data folder of an office whose database is on PostgreSQL.
-func (k *Server) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
+func (k *Server) beside(root string, n int) string {
+	return Size{Records: n}.keptIn(root) + "-postgres"
+}
 
 // Fill fills the database of an office unless it is filled, and returns its URL.
 func (k *Server) Fill(ctx context.Context, root string, n int) (string, error) {
 	name := fmt.Sprintf("office_%d_%d", n, generation)
 	address := "postgres://postgres@/" + name + "?host=" + k.Dir()
 	dir := k.beside(root, n)
-	if isFilled(dir, n) {
+	if isFilled(dir, Size{Records: n}) {
 		return address, nil
 	}
 	if err := k.create(ctx, name); err != nil {
 		return "", err
 	}
 	report.Say("%s contacts: filling PostgreSQL", report.Number(float64(n)))
-	if err := fill(ctx, address, dir, n); err != nil {
+	if err := fill(ctx, address, dir, Size{Records: n}); err != nil {
 		return "", fmt.Errorf("fill %s: %w", name, err)
 	}
 	if err := Settle(ctx, address); err != nil {
 		return "", err
 	}
-	return address, writeState(dir, n)
+	return address, writeState(dir, Size{Records: n})
 }
 
 // create creates a database unless it exists, for example from an interrupted run.

@@ -22,7 +22,7 @@ import (
 // if necessary. The measurement uses this data without a copy, since a copy would double the space.
 func Library(ctx context.Context, root string, n int) (*Office, error) {
 	dir := filepath.Join(root, fmt.Sprintf("documents-%d", n))
-	if !isFilled(dir, n) {
+	if !isFilled(dir, Size{Records: n}) {
 		report.Say("%s documents: filling %s", report.Number(float64(n)), dir)
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func fillLibrary(ctx context.Context, dir string, n int) error {
 	if err := d.Close(); err != nil {
 		return err
 	}
-	return writeState(dir, n)
+	return writeState(dir, Size{Records: n})
 }
 
 // contents returns a channel of batches of the documents' words. It generates words while the

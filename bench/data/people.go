@@ -21,6 +21,10 @@ var Groups = []string{"Mandantschaft", "Interessent", "Gegenseite", "Behörde", 
 // proportional to 1/n^0.9, close to Zipf's law. Addresses, numbers and dates vary. The contacts lack
 // members that earlier programs refuse, so that --against can compare with these.
 type People struct {
+	// Additional is the number of additional emails, and of additional telephone numbers, of each
+	// contact.
+	Additional int
+
 	base   []contact.Fields
 	last   []string
 	upTo   []float64 // cumulative weights of last
@@ -82,6 +86,14 @@ func (p *People) Next() contact.Fields {
 	}
 	if f.Birthday != nil {
 		f.Birthday = new(fmt.Sprintf("%d-%02d-%02d", 1940+r.IntN(65), 1+r.IntN(12), 1+r.IntN(28)))
+	}
+	for range p.Additional {
+		f.AdditionalEmails = append(f.AdditionalEmails, record.AdditionalEmail{
+			Email: fmt.Sprintf("%s%d@example.com", ascii.Replace(strings.ToLower(last)), r.IntN(1_000_000)), Label: new("work"),
+		})
+		f.AdditionalPhones = append(f.AdditionalPhones, record.AdditionalPhone{
+			Phone: fmt.Sprintf("+49 %d %07d", 201+r.IntN(780), r.IntN(10_000_000)), Label: new("home"),
+		})
 	}
 	f.ExternalID = new(fmt.Sprintf("M-%d", 100_000+i))
 	f.Tags = append([]string{Groups[i%len(Groups)]}, f.Tags...)

@@ -38,7 +38,7 @@ func Measure(ctx context.Context, w io.Writer, contacts int) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	report.Say("%s contacts: filling %s", report.Number(float64(contacts)), dir)
-	if err := f.Create(ctx, 0, contacts); err != nil {
+	if err := f.Create(ctx, 0, data.Size{Records: contacts}); err != nil {
 		return err
 	}
 	o := &office{ctx: ctx, w: w, db: d, founder: f, records: contacts + contacts/spacing}

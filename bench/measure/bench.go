@@ -57,9 +57,9 @@ type Series struct {
 	Run  func() (load.Result, error)
 }
 
-// Prepare returns a copy of the office with records contacts. End removes the copy.
-func (b *Bench) Prepare(ctx context.Context, records int) (*data.Office, error) {
-	o, err := data.Prepare(ctx, b.Data, records)
+// Prepare returns a copy of the office of a size. End removes the copy.
+func (b *Bench) Prepare(ctx context.Context, size data.Size) (*data.Office, error) {
+	o, err := data.Prepare(ctx, b.Data, size)
 	if o != nil {
 		b.RemoveLater(o)
 	}

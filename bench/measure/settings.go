@@ -24,6 +24,9 @@ type Settings struct {
 	Webhooks int
 	// Imports is the number of contacts of an import. Zero means that imports are not measured.
 	Imports int
+	// Additional is the number of additional emails, and of additional telephone numbers, of a
+	// contact. Zero means that these members are not measured.
+	Additional int
 	// Other is the path of the program with which the program of this tree is compared.
 	Other string
 }

@@ -59,7 +59,7 @@ func costOf(
 ) ([]report.Figure, error) {
 	const calls = 3000
 	half := func(p *measure.Place) (cost, error) {
-		return perCall(p, func() (int, error) {
+		return perCall(ctx, p, func() (int, error) {
 			for n := range calls {
 				id := p.IDs[n%len(p.IDs)]
 				var err error

@@ -27,8 +27,7 @@ type comparison struct {
 }
 
 // pair measures two servers in the order without, with, with, without, and adds the means of both.
-// So other work of the machine affects both servers. Work that a server does after its calls, such
-// as storing the request log, is counted for both too.
+// So other work of the machine affects both servers.
 func (c *comparison) pair(
 	ctx context.Context, n int, without, with *measure.Place, half func(*measure.Place) (cost, error),
 ) error {
@@ -84,9 +83,11 @@ func confidence(sorted []float64) (from, to float64) {
 	return sorted[rank], sorted[len(sorted)-1-rank]
 }
 
-// perCall returns the cost of each call that work makes. work returns the number of calls. Reading
-// the number of allocations allocates too. This part is measured before and subtracted.
-func perCall(p *measure.Place, work func() (calls int, err error)) (c cost, err error) {
+// perCall returns the cost of each call that work makes. work returns the number of calls. What a
+// server does after its calls is counted for them, such as storing the request log and looking for
+// duplicates. Reading the number of allocations allocates too. This part is measured before and
+// subtracted.
+func perCall(ctx context.Context, p *measure.Place, work func() (calls int, err error)) (c cost, err error) {
 	first, err := p.Allocations()
 	if err != nil {
 		return c, err
@@ -101,6 +102,9 @@ func perCall(p *measure.Place, work func() (calls int, err error)) (c cost, err 
 	}
 	calls, err := work()
 	if err != nil {
+		return c, err
+	}
+	if err := process.AwaitRest(ctx, p.Pid()); err != nil {
 		return c, err
 	}
 	cpuAfter, databaseAfter, err := spent(p)

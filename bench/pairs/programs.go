@@ -30,8 +30,9 @@ const (
 	againstConnections = 4
 	// Records is the number of contacts in each office.
 	Records = 10_000
-	// againstBodies is the number of different contacts that are sent.
-	againstBodies = 500
+	// created is the number of different contacts that are created after the first Records. Half
+	// a pair creates the next of them, so that contacts are rarely duplicates of each other.
+	created = 20_000
 )
 
 // compare is a kind of call that is compared between two programs.
@@ -48,26 +49,45 @@ type compare struct {
 	// deliveries says that each is the number of deliveries that a call causes. A measurement then
 	// ends when all deliveries have arrived.
 	deliveries bool
+	// search says that the response times are measured too.
+	search bool
+}
+
+var (
+	getCalls = compare{
+		name: "get", calls: 10_000, want: http.StatusOK,
+		requests: func(p *measure.Place) ([]string, error) { return p.Gets(), nil },
+	}
+	listCalls = compare{
+		name: "list", calls: 3000, want: http.StatusOK,
+		requests: func(p *measure.Place) ([]string, error) { return []string{p.Get("/contacts?limit=25")}, nil },
+	}
+)
+
+// createCalls returns creations of contacts. next returns the JSON of the next n contacts that a
+// server has not got.
+func createCalls(next func(p *measure.Place, n int) []string) compare {
+	const each = 500
+	return compare{name: "create", calls: each, want: http.StatusCreated, requests: func(p *measure.Place) (list []string, err error) {
+		for _, body := range next(p, each) {
+			list = append(list, p.Post(body))
+		}
+		return list, nil
+	}}
 }
 
 // compares returns the kinds of calls in the order of the table.
 func compares(b *measure.Bench) []compare {
-	path := func(path string) func(*measure.Place) ([]string, error) {
-		return func(p *measure.Place) ([]string, error) { return []string{p.Get(path)}, nil }
+	sent := map[*measure.Place]int{}
+	next := func(p *measure.Place, n int) []string {
+		from := sent[p]
+		sent[p] = (from + n) % created
+		return b.Contents[Records+from : Records+from+n]
 	}
 	return []compare{
-		{
-			name: "get", calls: 10_000, want: http.StatusOK,
-			requests: func(p *measure.Place) ([]string, error) { return p.Gets(), nil },
-		},
-		{name: "list", calls: 3000, want: http.StatusOK, requests: path("/contacts?limit=25")},
+		getCalls, listCalls,
 		{name: "sync", calls: 1000, want: http.StatusOK, requests: synced},
-		{name: "create", calls: 500, want: http.StatusCreated, requests: func(p *measure.Place) (list []string, err error) {
-			for _, body := range b.Contents {
-				list = append(list, p.Post(body))
-			}
-			return list, nil
-		}},
+		createCalls(next),
 		{name: "patch", calls: 500, want: http.StatusOK, requests: func(p *measure.Place) (list []string, err error) {
 			for _, id := range p.IDs {
 				list = append(list, p.Write("PATCH", "/contacts/"+id, `{"lastName":"`+load.Fresh+`"}`, "If-Match: *"))
@@ -75,7 +95,7 @@ func compares(b *measure.Bench) []compare {
 			return list, nil
 		}},
 		{name: "batch", calls: 50, want: http.StatusOK, requests: func(p *measure.Place) (list []string, err error) {
-			for bodies := range slices.Chunk(b.Contents, measure.InBatch) {
+			for bodies := range slices.Chunk(next(p, 50*measure.InBatch), measure.InBatch) {
 				list = append(list, p.Batch(bodies))
 			}
 			return list, nil
@@ -127,7 +147,7 @@ func newOffices(
 			f()
 		}
 	}
-	if b.Contents, err = data.Bodies(againstBodies); err != nil {
+	if b.Contents, err = data.Bodies(data.Size{Records: Records + created}); err != nil {
 		return nil, nil, end, err
 	}
 	if err := b.StartLoad(ctx); err != nil {
@@ -217,7 +237,7 @@ func costOfCalls(
 	if err != nil {
 		return cost{}, err
 	}
-	return perCall(p, func() (int, error) {
+	return perCall(ctx, p, func() (int, error) {
 		r, err := b.Send(&load.Job{
 			Address: p.Address, Connections: againstConnections, Requests: requests, Want: c.want, Count: c.calls,
 		})
@@ -304,7 +324,7 @@ func newKey(ctx context.Context, p *measure.Place, program string) (string, erro
 // uses one connection, so that the search indexes of both offices get the same segments.
 func fillByCalls(b *measure.Bench, p *measure.Place) error {
 	var batches []string
-	for bodies := range slices.Chunk(b.Contents, measure.InBatch) {
+	for bodies := range slices.Chunk(b.Contents[:p.Records], measure.InBatch) {
 		batches = append(batches, p.Batch(bodies))
 	}
 	if _, err := b.Send(&load.Job{

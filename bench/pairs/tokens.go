@@ -89,7 +89,7 @@ func MeasureTokens(ctx context.Context, b *measure.Bench) error {
 			if p != keyed {
 				do = s.other
 			}
-			return perCall(p, func() (int, error) {
+			return perCall(ctx, p, func() (int, error) {
 				for range s.calls {
 					if err := do(ctx); err != nil {
 						return 0, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"kartei/bench/data"
 	"kartei/bench/load"
 	"kartei/bench/measure"
 	"kartei/bench/report"
@@ -48,7 +49,7 @@ func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
 	for name, environment := range map[string][]string{
 		"off": untraced, "off again": untraced, "1 %": hundredth, "100 %": each,
 	} {
-		o, err := b.Prepare(ctx, b.Records)
+		o, err := b.Prepare(ctx, data.Size{Records: b.Records})
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
 	} {
 		reads := comparison{name: c.with}
 		for n := range tracesPairs * b.Runs {
-			if err := reads.pair(ctx, n, at["off"], at[c.with], func(p *measure.Place) (cost, error) { return costOfRead(b, p) }); err != nil {
+			if err := reads.pair(ctx, n, at["off"], at[c.with], func(p *measure.Place) (cost, error) { return costOfRead(ctx, b, p) }); err != nil {
 				return err
 			}
 		}
@@ -79,8 +80,8 @@ func MeasureTraces(ctx context.Context, b *measure.Bench) (err error) {
 }
 
 // costOfRead returns the cost of a read for a server.
-func costOfRead(b *measure.Bench, p *measure.Place) (cost, error) {
-	return perCall(p, func() (int, error) {
+func costOfRead(ctx context.Context, b *measure.Bench, p *measure.Place) (cost, error) {
+	return perCall(ctx, p, func() (int, error) {
 		r, err := b.Send(&load.Job{
 			Address: p.Address, Connections: 16, Time: b.Time(), Requests: p.Gets(), Want: http.StatusOK,
 		})

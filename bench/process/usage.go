@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -124,4 +125,33 @@ func ProcessTime(pid int) (time.Duration, error) {
 		return 0, fmt.Errorf("the processor time of process %d: %w", pid, err)
 	}
 	return time.Duration(t.Nano()), nil
+}
+
+// AwaitRest waits until a process has used less than a fiftieth of a processor for half a second,
+// but at most two minutes. Work that a server does after its calls is then done: it stores its log
+// and compares new records with others.
+func AwaitRest(ctx context.Context, pid int) error {
+	const interval = 250 * time.Millisecond
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	end := time.Now().Add(2 * time.Minute)
+	for calm := 0; calm < 2 && time.Now().Before(end); {
+		before, err := ProcessTime(pid)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		after, err := ProcessTime(pid)
+		if err != nil {
+			return err
+		}
+		if calm++; after-before >= interval/50 {
+			calm = 0
+		}
+	}
+	return nil
 }

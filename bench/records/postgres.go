@@ -131,7 +131,7 @@ func (p *postgresBench) fill(ctx context.Context) error {
 	}
 	defer d.Close()
 	p.keys, p.numbers, p.member = []string{f.Key}, []int64{f.Actor.Org()}, f.Actor.PrincipalID()
-	if p.Contents, err = data.Bodies(templates); err != nil {
+	if p.Contents, err = data.Bodies(data.Size{Records: templates}); err != nil {
 		return err
 	}
 	services := &op.Services{Families: api.Families}

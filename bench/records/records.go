@@ -42,7 +42,7 @@ func start(ctx context.Context, b *measure.Bench) (err error) {
 			return err
 		}
 	}
-	if b.Contents, err = data.Bodies(2000); err != nil {
+	if b.Contents, err = data.Bodies(data.Size{Records: 2000}); err != nil {
 		return err
 	}
 	if err := b.StartLoad(ctx); err != nil {
@@ -73,7 +73,7 @@ func start(ctx context.Context, b *measure.Bench) (err error) {
 
 func openPlace(ctx context.Context, b *measure.Bench, records int) (*measure.Place, error) {
 	report.Say("%d contacts: preparing a copy in %s", records, b.Data)
-	o, err := b.Prepare(ctx, records)
+	o, err := b.Prepare(ctx, data.Size{Records: records})
 	if err != nil {
 		return nil, err
 	}
