@@ -32,6 +32,7 @@ var groups = map[string]string{
 	"cmd":         "the program kartei, and its way to an instance elsewhere",
 	"kit":         "what every package may use; it knows nothing of the product",
 	"test":        "helpers of tests, and the tests of the whole binary",
+	"deploy":      "files for the programs beside Kartei: alerts of Prometheus, a dashboard of Grafana",
 	"ci":          "the checks of every change; .ci/run runs them all",
 }
 

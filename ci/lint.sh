@@ -34,6 +34,7 @@ go mod tidy -diff
 	echo "ci/tools/go.mod has another version of templ than go.mod"
 	exit 1
 }
+ci/deploy.sh
 make -s pages 2>/dev/null
 git diff --exit-code --stat -- '*_templ.go' || {
 	echo "the Go of these templates is not what their text says: make pages"

@@ -26,6 +26,7 @@ package() {
 	venv) echo python3-venv ;;
 	javac) echo default-jdk-headless ;;
 	mvn) echo maven ;;
+	promtool) echo prometheus ;;
 	nginx) echo nginx-light ;;
 	clamd) echo clamav-daemon ;; # freshclam need not run, because the tests have their own signature
 	*) echo "$1" ;;

@@ -8,6 +8,7 @@ import (
 	"kartei/api"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
+	"kartei/kit/disk"
 	"kartei/kit/telemetry"
 	"kartei/record/document"
 	"kartei/record/search"
@@ -72,6 +73,7 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.logPages.Load()) })
 	i.metrics.Gauge("kartei_transfers_in_flight", "Files in transit between clients and this process.",
 		func() float64 { return float64(i.API.Transfers()) })
+	i.measureRoom()
 	i.measureTraces()
 	i.measureJobs()
 	i.measureWebhooks()
@@ -81,6 +83,26 @@ func (i *Instance) measure() {
 		func() float64 { return float64(moving()) })
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
+}
+
+// measureRoom registers metrics with the room on the disk of the data folder. On PostgreSQL the
+// database is elsewhere, but the folder may have the files of documents.
+func (i *Instance) measureRoom() {
+	room := func() (free, size uint64) {
+		free, size, err := disk.Room(string(i.config.Store.DataDir))
+		if err != nil { // the folder is away, which other metrics report
+			return 0, 0
+		}
+		return free, size
+	}
+	i.metrics.Gauge("kartei_disk_free_bytes", "Free space on the disk of the data folder.", func() float64 {
+		free, _ := room()
+		return float64(free)
+	})
+	i.metrics.Gauge("kartei_disk_size_bytes", "Size of the disk of the data folder.", func() float64 {
+		_, size := room()
+		return float64(size)
+	})
 }
 
 // depthAge is the time for which a count from the database is reused. Counting reads all jobs and

@@ -53,7 +53,7 @@ func TestMetrics(t *testing.T) {
 		`kartei_requests_total{code="",operation="contacts.list",status="200"} 3`,
 		`kartei_requests_total{code="UNAUTHENTICATED",operation="contacts.list",status="401"} 1`,
 		`kartei_requests_total{code="NOT_FOUND",operation="none",status="404"} 1`,
-		`kartei_request_duration_seconds_bucket{operation="contacts.list",le="0.0025"} 1`,
+		`kartei_request_duration_seconds_bucket{operation="contacts.list",le="0.001"} 1`,
 		`kartei_request_duration_seconds_bucket{operation="contacts.list",le="0.005"} 4`,
 		`kartei_requests_in_flight 1`,
 		`kartei_limit_rejections_total{policy="key"} 1`,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/kit/disk"
 )
 
 // ReserveSize is a good size for Options.Reserve, in bytes. In a test, a disk of 182 MB contained
@@ -68,7 +69,7 @@ func (r *reserve) keep() {
 	if r.given {
 		need = r.size
 	}
-	free, err := freeBytes(filepath.Dir(r.path))
+	free, _, err := disk.Room(filepath.Dir(r.path))
 	if err != nil || free < uint64(need) {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/kit/disk"
 	"kartei/store/db"
 	"kartei/store/db/internal/engine"
 	"kartei/store/db/sqlite/driver"
@@ -136,7 +137,7 @@ func (d *DB) whyRefused(err error) string {
 	switch {
 	case isFull(err):
 		dir := filepath.Dir(d.path)
-		free, err := freeBytes(dir)
+		free, _, err := disk.Room(dir)
 		if err != nil {
 			return fmt.Sprintf("the disk of %s is full: writes are taken again once there is room", dir)
 		}

@@ -1,0 +1,2 @@
+// Package disk owns the question how much room a disk has.
+package disk
