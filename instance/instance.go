@@ -474,6 +474,18 @@ func (i *Instance) report(err error) {
 	}
 }
 
+// Reload reads the certificate and its key again, and logs the result. All other settings are in
+// force from the next start on.
+func (i *Instance) Reload() {
+	const others = "changed settings are in force after a restart"
+	if i.certificate == nil {
+		i.logger.Info("reload: there is no certificate to read again", "settings", others)
+		return
+	}
+	i.logger.Info("reload: the certificate and its key are read again", "settings", others)
+	i.certificate.Reload()
+}
+
 // Failed returns a channel of errors after which a part of the instance no longer works. The
 // program that started the instance should then call Close.
 func (i *Instance) Failed() <-chan error { return i.failed }

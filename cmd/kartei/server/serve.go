@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"kartei/api/op"
@@ -25,11 +28,17 @@ type Serve struct {
 func (*Serve) Help() string {
 	return `Runs until it is interrupted. It waits for a database that does not answer yet, and migrates it.
 Until that is done, calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight
-finish.`
+finish. SIGHUP reads the certificate and its key again, and never ends the server.`
 }
+
+// ReloadsOnHangup implements command.Reloader.
+func (*Serve) ReloadsOnHangup() {}
 
 // Run serves until ctx ends.
 func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
+	hangups := make(chan os.Signal, 1) // a signal before the server is ready waits
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	if err := c.Server.Check(); err != nil {
 		return command.Usagef("%w", g.Blame(err))
 	}
@@ -59,12 +68,11 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	if err := c.welcome(ctx, g, i); err != nil {
 		logger.Error("the organizations cannot be read", "error", err)
 	}
-	select {
-	case <-ctx.Done():
+	if err = untilEnd(ctx, i, hangups); err != nil {
+		logger.Error("stopping, because a part of the server failed", "error", err)
+	} else {
 		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after",
 			c.DrainTime.String())
-	case err = <-i.Failed():
-		logger.Error("stopping, because a part of the server failed", "error", err)
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.DrainTime+c.ShutdownTimeout))
 	defer cancel()
@@ -73,6 +81,21 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	}
 	logger.Info("stopped")
 	return err
+}
+
+// untilEnd waits until ctx ends, or a part of the instance fails, and returns that error. Meanwhile
+// each signal in hangups reloads the instance.
+func untilEnd(ctx context.Context, i *instance.Instance, hangups <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-i.Failed():
+			return err
+		case <-hangups:
+			i.Reload()
+		}
+	}
 }
 
 // warnDevelopment logs a warning if a setting for development is set.

@@ -1,10 +1,85 @@
 package server
 
 import (
+	"bufio"
+	"context"
+	"io"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"kartei/cmd/kartei/command"
 )
+
+// serveLine is a command line with serve and demo.
+type serveLine struct {
+	command.Globals
+	Serve Serve `cmd:""`
+	Demo  Demo  `cmd:""`
+}
+
+// TestHangupOfServe checks that SIGHUP does not end a server. The server logs what it read again.
+func TestHangupOfServe(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, errs := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		none := func(string) (string, bool) { return "", false }
+		ended <- command.Run(ctx, new(serveLine), []string{"serve", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0",
+			"--operator-listen", "127.0.0.1:0"}, none, io.Discard, errs)
+		errs.Close()
+	}()
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]bool{}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		for _, word := range []string{"msg=ready", "msg=\"reload: ", "msg=\"stopping: "} {
+			said[word] = said[word] || strings.Contains(lines.Text(), word)
+		}
+		switch {
+		case strings.Contains(lines.Text(), "msg=ready"):
+			if err := self.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+		case strings.Contains(lines.Text(), "msg=\"reload: "):
+			if said["msg=\"stopping: "] {
+				t.Error("SIGHUP stops the server")
+			}
+			stop()
+		}
+	}
+	if status := <-ended; status != 0 || len(said) != 3 || !said["msg=\"reload: "] {
+		t.Errorf("status %d, said %v", status, said)
+	}
+}
+
+// TestTakenPort checks that a server and a demo on a port that is taken say so and create nothing.
+func TestTakenPort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, name := range []string{"serve", "demo"} {
+		dir := filepath.Join(t.TempDir(), "data")
+		var errs strings.Builder
+		status := command.Run(t.Context(), new(serveLine), []string{name, "--data-dir", dir, "--listen",
+			taken.Addr().String(), "--operator-listen", "127.0.0.1:0"},
+			func(string) (string, bool) { return "", false }, io.Discard, &errs)
+		if status != 1 || !strings.Contains(errs.String(), "another program listens on ") {
+			t.Errorf("%s: status %d, %s", name, status, &errs)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%s made the data folder: %v", name, err)
+		}
+	}
+}
 
 // TestBeginningOfPages checks that all pages show the commands in beginning.
 func TestBeginningOfPages(t *testing.T) {
