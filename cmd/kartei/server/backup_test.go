@@ -43,6 +43,34 @@ func TestBackupIntoNoFolder(t *testing.T) {
 	}
 }
 
+// TestFailedBackupLeavesNoFolder checks that a backup that fails before files are copied removes the
+// folder that it made for them, but not a folder of earlier backups.
+func TestFailedBackupLeavesNoFolder(t *testing.T) {
+	s := newFolder(t)
+	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.Dir, "master.key")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "k.db")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := s.Try("backup", file); status != 1 || !strings.Contains(errs, file+" exists already") {
+		t.Fatalf("over a file: status %d, %s", status, errs)
+	}
+	if _, err := os.Stat(file + ".files"); !os.IsNotExist(err) {
+		t.Errorf("the failed backup left a folder: %v", err)
+	}
+	if err := os.Mkdir(file+".files", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := s.Try("backup", file); status != 1 {
+		t.Errorf("over a file: status %d", status)
+	}
+	if _, err := os.Stat(file + ".files"); err != nil {
+		t.Errorf("the failed backup removed a folder: %v", err)
+	}
+}
+
 // TestURLsAreNoPaths checks that a URL in place of a path is refused and nothing is written. Without
 // the check, backup s3://bucket/a writes a local folder with the name s3:.
 func TestURLsAreNoPaths(t *testing.T) {
