@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -66,7 +67,7 @@ func Run(
 
 // execute parses the arguments and runs their command.
 func execute(ctx context.Context, g *Globals, parser *kong.Kong, args []string) error {
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(joinNegative(args))
 	if err != nil {
 		return usageError{err}
 	}
@@ -75,7 +76,32 @@ func execute(ctx context.Context, g *Globals, parser *kong.Kong, args []string) 
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	g.settings.note(parsed)
 	g.words = commandWords(parsed.Command())
-	return parsed.Run(g)
+	err = parsed.Run(g)
+	if failed := giveToOwners(&g.Store); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// negative matches a negative number, with or without a unit.
+var negative = regexp.MustCompile(`^-[0-9.]`)
+
+// joinNegative joins a flag and a negative number after it: --limit -4 becomes --limit=-4. Otherwise
+// kong takes the number for a short flag, and the flag cannot say what it accepts.
+func joinNegative(args []string) (joined []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...)
+		}
+		last := len(joined) - 1
+		if negative.MatchString(arg) && last >= 0 && strings.HasPrefix(joined[last], "--") &&
+			!strings.Contains(joined[last], "=") {
+			joined[last] += "=" + arg
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
 }
 
 // Reloader is a command that SIGHUP does not end. The command receives the signal itself, and reads
