@@ -128,6 +128,7 @@ func (c *Serve) welcome(ctx context.Context, g *command.Globals, i *instance.Ins
 	if err != nil || len(list.Data) > 0 {
 		return err
 	}
+	line := g.RunningCommandLine() + " "
 	fmt.Fprintf(g.Err, `
 There is no organization yet. The server chose:
   data folder     %s
@@ -147,7 +148,7 @@ on its own data. The API answers for an organization once
   --level on          its own switch is on (read permits only reading).
 
 `, command.Absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
-		i.BaseURL, i.BaseURL, i.OperatorURL, g.CommandLine()+" "+strings.Join(beginning, "\n  "+g.CommandLine()+" "))
+		i.BaseURL, i.BaseURL, i.OperatorURL, line+strings.Join(beginning, "\n  "+line))
 	return nil
 }
 
