@@ -474,15 +474,14 @@ func (i *Instance) report(err error) {
 	}
 }
 
-// Reload reads the certificate and its key again, and logs the result. All other settings are in
-// force from the next start on.
+// Reload reads the certificate and its key again, and logs the result. All other settings of the
+// instance are in force from the next start on.
 func (i *Instance) Reload() {
-	const others = "changed settings are in force after a restart"
 	if i.certificate == nil {
-		i.logger.Info("reload: there is no certificate to read again", "settings", others)
+		i.logger.Info("reload: there is no certificate to read again; other settings need a restart")
 		return
 	}
-	i.logger.Info("reload: the certificate and its key are read again", "settings", others)
+	i.logger.Info("reload: the certificate and its key are read again; other settings need a restart")
 	i.certificate.Reload()
 }
 

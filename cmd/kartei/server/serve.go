@@ -28,7 +28,8 @@ type Serve struct {
 func (*Serve) Help() string {
 	return `Runs until it is interrupted. It waits for a database that does not answer yet, and migrates it.
 Until that is done, calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight
-finish. SIGHUP reads the certificate and its key again, and never ends the server.`
+finish. SIGHUP reads the certificate and its key again, and log_level of the configuration file. It
+never ends the server.`
 }
 
 // ReloadsOnHangup implements command.Reloader.
@@ -42,7 +43,7 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	if err := c.Server.Check(); err != nil {
 		return command.Usagef("%w", g.Blame(err))
 	}
-	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
+	logger, level, err := newLogger(g, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,8 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	if err := c.welcome(ctx, g, i); err != nil {
 		logger.Error("the organizations cannot be read", "error", err)
 	}
-	if err = untilEnd(ctx, i, hangups); err != nil {
+	reload := func() { rereadLevel(g, logger, level); i.Reload() }
+	if err = untilEnd(ctx, i, hangups, reload); err != nil {
 		logger.Error("stopping, because a part of the server failed", "error", err)
 	} else {
 		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after",
@@ -84,8 +86,8 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 }
 
 // untilEnd waits until ctx ends, or a part of the instance fails, and returns that error. Meanwhile
-// each signal in hangups reloads the instance.
-func untilEnd(ctx context.Context, i *instance.Instance, hangups <-chan os.Signal) error {
+// each signal in hangups calls reload.
+func untilEnd(ctx context.Context, i *instance.Instance, hangups <-chan os.Signal, reload func()) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -93,9 +95,30 @@ func untilEnd(ctx context.Context, i *instance.Instance, hangups <-chan os.Signa
 		case err := <-i.Failed():
 			return err
 		case <-hangups:
-			i.Reload()
+			reload()
 		}
 	}
+}
+
+// rereadLevel reads the configuration file again and changes the level of the log, unless the command
+// line or the environment has set it. A file that cannot be used changes nothing.
+func rereadLevel(g *command.Globals, logger *slog.Logger, level *slog.LevelVar) {
+	value, found, err := g.Reread("log-level")
+	var name config.LogLevel
+	var next slog.Level
+	if found {
+		err = errors.Join(name.UnmarshalText([]byte(value)), next.UnmarshalText([]byte(value)))
+	}
+	if err != nil {
+		logger.Error("reload: the configuration file cannot be used, and the settings stay as they are", "error", err)
+		return
+	}
+	if !found || next == level.Level() {
+		return
+	}
+	level.Set(min(level.Level(), next)) // the next line is logged under both levels
+	logger.Info("reload: the level of the log has changed", "logLevel", value)
+	level.Set(next)
 }
 
 // warnDevelopment logs a warning if a setting for development is set.
@@ -152,10 +175,12 @@ on its own data. The API answers for an organization once
 	return nil
 }
 
-func newLogger(g *command.Globals, format config.LogFormat, level config.LogLevel) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, err
+// newLogger returns a logger and its level, which can be changed.
+func newLogger(g *command.Globals, format config.LogFormat, name config.LogLevel) (*slog.Logger, *slog.LevelVar, error) {
+	level := new(slog.LevelVar)
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return nil, nil, err
 	}
-	return telemetry.NewLogger(g.Err, string(format), l)
+	logger, err := telemetry.NewLogger(g.Err, string(format), level)
+	return logger, level, err
 }

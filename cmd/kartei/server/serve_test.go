@@ -21,41 +21,56 @@ type serveLine struct {
 	Demo  Demo  `cmd:""`
 }
 
-// TestHangupOfServe checks that SIGHUP does not end a server. The server logs what it read again.
+// TestHangupOfServe checks that SIGHUP does not end a server. The server logs what it read again, and
+// the level of the log is that of the changed configuration file.
 func TestHangupOfServe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kartei.toml")
+	write := func(level string) {
+		if err := os.WriteFile(file, []byte("log_level = '"+level+"'\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("info")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	out, errs := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
 		none := func(string) (string, bool) { return "", false }
-		ended <- command.Run(ctx, new(serveLine), []string{"serve", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0",
-			"--operator-listen", "127.0.0.1:0"}, none, io.Discard, errs)
+		ended <- command.Run(ctx, new(serveLine), []string{"serve", "--config", file, "--data-dir", t.TempDir(),
+			"--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, none, io.Discard, errs)
 		errs.Close()
 	}()
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]bool{}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		for _, word := range []string{"msg=ready", "msg=\"reload: ", "msg=\"stopping: "} {
-			said[word] = said[word] || strings.Contains(lines.Text(), word)
-		}
-		switch {
-		case strings.Contains(lines.Text(), "msg=ready"):
-			if err := self.Signal(syscall.SIGHUP); err != nil {
-				t.Fatal(err)
-			}
-		case strings.Contains(lines.Text(), "msg=\"reload: "):
-			if said["msg=\"stopping: "] {
-				t.Error("SIGHUP stops the server")
-			}
-			stop()
+	hangUp := func() {
+		if err := self.Signal(syscall.SIGHUP); err != nil {
+			t.Error(err)
 		}
 	}
-	if status := <-ended; status != 0 || len(said) != 3 || !said["msg=\"reload: "] {
-		t.Errorf("status %d, said %v", status, said)
+	// Each line of the log is followed by the next act. At the level warn, nothing is logged of the end.
+	acts := []struct {
+		line string
+		act  func()
+	}{
+		{"msg=ready", func() { write("loud"); hangUp() }},
+		{"configuration file cannot be used", func() {}},
+		{"no certificate to read again", func() { write("warn"); hangUp() }},
+		{"logLevel=warn", stop},
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), "msg=\"stopping") {
+			t.Errorf("the server stops: %s", lines.Text())
+		}
+		if len(acts) > 0 && strings.Contains(lines.Text(), acts[0].line) {
+			acts[0].act()
+			acts = acts[1:]
+		}
+	}
+	if status := <-ended; status != 0 || len(acts) > 0 {
+		t.Errorf("status %d, and these lines are missing: %v", status, acts)
 	}
 }
 
