@@ -208,6 +208,10 @@ func TestLastAdminIsSaid(t *testing.T) {
 			t.Errorf("%v: status %d, %q", c.line, status, errs)
 		}
 	}
+	if status, _, errs := s.Try("user", "hand-over", first, "--to", second, "--disable"); status != 0 ||
+		!strings.Contains(errs, org+" has no admin any more") {
+		t.Errorf("the hand-over of the last admin: status %d, %q", status, errs)
+	}
 }
 
 // TestCommandsThatAreNamed checks that all commands in the documentation exist.
