@@ -64,7 +64,8 @@ func TestDroppedTableIsNamed(t *testing.T) {
 		dbtest.Run(t, d, "alter table contacts drop column created_door")
 		err := migrate()
 		var missing *schema.IncompleteError
-		if want := (schema.IncompleteError{Tables: []string{"bulk_lines"}, Columns: []string{"contacts.created_door"}}); !errors.As(err, &missing) || !reflect.DeepEqual(*missing, want) {
+		want := schema.IncompleteError{Tables: []string{"bulk_lines"}, Columns: []string{"contacts.created_door"}}
+		if !errors.As(err, &missing) || !reflect.DeepEqual(*missing, want) {
 			t.Errorf("%v, want %+v", err, want)
 		}
 	})

@@ -26,7 +26,8 @@ func giveToOwners(s *config.Store) error {
 	err := giveToOwner(string(s.DataDir), all)
 	if path, is := strings.CutPrefix(s.Database(), "sqlite:"); is && s.DatabaseURL != "" {
 		base := filepath.Base(path)
-		err = errors.Join(err, giveToOwner(filepath.Dir(path), func(name string) bool { return strings.HasPrefix(name, base) }))
+		ours := func(name string) bool { return strings.HasPrefix(name, base) }
+		err = errors.Join(err, giveToOwner(filepath.Dir(path), ours))
 	}
 	if l, failed := blob.ParseLocation(s.Blobs()); failed == nil && l.Dir != "" && s.BlobURL != "" {
 		err = errors.Join(err, giveToOwner(l.Dir, all))

@@ -19,7 +19,8 @@ func TestFilesOfRoot(t *testing.T) {
 	}
 	const nobody = 65534
 	s := newFolder(t)
-	copied, other, linked := filepath.Join(t.TempDir(), "k.db"), filepath.Join(t.TempDir(), "other"), filepath.Join(s.Dir, "linked")
+	outside := t.TempDir()
+	copied, other, linked := filepath.Join(outside, "k.db"), filepath.Join(outside, "other"), filepath.Join(s.Dir, "linked")
 	if status, _, errs := s.Try("backup", "--without-files", copied); status != 0 {
 		t.Fatal(errs)
 	}

@@ -176,7 +176,9 @@ on its own data. The API answers for an organization once
 }
 
 // newLogger returns a logger and its level, which can be changed.
-func newLogger(g *command.Globals, format config.LogFormat, name config.LogLevel) (*slog.Logger, *slog.LevelVar, error) {
+func newLogger(
+	g *command.Globals, format config.LogFormat, name config.LogLevel,
+) (*slog.Logger, *slog.LevelVar, error) {
 	level := new(slog.LevelVar)
 	if err := level.UnmarshalText([]byte(name)); err != nil {
 		return nil, nil, err
