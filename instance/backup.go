@@ -69,6 +69,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if len(in.Recipients) > 0 && i.config.Server.BlobEncryption == config.Encryption(blob.Never) {
 		return BackupOutput{}, errPlainFiles
 	}
+	_, known := os.Stat(in.Files)
 	to, err := blob.NewLocal(in.Files, blob.LocalOptions{
 		Keys: i.keys, Plain: i.config.Server.BlobEncryption == config.Encryption(blob.Never),
 	})
@@ -76,6 +77,12 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 		return BackupOutput{}, err
 	}
 	defer to.Close()
+	copying := false
+	defer func() {
+		if !copying && errors.Is(known, fs.ErrNotExist) {
+			_ = os.RemoveAll(in.Files) // no file was copied yet
+		}
+	}()
 	release, err := holdFiles(ctx, i.DB, i.clock)
 	if err != nil {
 		return BackupOutput{}, fmt.Errorf("the database cannot store that the removal of files waits for the backup: %w; --without-files copies the database alone", err)
@@ -85,6 +92,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if err != nil {
 		return out, err
 	}
+	copying = true
 	copied, err := blob.Copy(ctx, i.Blobs, to, files.Rows{DB: i.DB})
 	if err == nil {
 		err = release()

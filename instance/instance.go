@@ -100,38 +100,39 @@ type Instance struct {
 	// MasterKeyCreated is true if this start created the master key.
 	MasterKeyCreated bool
 
-	config     Config
-	clock      clock.Clock
-	logger     *slog.Logger
-	keys       masterkey.Ring
-	metrics    *telemetry.Metrics
-	groups     prometheus.Observer
-	statements atomic.Int64 // number of statements that were sent to the database
-	logPages   atomic.Int64 // number of pages that were written to SQLite's write-ahead log
-	violations func(directive string)
-	limits     *limit.Ledger
-	types      filetype.Allowlist
-	receiver   *upload.Receiver
-	notices    *notify.Center
-	jobs       *job.Runner
-	guard      *egress.Guard
-	tracer     *trace.Tracer // nil without tracing
-	sender     *dispatch.Sender
-	provider   *sso.Provider    // nil without single sign-on
-	documents  *grant.Documents // metadata documents of applications; nil if they are switched off
-	dispatcher *dispatch.Dispatcher
-	readiness  telemetry.Readiness
-	migrated   atomic.Bool
-	away       atomic.Pointer[error] // the reason why the start waits for the database
-	files      condition
-	dates      condition // fails if the newest change has a date ahead of the clock
-	scanner    condition // has no ping if no scanner is configured
-	maker      *document.Maker
-	extractor  *extract.Extractor
-	reader     condition // checked once; fails if the process that reads texts is not confined
-	listens    bool
-	public     *serve.Server
-	operator   *serve.Server
+	config      Config
+	clock       clock.Clock
+	logger      *slog.Logger
+	keys        masterkey.Ring
+	metrics     *telemetry.Metrics
+	groups      prometheus.Observer
+	statements  atomic.Int64 // number of statements that were sent to the database
+	logPages    atomic.Int64 // number of pages that were written to SQLite's write-ahead log
+	violations  func(directive string)
+	limits      *limit.Ledger
+	types       filetype.Allowlist
+	receiver    *upload.Receiver
+	notices     *notify.Center
+	jobs        *job.Runner
+	guard       *egress.Guard
+	tracer      *trace.Tracer // nil without tracing
+	sender      *dispatch.Sender
+	provider    *sso.Provider    // nil without single sign-on
+	documents   *grant.Documents // metadata documents of applications; nil if they are switched off
+	dispatcher  *dispatch.Dispatcher
+	readiness   telemetry.Readiness
+	migrated    atomic.Bool
+	away        atomic.Pointer[error] // the reason why the start waits for the database
+	files       condition
+	dates       condition // fails if the newest change has a date ahead of the clock
+	scanner     condition // has no ping if no scanner is configured
+	maker       *document.Maker
+	extractor   *extract.Extractor
+	reader      condition // checked once; fails if the process that reads texts is not confined
+	listens     bool
+	public      *serve.Server
+	operator    *serve.Server
+	certificate *serve.Certificate // nil without TLS
 
 	stop   context.CancelFunc // ends the background work
 	ground sync.WaitGroup
@@ -140,10 +141,11 @@ type Instance struct {
 	ended  error
 }
 
-// Start opens the database, opens the listeners, migrates the database and returns when the
+// Start opens the listeners, opens the database, migrates the database and returns when the
 // instance is ready. Until then the operator's listener answers, and the API answers 503
 // INSTANCE_PENDING. If Listen or OperatorListen is empty, this listener is not opened. If Start
-// returns an error, it has stopped everything.
+// returns an error, it has stopped everything. If the error is about a listener, Start has created
+// no file.
 func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	i := &Instance{config: c, clock: c.Clock, logger: c.Logger, stop: stop, failed: make(chan error, 4)}
@@ -159,7 +161,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		}
 	}()
 	steps := []func(context.Context) error{
-		i.prepare, i.patient("the database", i.open), i.listen, i.patient("the folder of the files", i.openBlobs), i.wire,
+		i.bind, i.prepare, i.patient("the database", i.open), i.listen, i.patient("the folder of the files", i.openBlobs), i.wire,
 		i.patient("the database", i.migrate),
 	}
 	for _, step := range steps {
@@ -171,6 +173,36 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		return nil, err
 	}
 	return i, nil
+}
+
+// bind opens the listeners. Connections wait until listen and wire serve them. bind is the first
+// step, so that a start on a port that is taken creates no master key and no database.
+func (i *Instance) bind(context.Context) (err error) {
+	s := &i.config.Server
+	if s.OperatorListen != "" {
+		if i.operator, err = serve.Listen(string(s.OperatorListen), operatorBounds(i.logger)); err != nil {
+			return fmt.Errorf("--operator-listen: %w", err)
+		}
+		i.OperatorURL = i.operator.URL()
+	}
+	i.BaseURL = string(s.BaseURL)
+	if s.Listen != "" {
+		bounds, err := publicBounds(s, i.clock, i.logger)
+		if err != nil {
+			return err
+		}
+		if i.public, err = serve.Listen(string(s.Listen), bounds); err != nil {
+			return fmt.Errorf("--listen: %w", err)
+		}
+		i.certificate = bounds.Certificate
+		if i.BaseURL == "" {
+			i.BaseURL = i.public.URL()
+		}
+	}
+	if i.BaseURL == "" {
+		i.BaseURL = "http://localhost"
+	}
+	return nil
 }
 
 // prepare creates the data folder, reads the master keys and sets up metrics
@@ -206,14 +238,12 @@ func (i *Instance) open(ctx context.Context) (err error) {
 	return err
 }
 
-// listen opens the listeners, but only in its first call. The operator's listener answers from then
-// on.
+// listen begins to answer on the operator's listener, but only in its first call.
 func (i *Instance) listen(context.Context) error {
 	if i.listens {
 		return nil
 	}
 	i.listens = true
-	s := &i.config.Server
 	i.readiness.Add("migrations", func(context.Context) error {
 		if !i.migrated.Load() {
 			return errors.New("the database has not been migrated yet")
@@ -226,35 +256,13 @@ func (i *Instance) listen(context.Context) error {
 		}
 		return i.DB.Ping(ctx)
 	})
-	if s.OperatorListen != "" {
-		var err error
-		i.operator, err = serve.Listen(string(s.OperatorListen), operatorBounds(i.logger))
-		if err != nil {
-			return fmt.Errorf("--operator-listen: %w", err)
-		}
-		i.OperatorURL = i.operator.URL()
+	if cert := i.certificate; cert != nil {
+		i.metrics.Gauge("kartei_certificate_expiration_timestamp_seconds",
+			"End of the certificate that the server shows to clients, in seconds since 1970.",
+			func() float64 { return float64(cert.NotAfter().Unix()) })
+	}
+	if i.operator != nil {
 		i.operator.Serve(telemetry.OperatorHandler(i.metrics, &i.readiness))
-	}
-	i.BaseURL = string(s.BaseURL)
-	if s.Listen != "" {
-		bounds, err := publicBounds(s, i.clock, i.logger)
-		if err != nil {
-			return err
-		}
-		if i.public, err = serve.Listen(string(s.Listen), bounds); err != nil {
-			return fmt.Errorf("--listen: %w", err)
-		}
-		if cert := bounds.Certificate; cert != nil {
-			i.metrics.Gauge("kartei_certificate_expiration_timestamp_seconds",
-				"End of the certificate that the server shows to clients, in seconds since 1970.",
-				func() float64 { return float64(cert.NotAfter().Unix()) })
-		}
-		if i.BaseURL == "" {
-			i.BaseURL = i.public.URL()
-		}
-	}
-	if i.BaseURL == "" {
-		i.BaseURL = "http://localhost"
 	}
 	i.warnExposed()
 	return nil
@@ -464,6 +472,17 @@ func (i *Instance) report(err error) {
 	case i.failed <- err:
 	default:
 	}
+}
+
+// Reload reads the certificate and its key again, and logs the result. All other settings of the
+// instance are in force from the next start on.
+func (i *Instance) Reload() {
+	if i.certificate == nil {
+		i.logger.Info("reload: there is no certificate to read again; other settings need a restart")
+		return
+	}
+	i.logger.Info("reload: the certificate and its key are read again; other settings need a restart")
+	i.certificate.Reload()
 }
 
 // Failed returns a channel of errors after which a part of the instance no longer works. The

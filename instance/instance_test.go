@@ -1,13 +1,16 @@
 package instance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -196,6 +199,38 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	var used *sqlite.InUse
 	if !errors.As(err, &used) || !strings.Contains(used.Holder, "process") {
 		t.Errorf("a second start on the same data: %v", err)
+	}
+}
+
+// TestFirstStartOnTakenPort checks that a first start on a port that is taken creates nothing, so
+// that the next start does not warn about a lost database.
+func TestFirstStartOnTakenPort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for flag, take := range map[string]func(*config.Server){
+		"--listen":          func(s *config.Server) { s.Listen = config.Address(taken.Addr().String()) },
+		"--operator-listen": func(s *config.Server) { s.OperatorListen = config.Address(taken.Addr().String()) },
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		c := configOf(dir)
+		take(&c.Server)
+		want := flag + ": another program listens on " + taken.Addr().String()
+		if _, err := Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", flag, err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the data folder was made: %v", flag, err)
+		}
+		var log bytes.Buffer
+		next := configOf(dir)
+		next.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		i := begin(t, next)
+		if end(t, i); !i.MasterKeyCreated || strings.Contains(log.String(), "was deleted") {
+			t.Errorf("%s: the next start made a key %t, and logs\n%s", flag, i.MasterKeyCreated, &log)
+		}
 	}
 }
 

@@ -60,18 +60,7 @@ func main() {
 	if err := noDumps(); err != nil {
 		fmt.Fprintln(os.Stderr, "kartei: core dumps cannot be turned off:", err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(command.Run(ctx, new(commands), os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
-}
-
-// interrupts returns the signals that end a command gracefully. A closed terminal sends SIGHUP. If
-// nohup has made the process ignore SIGHUP, the signal is omitted, because NotifyContext would undo
-// that.
-func interrupts() []os.Signal {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
-	}
-	return signals
 }

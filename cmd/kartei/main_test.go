@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"kartei/api"
@@ -52,6 +50,9 @@ func TestWrongCommandLines(t *testing.T) {
 			[]string{"config"},
 			[]string{"--max-calls: -4", "set by KARTEI_MAX_CALLS"},
 		},
+		{nil, []string{"config", "--body-timeout", "-3s"}, []string{`--body-timeout: "-3s" is not a length of time`, "above 0"}},
+		{nil, []string{"config", "--max-calls", "-4"}, []string{"--max-calls: -4 is too small"}},
+		{nil, []string{"log", "--since", "-3h"}, []string{`"-3h" is neither a time`}},
 		{nil, []string{"config", "--limits", "key=0"}, []string{"--limits", "key"}},
 		{nil, []string{"config", "--config", file}, []string{file, "line 2", "colour", "listen"}},
 		{nil, []string{"config", "--config", file + ".none"}, []string{file + ".none"}},
@@ -181,15 +182,35 @@ func TestWhatIsLacking(t *testing.T) {
 	}
 }
 
-// TestInterrupts checks that SIGHUP ends a command gracefully, unless nohup started it.
-func TestInterrupts(t *testing.T) {
-	if !slices.Contains(interrupts(), os.Signal(syscall.SIGHUP)) {
-		t.Error("SIGHUP does not end a command in order")
+// TestLastAdminIsSaid checks the warning about an organization without an admin. There is none if
+// another admin remains.
+func TestLastAdminIsSaid(t *testing.T) {
+	s := newShell(t)
+	org := s.Answer("org", "create", "Kanzlei")["id"].(string)
+	user := func(name string) string {
+		return s.Answer("user", "create", "--org", org, "--name", name, "--email", name+"@example.org", "--role",
+			"admin")["id"].(string)
 	}
-	signal.Ignore(syscall.SIGHUP)
-	defer signal.Reset(syscall.SIGHUP)
-	if slices.Contains(interrupts(), os.Signal(syscall.SIGHUP)) {
-		t.Error("SIGHUP ends a command of nohup")
+	first, second := user("ida"), user("ole")
+	for _, c := range []struct {
+		line []string
+		want bool
+	}{
+		{[]string{first, "--disable"}, false},
+		{[]string{second, "--name", "Ole B."}, false},
+		{[]string{second, "--disable"}, true},
+		{[]string{second, "--enable"}, false},
+		{[]string{second, "--role", "member"}, true},
+		{[]string{first, "--enable"}, false},
+	} {
+		status, _, errs := s.Try(append([]string{"user", "set"}, c.line...)...)
+		if status != 0 || strings.Contains(errs, org+" has no admin any more") != c.want || !c.want && errs != "" {
+			t.Errorf("%v: status %d, %q", c.line, status, errs)
+		}
+	}
+	if status, _, errs := s.Try("user", "hand-over", first, "--to", second, "--disable"); status != 0 ||
+		!strings.Contains(errs, org+" has no admin any more") {
+		t.Errorf("the hand-over of the last admin: status %d, %q", status, errs)
 	}
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,6 +36,29 @@ func TestUsageCommand(t *testing.T) {
 	}
 	if status, out, _ := show("--by hour --days 2 --org " + created.ID); status != 0 || strings.Count(out, "\n") != 49 {
 		t.Errorf("%d %q", status, out)
+	}
+	page, err := os.ReadFile("../../docs/operating/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?m)^kartei usage (.*)$`).FindAllStringSubmatch(string(page), -1)
+	if len(shown) < 2 {
+		t.Errorf("metrics.md shows %d commands", len(shown))
+	}
+	for _, line := range shown {
+		_, out, errs := kartei(nil, "service-account", "create", "--data-dir", data, "--org", created.ID, "--name", "CRM", "--json")
+		var svc, key struct{ ID string }
+		if err := json.Unmarshal([]byte(out), &svc); err != nil {
+			t.Fatal(errs, err)
+		}
+		_, out, errs = kartei(nil, "key", "create", "--data-dir", data, "--org", created.ID, "--principal", svc.ID, "--env", "test",
+			"--scopes", "contacts:read", "--ip", "127.0.0.0/8", "--json")
+		if err := json.Unmarshal([]byte(out), &key); err != nil {
+			t.Fatal(errs, err)
+		}
+		if status, _, errs := show(strings.NewReplacer("ORG", created.ID, "KEY", key.ID).Replace(line[1])); status != 0 {
+			t.Errorf("metrics.md shows kartei usage %s: status %d, %s", line[1], status, errs)
+		}
 	}
 	var u usage.Report
 	if status, out, errs := show("--json --org " + created.ID); status != 0 ||

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -17,18 +19,32 @@ import (
 // Dir is the path of a folder.
 type Dir string
 
-// UnmarshalText sets d. It returns an error if the path is empty.
+// UnmarshalText sets d. It returns an error if the path is empty or a URL.
 func (d *Dir) UnmarshalText(b []byte) error { return setPath((*string)(d), b, "folder") }
 
 // File is the path of a file.
 type File string
 
-// UnmarshalText sets f. It returns an error if the path is empty.
+// UnmarshalText sets f. It returns an error if the path is empty or a URL.
 func (f *File) UnmarshalText(b []byte) error { return setPath((*string)(f), b, "file") }
+
+// urlScheme matches the beginning of a URL. Its scheme has at least two letters, because one letter
+// is a drive of Windows.
+var urlScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
+
+// hasHost reports whether the text after file: or sqlite: names a host or another scheme, as
+// file://host/path and file:s3://bucket do. file:///path names none.
+func hasHost(path string) bool {
+	rest, two := strings.CutPrefix(path, "//")
+	return two && !strings.HasPrefix(rest, "/") || urlScheme.MatchString(path)
+}
 
 func setPath(to *string, b []byte, what string) error {
 	if strings.TrimSpace(string(b)) == "" || strings.ContainsRune(string(b), 0) {
 		return fmt.Errorf("%q is not a path; accepted is the path of a %s", b, what)
+	}
+	if scheme := urlScheme.FindString(string(b)); scheme != "" {
+		return fmt.Errorf("%q is not a path, because of %s; accepted is the path of a %s on this machine", b, scheme, what)
 	}
 	*to = string(b)
 	return nil
@@ -105,7 +121,7 @@ type DatabaseURL string
 // value, which may contain a password.
 func (u *DatabaseURL) UnmarshalText(b []byte) error {
 	s := string(b)
-	if path, ok := strings.CutPrefix(s, "sqlite:"); ok && path != "" {
+	if path, ok := strings.CutPrefix(s, "sqlite:"); ok && path != "" && !hasHost(path) {
 		*u = DatabaseURL(s)
 		return nil
 	}
@@ -139,8 +155,12 @@ type BlobURL string
 // UnmarshalText sets u. It returns an error for any other URL. The error does not contain the
 // value.
 func (u *BlobURL) UnmarshalText(b []byte) error {
-	if _, err := blob.ParseLocation(string(b)); err != nil {
+	l, err := blob.ParseLocation(string(b))
+	if err != nil {
 		return err
+	}
+	if hasHost(l.Dir) {
+		return errors.New("the value names another machine; accepted are file:PATH with a path on this machine, and s3://BUCKET?endpoint=URL&region=NAME")
 	}
 	*u = BlobURL(b)
 	return nil

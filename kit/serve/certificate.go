@@ -89,6 +89,15 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
 
+// Reload reads both files again, even if they seem unchanged. It logs the result. If the files
+// cannot be used, the old certificate stays in use.
+func (c *Certificate) Reload() {
+	c.mu.Lock()
+	c.seen = [2]stamp{{size: -1}, {size: -1}} // differs from every file
+	c.mu.Unlock()
+	c.reload()
+}
+
 // reload reads both files if one has changed. If they do not fit together, the old certificate
 // stays in use. This happens while the files are replaced one after the other. reload logs it once.
 func (c *Certificate) reload() {

@@ -348,6 +348,30 @@ func TestCertificateIsReadAgain(t *testing.T) {
 
 // TestCertificateEnds checks the log before the end of a certificate, after the end and after a
 // renewal. The log must warn once a day, and say when clients refuse the certificate.
+// TestReloadOfCertificate checks that Reload reads files again even if their times and sizes are the
+// same, and logs each result. The old certificate stays in use if the files cannot be used.
+func TestReloadOfCertificate(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := pair(t, dir, 1)
+	var log bytes.Buffer
+	cert, err := LoadCertificate(certFile, keyFile, clock.NewFake(time.Unix(1_700_000_000, 0)),
+		slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert.Reload()
+	if n := strings.Count(log.String(), "certificate: read again"); n != 1 {
+		t.Errorf("unchanged files were read %d times:\n%s", n, &log)
+	}
+	if err := errors.Join(os.Remove(certFile), os.Remove(keyFile)); err != nil {
+		t.Fatal(err)
+	}
+	cert.Reload()
+	if n := strings.Count(log.String(), "the old certificate stays in use"); n != 1 || cert.current.Load() == nil {
+		t.Errorf("missing files were said %d times:\n%s", n, &log)
+	}
+}
+
 func TestCertificateEnds(t *testing.T) {
 	dir := t.TempDir()
 	now := clock.NewFake(time.Unix(1_800_000_000, 0))

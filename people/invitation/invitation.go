@@ -83,7 +83,8 @@ type NewInvitation struct {
 	// Link is the URL of the page that accepts the invitation. It is empty if the address of the
 	// instance is not known.
 	Link string `json:"link,omitempty"`
-	// Mailed says that the instance sends the link to the address.
+	// Mailed says that an email with the link was enqueued. An admin does not see that the bound on
+	// emails of all organizations to an address was reached, so Mailed is then true nevertheless.
 	Mailed bool `json:"mailed"`
 }
 
@@ -240,6 +241,7 @@ func store(ctx context.Context, c *op.Call, i NewInvitation, mail bool) (NewInvi
 		return i, nil
 	}
 	if send, err := mayMail(ctx, c, i.organization, i.Email); err != nil || !send {
+		i.Mailed = !c.IsOperator() // only the operator may know of other organizations
 		return i, err
 	}
 	return i, notify.Service.In(c).Send(ctx, c.Tx, i.organization, i.message())

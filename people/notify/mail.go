@@ -119,7 +119,7 @@ func (c *Center) mail(ctx context.Context, j *job.Job) error {
 		slog.Int64("notices", l.count), slog.Int("try", j.Attempt))
 	switch err := c.attempt(ctx, l); {
 	case err == nil:
-		log.Info("email sent")
+		c.logSent(log, l.messageID())
 		return c.finish(ctx, j, l, l.at)
 	case errors.Is(err, errNobody):
 		log.Info("email dropped", "reason", err)
@@ -128,6 +128,15 @@ func (c *Center) mail(ctx context.Context, j *job.Job) error {
 		log.Warn("email not sent", "reason", reason(err))
 		return errors.New("email not sent: " + reason(err))
 	}
+}
+
+// logSent logs that a mail server has taken an email, or the path of its file.
+func (c *Center) logSent(log *slog.Logger, id string) {
+	if files, are := c.Sender.(Files); are {
+		log.Info("email written to a file, because there is no mail server (--smtp-url)", "file", files.path(id))
+		return
+	}
+	log.Info("email sent")
 }
 
 // take reads the pending notices and marks them. The job's transaction holds the lock that orders

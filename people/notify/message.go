@@ -72,7 +72,7 @@ func (c *Center) sendMessage(ctx context.Context, j *job.Job) error {
 		log.Warn("email not sent", "reason", reason(err))
 		return errors.New("email not sent: " + reason(err))
 	}
-	log.Info("email sent")
+	c.logSent(log, j.ID)
 	return j.Finish(context.WithoutCancel(ctx), nil)
 }
 

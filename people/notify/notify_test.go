@@ -954,7 +954,13 @@ func TestFiles(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
+	if log := o.logged.String(); strings.Contains(log, "email sent") {
+		t.Errorf("an email in a file counts as sent: %s", log)
+	}
 	for _, name := range files {
+		if log := o.logged.String(); strings.Count(log, "email written to a file") != 2 || !strings.Contains(log, name) {
+			t.Errorf("the log does not name %s: %s", name, log)
+		}
 		f, err := os.Open(name)
 		must(t, err)
 		m, err := mail.ReadMessage(f)

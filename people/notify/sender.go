@@ -23,6 +23,9 @@ type Sender interface {
 // Files is a Sender that writes each email as an .eml file into a folder.
 type Files string
 
+// path returns the path of the file of an email.
+func (f Files) path(id string) string { return filepath.Join(string(f), id+".eml") }
+
 // Send writes a file whose name is the id of the email.
 func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
@@ -43,7 +46,7 @@ func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
 	if err != nil {
 		return &fileError{err}
 	}
-	if err = os.Rename(temporary.Name(), filepath.Join(string(f), id+".eml")); err != nil {
+	if err = os.Rename(temporary.Name(), f.path(id)); err != nil {
 		return &fileError{err}
 	}
 	return nil

@@ -50,9 +50,14 @@ func (e *NewerError) Error() string {
 // Migrate applies all missing migrations, each in its own transaction, so a failed migration
 // changes nothing. Several PostgreSQL replicas may call Migrate at the same time. One of them
 // migrates, and the others wait at most 5 minutes. Migrate returns an error if migrations are
-// missing and the connection goes through a transaction pooler.
+// missing and the connection goes through a transaction pooler. It returns an *IncompleteError if the
+// migrated database lacks a table or a column.
 func Migrate(ctx context.Context, d db.DB) (State, error) {
-	return migrate(ctx, d, Migrations())
+	state, err := migrate(ctx, d, Migrations())
+	if err != nil {
+		return state, err
+	}
+	return state, Complete(ctx, d)
 }
 
 // Latest returns the number of the last migration in this binary.

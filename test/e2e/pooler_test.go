@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +23,7 @@ import (
 func TestThroughPgbouncer(t *testing.T) {
 	t.Parallel()
 	own := dbtest.OwnServer(t, "max_connections=40", "fsync=off")
-	pooler := pgbouncer(t, own)
+	pooler := pgbouncer(t, own, "pool_mode = transaction\ndefault_pool_size = 4")
 	dir := t.TempDir()
 	// Without the setting, the error message names the pooler, and not an unreachable server.
 	if _, errs, status := try(t, "migrate", "--data-dir", dir, "--database-url", pooler); status == 0 ||
@@ -48,9 +49,31 @@ func TestThroughPgbouncer(t *testing.T) {
 	h.known(after, writers)
 }
 
-// pgbouncer starts a PgBouncer in transaction mode for a server and returns its URL. It is stopped
-// when the test ends.
-func pgbouncer(t *testing.T, server *dbtest.Server) (url string) {
+// TestThroughPgbouncerSessions runs a server through PgBouncer in session mode, with the line of
+// replicas.md. Without the line, the error message names it.
+func TestThroughPgbouncerSessions(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operating/replicas.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^ignore_startup_parameters = .*$`).FindString(string(page))
+	own, dir := dbtest.OwnServer(t, "max_connections=100", "fsync=off"), t.TempDir()
+	const sessions = "pool_mode = session\ndefault_pool_size = 80\n"
+	store := []string{"--data-dir", dir, "--database-url", pgbouncer(t, own, sessions)}
+	if _, errs, status := try(t, append([]string{"migrate"}, store...)...); status == 0 ||
+		!strings.Contains(errs, "ignore_startup_parameters") {
+		t.Errorf("without the line: exit %d, %s", status, errs)
+	}
+	store[3] = pgbouncer(t, own, sessions+line)
+	kartei(t, append([]string{"migrate"}, store...)...)
+	start(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, store...)...)
+	kartei(t, append([]string{"org", "create", "Kanzlei"}, store...)...)
+}
+
+// pgbouncer starts a PgBouncer for a server and returns its URL. settings are lines of its file. It
+// is stopped when the test ends.
+func pgbouncer(t *testing.T, server *dbtest.Server, settings string) (url string) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -76,10 +99,9 @@ postgres = host=%s user=postgres
 listen_port = 6432
 unix_socket_dir = %s
 auth_type = any
-pool_mode = transaction
-default_pool_size = 4
 max_client_conn = 200
-`, server.Dir(), dir)
+%s
+`, server.Dir(), dir, settings)
 	if err := os.WriteFile(ini, []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 
 	"kartei/door/admin"
@@ -71,20 +73,46 @@ func (g *Globals) Explain(err error) error {
 	return fmt.Errorf("there is no Kartei data %s. Is the server running with another --data-dir? A new database is made by: %s migrate", where, g.CommandLine())
 }
 
-// CommandLine returns a command line with the flags that select the same data from any folder.
+// CommandLine returns a command line with the flags that select the same data from any folder, for a
+// shell.
 func (g *Globals) CommandLine() string {
+	words := g.RunningCommandLine()
+	switch url := string(g.DatabaseURL); {
+	case !g.settings.flagged["database-url"]:
+	case strings.HasPrefix(url, "sqlite:"):
+		words += " --database-url " + quote(url)
+	default: // it may contain a password
+		words += " --database-url ..."
+	}
+	return words
+}
+
+// RunningCommandLine is CommandLine while a server runs on the data. Commands then need only the data
+// folder, in which they find the server.
+func (g *Globals) RunningCommandLine() string {
 	words := os.Args[0]
 	if strings.ContainsRune(words, filepath.Separator) {
 		words = Absolute(words)
 	}
+	words = quote(words)
 	if g.Config != "" {
-		words += fmt.Sprintf(" --config %q", Absolute(string(g.Config)))
+		words += " --config " + quote(Absolute(string(g.Config)))
 	}
-	words += fmt.Sprintf(" --data-dir %q", Absolute(string(g.DataDir)))
-	if g.settings.flagged["database-url"] { // the URL may contain a password
-		words += " --database-url ..."
+	return words + " --data-dir " + quote(Absolute(string(g.DataDir)))
+}
+
+// plain matches words that a shell takes as they are.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=-]+$`)
+
+// quote returns a word as a shell takes it.
+func quote(word string) string {
+	switch {
+	case plain.MatchString(word):
+		return word
+	case runtime.GOOS == "windows":
+		return `"` + word + `"`
 	}
-	return words
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // Traces returns the settings of traces from the standard environment variables.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -36,7 +38,6 @@ func Run(
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ValueFormatter(g.settings.help),
-		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
 		panic(err) // the tags are wrong, and every test finds that
@@ -58,21 +59,67 @@ func Run(
 	case len(args) == 1 && args[0] == "--version":
 		args = []string{"version"}
 	}
-	if err := execute(g, parser, args); err != nil {
+	if err := execute(ctx, g, parser, args); err != nil {
 		return report(errs, err)
 	}
 	return 0
 }
 
 // execute parses the arguments and runs their command.
-func execute(g *Globals, parser *kong.Kong, args []string) error {
-	parsed, err := parser.Parse(args)
+func execute(ctx context.Context, g *Globals, parser *kong.Kong, args []string) error {
+	parsed, err := parser.Parse(joinNegative(args))
 	if err != nil {
 		return usageError{err}
 	}
+	ctx, stop := untilHangup(ctx, parsed)
+	defer stop()
+	parsed.BindTo(ctx, (*context.Context)(nil))
 	g.settings.note(parsed)
 	g.words = commandWords(parsed.Command())
-	return parsed.Run(g)
+	err = parsed.Run(g)
+	if failed := giveToOwners(&g.Store); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// negative matches a negative number, with or without a unit.
+var negative = regexp.MustCompile(`^-[0-9.]`)
+
+// joinNegative joins a flag and a negative number after it: --limit -4 becomes --limit=-4. Otherwise
+// kong takes the number for a short flag, and the flag cannot say what it accepts.
+func joinNegative(args []string) (joined []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...)
+		}
+		last := len(joined) - 1
+		if negative.MatchString(arg) && last >= 0 && strings.HasPrefix(joined[last], "--") &&
+			!strings.Contains(joined[last], "=") {
+			joined[last] += "=" + arg
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
+}
+
+// Reloader is a command that SIGHUP does not end. The command receives the signal itself, and reads
+// files again that may have changed.
+type Reloader interface{ ReloadsOnHangup() }
+
+// untilHangup returns a context that ends with SIGHUP, which a closed terminal sends. If nohup has
+// made the process ignore SIGHUP, or if the command is a Reloader, SIGHUP does not end the context.
+func untilHangup(ctx context.Context, parsed *kong.Context) (context.Context, context.CancelFunc) {
+	if node := parsed.Selected(); node != nil && node.Target.CanAddr() {
+		if _, reloads := node.Target.Addr().Interface().(Reloader); reloads {
+			return ctx, func() {}
+		}
+	}
+	if signal.Ignored(syscall.SIGHUP) { // NotifyContext would undo that
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 // report prints an error and returns its exit status.

@@ -97,6 +97,20 @@ func (s *configResolver) note(ctx *kong.Context) {
 	}
 }
 
+// Reread reads the configuration file again and returns its value of a setting. found is false if the
+// file does not have the setting, or if the command line or the environment has it.
+func (g *Globals) Reread(name string) (value string, found bool, err error) {
+	if g.Config == "" || g.settings.flagged[name] {
+		return "", false, nil
+	}
+	again := config.Sources{Environ: g.settings.sources.Environ}
+	if err := again.Open(string(g.Config), g.settings.names); err != nil {
+		return "", false, err
+	}
+	value, source, found := again.Look(name)
+	return value, found && source == string(g.Config), nil
+}
+
 // Source returns the source of a setting's value: "flag", the name of an environment variable, the
 // path of the file, or "default".
 func (g *Globals) Source(name string) string {

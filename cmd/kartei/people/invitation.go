@@ -18,7 +18,7 @@ type userInviteCmd struct {
 	Lang   string                  `name:"language" placeholder:"de|en" help:"Language of pages and messages for the user; by default the one in which the invitation is accepted."`
 	Role   access.Role             `name:"role" placeholder:"admin|member|viewer" help:"Role in the organization; member by default. A user who exists keeps the role."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
-	Mail   bool                    `name:"mail" help:"Send the link to the address. This needs a running server with --smtp-url."`
+	Mail   bool                    `name:"mail" help:"Send the link to the address by email. This needs a running server with --smtp-url."`
 	command.JSON
 }
 
@@ -43,10 +43,20 @@ func (c *userInviteCmd) Run(ctx context.Context, g *command.Globals) error {
 	}
 	fmt.Fprintln(g.Out, made.Link)
 	fmt.Fprintf(g.Err, "The link is for %s, works once, and expires at %s (%s). Earlier links for this address no longer work.\n", made.Email, command.Minute(made.ExpiresAt), made.ID)
-	if made.Mailed {
-		fmt.Fprintln(g.Err, "It is sent to the address.")
-	}
+	fmt.Fprint(g.Err, mailing(c.Mail, made))
 	return nil
+}
+
+// mailing returns the sentence about the email of an invitation. It is empty if no email was wanted.
+func mailing(wanted bool, made invitation.NewInvitation) string {
+	switch {
+	case !wanted:
+		return ""
+	case made.Mailed:
+		return "An email with the link waits to be sent. The server hands it to the mail server now, and tries again for up to three days if the mail server does not take it. Emails that wait, and those that were given up: kartei jobs\n"
+	default:
+		return "No email is sent, because ten invitations went to this address within a day. Pass the link on yourself.\n"
+	}
 }
 
 // Invitation has the commands for open invitations.

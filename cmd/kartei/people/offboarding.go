@@ -6,10 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kartei/api/op"
 	"kartei/cmd/kartei/command"
+	"kartei/kit/id"
 	"kartei/people/offboarding"
+	"kartei/people/principal"
 )
 
 type userHoldingsCmd struct {
@@ -85,6 +88,15 @@ func (c *userHandOverCmd) Run(ctx context.Context, g *command.Globals) error {
 				stay = "are handed over too"
 			}
 			fmt.Fprintf(g.Out, "Private %s: %d %s.\n", family, n, stay)
+		}
+	}
+	if c.Disable && strings.HasPrefix(c.From, id.User) {
+		p, err := command.Call(ctx, g, principal.GetUser, op.ByID{ID: c.From})
+		if err != nil {
+			return err
+		}
+		if err := warnWithoutAdmin(ctx, g, p); err != nil {
+			return err
 		}
 	}
 	if len(out.Endpoints) == 0 {

@@ -61,5 +61,6 @@ type serviceAccountSetCmd struct {
 
 // Run changes a service account.
 func (c *serviceAccountSetCmd) Run(ctx context.Context, g *command.Globals) error {
-	return setPrincipal(ctx, g, c.JSON, principal.SetServiceAccount, c.change(c.ID))
+	_, err := setPrincipal(ctx, g, c.JSON, principal.SetServiceAccount, c.change(c.ID))
+	return err
 }

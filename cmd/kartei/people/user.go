@@ -89,7 +89,36 @@ type userSetCmd struct {
 func (c *userSetCmd) Run(ctx context.Context, g *command.Globals) error {
 	change := c.change(c.ID)
 	change.Email, change.Language = c.Email, c.Lang
-	return setPrincipal(ctx, g, c.JSON, principal.SetUser, change)
+	p, err := setPrincipal(ctx, g, c.JSON, principal.SetUser, change)
+	if err != nil || c.JSON.JSON || change.Disabled == nil && change.Role == nil {
+		return err
+	}
+	return warnWithoutAdmin(ctx, g, p)
+}
+
+// warnWithoutAdmin prints a warning if the organization of p has no admin any more, and p may be the
+// last one: p is disabled, or has another role.
+func warnWithoutAdmin(ctx context.Context, g *command.Globals, p access.PrincipalInfo) error {
+	if p.Role == access.Admin && !p.Disabled {
+		return nil
+	}
+	for page := (op.Page{Organization: p.OrganizationID, Limit: 1000}); ; {
+		users, err := command.Call(ctx, g, principal.ListUsers, page)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(users.Data, func(u access.PrincipalInfo) bool {
+			return u.Role == access.Admin && !u.Disabled && u.ErasedAt == 0
+		}) {
+			return nil
+		}
+		if !users.HasMore {
+			break
+		}
+		page.After = users.Data[len(users.Data)-1].ID
+	}
+	fmt.Fprintf(g.Err, "%s has no admin any more who can sign in. Only you can name one: kartei user set USR --role admin, or: kartei user invite --org %s --email ADDRESS --role admin\n", p.OrganizationID, p.OrganizationID)
+	return nil
 }
 
 // principalChange are the flags for changes of users and service accounts.
@@ -113,12 +142,15 @@ func (c *principalChange) change(id string) principal.Change {
 func setPrincipal(
 	ctx context.Context, g *command.Globals, j command.JSON, o op.Operation[principal.Change, access.PrincipalInfo],
 	change principal.Change,
-) error {
+) (p access.PrincipalInfo, err error) {
 	if change.Name == nil && change.Email == nil && change.Language == nil && change.Role == nil &&
 		len(change.Rights) == 0 && change.Disabled == nil {
-		return command.NothingToSet("--name, --role, --rights, --disable or --enable")
+		return p, command.NothingToSet("--name, --role, --rights, --disable or --enable")
 	}
-	return showPrincipal(ctx, g, j, o, change)
+	if p, err = command.Call(ctx, g, o, change); err != nil {
+		return p, err
+	}
+	return p, command.PrintOne(g, j, p, principalHeader, principalRow)
 }
 
 // showPrincipal calls an operation that returns a user or a service account, and prints the result.

@@ -21,9 +21,9 @@ import (
 
 // Backup is the command that copies the database and the files of documents.
 type Backup struct {
-	File             string     `arg:"" placeholder:"FILE" help:"File for the copy of the database; it must not exist yet."`
-	Files            config.Dir `name:"files" placeholder:"DIR" help:"Folder for the files of documents; FILE.files by default. A folder of an earlier backup gets only new files."`
-	WithoutFiles     bool       `name:"without-files" help:"Copy the database only."`
+	File             config.File `arg:"" placeholder:"FILE" help:"File for the copy of the database; it must not exist yet."`
+	Files            config.Dir  `name:"files" placeholder:"DIR" help:"Folder for the files of documents; FILE.files by default. A folder of an earlier backup gets only new files."`
+	WithoutFiles     bool        `name:"without-files" help:"Copy the database only."`
 	encryptFor       `embed:""`
 	command.BlobKeys `embed:""`
 	command.JSON
@@ -34,7 +34,8 @@ func (*Backup) Help() string {
 	return `The copy is consistent and checked, and calls go on meanwhile. The files of all documents are
 copied with the database, encrypted as they are; nothing is removed from storage meanwhile.
 The master key is not in the copy: keep that file in another place. On PostgreSQL pg_dump must
-be installed.
+be installed. FILE is on the machine of the server; to keep a copy in a bucket or on another machine,
+send the file there with another program.
 With --recipient the copy of the database is encrypted. Only the identity of a recipient opens
 it (age-encryption.org; age-keygen makes both).`
 }
@@ -67,7 +68,7 @@ func (e *encryptFor) list() ([]string, error) {
 
 // Run copies the database.
 func (c *Backup) Run(ctx context.Context, g *command.Globals) error {
-	file, err := filepath.Abs(c.File)
+	file, err := filepath.Abs(string(c.File))
 	if err != nil {
 		return err
 	}
@@ -134,9 +135,9 @@ func unreadable(g *command.Globals, c *blob.CopyCounts) error {
 
 // Restore is the command that restores a copy.
 type Restore struct {
-	File             string     `arg:"" placeholder:"FILE" help:"A file that backup wrote."`
-	Files            config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote; FILE.files by default."`
-	WithoutFiles     bool       `name:"without-files" help:"Restore the database only."`
+	File             config.File `arg:"" placeholder:"FILE" help:"A file that backup wrote."`
+	Files            config.Dir  `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote; FILE.files by default."`
+	WithoutFiles     bool        `name:"without-files" help:"Restore the database only."`
 	command.BlobKeys `embed:""`
 	Identities       []config.File `name:"identity" sep:"none" placeholder:"FILE" help:"File with an identity that opens an encrypted copy, as age-keygen writes it, or a private key of SSH; may be repeated."`
 	Force            bool          `name:"force" help:"Replace a database that exists; on SQLite the old one is renamed."`
@@ -159,7 +160,7 @@ func (c *Restore) Run(ctx context.Context, g *command.Globals) error {
 	if err != nil {
 		return err
 	}
-	if err := move.CheckCopy(c.File, identities); err != nil { // checked before files are restored
+	if err := move.CheckCopy(string(c.File), identities); err != nil { // checked before files are restored
 		return err
 	}
 	if err := makeFolder(&g.Store); err != nil {
@@ -170,14 +171,14 @@ func (c *Restore) Run(ctx context.Context, g *command.Globals) error {
 		return err
 	}
 	before, unknown := instance.Acts(ctx, &g.Store)
-	aside, err := instance.Restore(ctx, &g.Store, c.File, c.Force, identities)
+	aside, err := instance.Restore(ctx, &g.Store, string(c.File), c.Force, identities)
 	if errors.Is(err, move.ErrExists) {
 		return fmt.Errorf("%w; use --force to replace it", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := instance.Restored(ctx, &g.Store, c.File); err != nil {
+	if err := instance.Restored(ctx, &g.Store, string(c.File)); err != nil {
 		return c.restoredBut(aside, err)
 	}
 	lost, err := instance.Lost(ctx, &g.Store, before)
@@ -256,7 +257,7 @@ func (c *Restore) identities() (move.Identities, error) {
 // files restores the files of a backup. That is done before the database, so that no document lacks
 // its file. files does nothing if a database exists and must not be replaced.
 func (c *Restore) files(ctx context.Context, g *command.Globals) (*blob.CopyCounts, error) {
-	dir, err := besides(c.File, c.Files)
+	dir, err := besides(string(c.File), c.Files)
 	if err != nil || c.WithoutFiles {
 		return nil, err
 	}

@@ -43,6 +43,65 @@ func TestBackupIntoNoFolder(t *testing.T) {
 	}
 }
 
+// TestFailedBackupLeavesNoFolder checks that a backup that fails before files are copied removes the
+// folder that it made for them, but not a folder of earlier backups.
+func TestFailedBackupLeavesNoFolder(t *testing.T) {
+	s := newFolder(t)
+	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.Dir, "master.key")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "k.db")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := s.Try("backup", file); status != 1 || !strings.Contains(errs, file+" exists already") {
+		t.Fatalf("over a file: status %d, %s", status, errs)
+	}
+	if _, err := os.Stat(file + ".files"); !os.IsNotExist(err) {
+		t.Errorf("the failed backup left a folder: %v", err)
+	}
+	if err := os.Mkdir(file+".files", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := s.Try("backup", file); status != 1 {
+		t.Errorf("over a file: status %d", status)
+	}
+	if _, err := os.Stat(file + ".files"); err != nil {
+		t.Errorf("the failed backup removed a folder: %v", err)
+	}
+}
+
+// TestURLsAreNoPaths checks that a URL in place of a path is refused and nothing is written. Without
+// the check, backup s3://bucket/a writes a local folder with the name s3:.
+func TestURLsAreNoPaths(t *testing.T) {
+	s := newFolder(t)
+	here := t.TempDir()
+	t.Chdir(here)
+	if err := os.MkdirAll("s3:/bucket", 0o700); err != nil { // the folder of the copy must exist
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{
+		{"backup", "--without-files", "s3://bucket/k.db"},
+		{"backup", "--without-files", "nowhere://bucket/k.db"},
+		{"backup", "--files", "s3://bucket/files", "k.db"},
+		{"restore", "s3://bucket/k.db"},
+		{"restore", "--files", "s3://bucket/files", "k.db"},
+		{"--data-dir", "s3://bucket/data", "migrate"},
+		{"--database-url", "sqlite:s3://bucket/k.db", "migrate"},
+		{"--blob-url", "file:gs://bucket", "migrate"},
+		{"copy", "--from", "sqlite:k.db", "--to", "s3://bucket/k.db"},
+	} {
+		status, out, errs := s.Try(line...)
+		if status != 2 || out != "" || !strings.Contains(errs, "accepted") {
+			t.Errorf("%v: status %d, %q, %q", line, status, out, errs)
+		}
+		left, err := os.ReadDir("s3:/bucket")
+		if all, _ := os.ReadDir("."); err != nil || len(left) > 0 || len(all) > 1 {
+			t.Errorf("%v leaves %v, %v, %v", line, left, all, err)
+		}
+	}
+}
+
 // TestRestoreSaysWhatIsMissing checks that a restore warns if no server can start with the data,
 // because the master key is missing or different. Errors contain their cause once.
 func TestRestoreSaysWhatIsMissing(t *testing.T) {

@@ -119,7 +119,7 @@ func (c *Demo) Run(ctx context.Context, g *command.Globals) (err error) {
 	}
 	defer remove()
 	c.choose(g)
-	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
+	logger, _, err := newLogger(g, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
 	}

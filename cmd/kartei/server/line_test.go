@@ -14,6 +14,7 @@ type line struct {
 	Migrate Migrate `cmd:"" name:"migrate"`
 	Backup  Backup  `cmd:"" name:"backup"`
 	Restore Restore `cmd:"" name:"restore"`
+	Copy    Copy    `cmd:"" name:"copy"`
 	Blobs   Blobs   `cmd:"" name:"blobs"`
 	Conf    Config  `cmd:"" name:"config"`
 	Release Version `cmd:"" name:"version"`

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"kartei/api/op"
@@ -25,15 +28,22 @@ type Serve struct {
 func (*Serve) Help() string {
 	return `Runs until it is interrupted. It waits for a database that does not answer yet, and migrates it.
 Until that is done, calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight
-finish.`
+finish. SIGHUP reads the certificate and its key again, and log_level of the configuration file. It
+never ends the server.`
 }
+
+// ReloadsOnHangup implements command.Reloader.
+func (*Serve) ReloadsOnHangup() {}
 
 // Run serves until ctx ends.
 func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
+	hangups := make(chan os.Signal, 1) // a signal before the server is ready waits
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	if err := c.Server.Check(); err != nil {
 		return command.Usagef("%w", g.Blame(err))
 	}
-	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
+	logger, level, err := newLogger(g, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
 	}
@@ -59,12 +69,12 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	if err := c.welcome(ctx, g, i); err != nil {
 		logger.Error("the organizations cannot be read", "error", err)
 	}
-	select {
-	case <-ctx.Done():
+	reload := func() { rereadLevel(g, logger, level); i.Reload() }
+	if err = untilEnd(ctx, i, hangups, reload); err != nil {
+		logger.Error("stopping, because a part of the server failed", "error", err)
+	} else {
 		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after",
 			c.DrainTime.String())
-	case err = <-i.Failed():
-		logger.Error("stopping, because a part of the server failed", "error", err)
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.DrainTime+c.ShutdownTimeout))
 	defer cancel()
@@ -73,6 +83,42 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	}
 	logger.Info("stopped")
 	return err
+}
+
+// untilEnd waits until ctx ends, or a part of the instance fails, and returns that error. Meanwhile
+// each signal in hangups calls reload.
+func untilEnd(ctx context.Context, i *instance.Instance, hangups <-chan os.Signal, reload func()) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-i.Failed():
+			return err
+		case <-hangups:
+			reload()
+		}
+	}
+}
+
+// rereadLevel reads the configuration file again and changes the level of the log, unless the command
+// line or the environment has set it. A file that cannot be used changes nothing.
+func rereadLevel(g *command.Globals, logger *slog.Logger, level *slog.LevelVar) {
+	value, found, err := g.Reread("log-level")
+	var name config.LogLevel
+	var next slog.Level
+	if found {
+		err = errors.Join(name.UnmarshalText([]byte(value)), next.UnmarshalText([]byte(value)))
+	}
+	if err != nil {
+		logger.Error("reload: the configuration file cannot be used, and the settings stay as they are", "error", err)
+		return
+	}
+	if !found || next == level.Level() {
+		return
+	}
+	level.Set(min(level.Level(), next)) // the next line is logged under both levels
+	logger.Info("reload: the level of the log has changed", "logLevel", value)
+	level.Set(next)
 }
 
 // warnDevelopment logs a warning if a setting for development is set.
@@ -105,6 +151,7 @@ func (c *Serve) welcome(ctx context.Context, g *command.Globals, i *instance.Ins
 	if err != nil || len(list.Data) > 0 {
 		return err
 	}
+	line := g.RunningCommandLine() + " "
 	fmt.Fprintf(g.Err, `
 There is no organization yet. The server chose:
   data folder     %s
@@ -124,14 +171,18 @@ on its own data. The API answers for an organization once
   --level on          its own switch is on (read permits only reading).
 
 `, command.Absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
-		i.BaseURL, i.BaseURL, i.OperatorURL, g.CommandLine()+" "+strings.Join(beginning, "\n  "+g.CommandLine()+" "))
+		i.BaseURL, i.BaseURL, i.OperatorURL, line+strings.Join(beginning, "\n  "+line))
 	return nil
 }
 
-func newLogger(g *command.Globals, format config.LogFormat, level config.LogLevel) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, err
+// newLogger returns a logger and its level, which can be changed.
+func newLogger(
+	g *command.Globals, format config.LogFormat, name config.LogLevel,
+) (*slog.Logger, *slog.LevelVar, error) {
+	level := new(slog.LevelVar)
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return nil, nil, err
 	}
-	return telemetry.NewLogger(g.Err, string(format), l)
+	logger, err := telemetry.NewLogger(g.Err, string(format), level)
+	return logger, level, err
 }

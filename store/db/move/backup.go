@@ -58,7 +58,10 @@ func copyFile(d *sqlite.DB, path string) error {
 	if err := d.CopyTo(path); err != nil {
 		return err
 	}
-	return checkFile(path)
+	if err := checkFile(path); err != nil {
+		return renamedError{err, path, "the copy of the database"}
+	}
+	return nil
 }
 
 // checkFile reads a whole SQLite file. It fails unless the file is an intact Kartei database whose

@@ -264,6 +264,8 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 		target := filepath.Join(t.TempDir(), "kartei.db")
 		if _, err := move.Restore(ctx, from, "sqlite:"+target, false); err == nil {
 			t.Errorf("%s was restored", name)
+		} else if !strings.Contains(err.Error(), from) || strings.Contains(err.Error(), ".kartei-restore-") {
+			t.Errorf("%s: the error does not name the file of the backup alone: %v", name, err)
 		}
 		if _, err := os.Stat(target); err == nil {
 			t.Errorf("%s left a database", name)

@@ -34,6 +34,17 @@ const (
 	draftTime = 12 * time.Hour
 )
 
+// renamedError is an error about a draft that names another file, which the operator knows.
+type renamedError struct {
+	err         error
+	draft, name string
+}
+
+func (e renamedError) Error() string { return strings.ReplaceAll(e.err.Error(), e.draft, e.name) }
+
+// Unwrap returns the error with the name of the draft.
+func (e renamedError) Unwrap() error { return e.err }
+
 // discard removes a draft and SQLite's files for it.
 func discard(draft string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {

@@ -100,8 +100,8 @@ func restoreSQLite(c *backupFile, path string, force bool, changes []Change) (as
 	if err != nil {
 		return "", err
 	}
-	if err := checkFile(draft); err != nil {
-		return "", err
+	if err := checkFile(draft); err != nil { // the draft has the bytes of the copy
+		return "", renamedError{err, draft, from}
 	}
 	if err := changeDraft(draft, changes); err != nil {
 		return "", err

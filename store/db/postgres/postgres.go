@@ -150,8 +150,9 @@ func (d *DB) check(ctx context.Context) error {
 	if err != nil {
 		if strings.Contains(err.Error(), "unsupported startup parameter") {
 			// The error is not temporary: see open.Away.
-			err = fmt.Errorf("db: a pooler without session settings is in front of the database: "+
-				"add default_query_exec_mode=exec to the URL: %v", err)
+			err = fmt.Errorf("db: a pooler in front of the database refuses the settings of a session: if it is in transaction mode, "+
+				"add default_query_exec_mode=exec to the URL; if PgBouncer is in session mode, list the settings in its "+
+				"ignore_startup_parameters, as docs/operating/replicas.md shows: %v", err)
 		}
 		return err
 	}
