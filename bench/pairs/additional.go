@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 
 	"kartei/bench/data"
 	"kartei/bench/measure"
@@ -17,6 +18,9 @@ var searchGoals = []struct {
 	connections int
 	limit       float64
 }{{1, 25}, {16, 100}}
+
+// previewVersion is the version of the API that has the parameter email.
+const previewVersion = "2027-02-01"
 
 // MeasureAdditional compares an office whose contacts have additional emails and telephone numbers
 // with one whose contacts have none. It measures the processor time and the allocations of the main
@@ -32,7 +36,7 @@ func MeasureAdditional(ctx context.Context, b *measure.Bench) error {
 		if err != nil {
 			return err
 		}
-		p, err := b.Open(ctx, o)
+		p, err := b.Open(ctx, o, "--environment", "rc")
 		if err != nil {
 			return err
 		}
@@ -101,10 +105,15 @@ func byEmail(p *measure.Place) (list []string, err error) {
 			c.Email = &c.AdditionalEmails[n-1].Email
 		}
 		if c.Email != nil {
-			list = append(list, p.Get("/contacts?email="+url.QueryEscape(*c.Email)))
+			list = append(list, inPreview(p.Get("/contacts?email="+url.QueryEscape(*c.Email))))
 		}
 	}
 	return list, nil
+}
+
+// inPreview returns a request for previewVersion.
+func inPreview(request string) string {
+	return strings.Replace(request, "\r\n", "\r\nSvc-Version: "+previewVersion+"\r\n", 1)
 }
 
 // addSearches adds series for the searches in the office with additional members, with one
