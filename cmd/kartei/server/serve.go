@@ -13,6 +13,7 @@ import (
 	"kartei/cmd/kartei/command"
 	"kartei/instance"
 	"kartei/instance/config"
+	"kartei/kit/systemd"
 	"kartei/kit/telemetry"
 )
 
@@ -56,6 +57,7 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 		return err
 	}
 	logger.Info("ready", "version", release, "api", i.BaseURL+"/v1", "operator", i.OperatorURL)
+	notify(g, logger, systemd.Ready)
 	if err := c.welcome(ctx, g, i); err != nil {
 		logger.Error("the organizations cannot be read", "error", err)
 	}
@@ -66,6 +68,7 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	case err = <-i.Failed():
 		logger.Error("stopping, because a part of the server failed", "error", err)
 	}
+	notify(g, logger, systemd.Stopping)
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.DrainTime+c.ShutdownTimeout))
 	defer cancel()
 	if closed := i.Close(bounded); err == nil {
@@ -73,6 +76,14 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	}
 	logger.Info("stopped")
 	return err
+}
+
+// notify reports a state to systemd if systemd started the server as a unit of the type notify.
+func notify(g *command.Globals, logger *slog.Logger, state string) {
+	address, _ := g.Environ(systemd.Variable)
+	if err := systemd.Notify(address, state); err != nil {
+		logger.Error("systemd is not notified", "state", state, "error", err)
+	}
 }
 
 // warnDevelopment logs a warning if a setting for development is set.
