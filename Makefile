@@ -84,7 +84,7 @@ retract:
 # (docs/operating/web.md), and the members
 # that the recorded answers have gained (api/testdata).
 docs:
-	@$(GO) test ./instance/config -run 'SettingsPage$$' -write
+	@$(GO) test ./instance/config -run '(SettingsPage|PackagedFile)$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
 	@$(GO) test ./web/app -run 'TestTableOfPages$$' -write
