@@ -6,12 +6,13 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: help demo test gate-long build bench figures lint fmt openapi retract docs pages screenshots
+.PHONY: help demo test gate-long build release bench figures lint fmt openapi retract docs pages screenshots
 
 help:
 	@echo 'make demo         a complete instance with a sample office on http://localhost:8080'
 	@echo 'make test         the tests, on SQLite and PostgreSQL; installs what they need'
 	@echo 'make build        the program, bin/kartei'
+	@echo 'make release      packages, archives and images of a release, into dist'
 	@echo 'make lint         what the gate checks of the sources: form, vet, linters, documents'
 	@echo 'make fmt          the form of gofmt'
 	@echo 'make pages        the Go of the templates'
@@ -49,6 +50,10 @@ gate-long:
 build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2
 	@$(GO) build -o bin/kartei ./cmd/kartei
+
+# Builds what a release consists of into dist: see packaging/README.md.
+release:
+	@packaging/build.sh
 
 # Prints ratios against limits measured in the same run; see docs/performance.md.
 bench:
