@@ -22,6 +22,7 @@ version() {
 
 export VERSION=${VERSION:-$(version)}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export MAINTAINER=${MAINTAINER:-$(git log -1 --format="%an <%ae>")}
 export TZ=UTC LC_ALL=C CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0
 umask 022
 commit=$(git rev-parse HEAD)
@@ -35,6 +36,13 @@ archive() {
 	tar --create --directory "$1" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner "${@:2}" .
 }
 
+# debian_changelog writes the one entry that the policy of Debian requires. A version with a hyphen
+# precedes the version before the hyphen, which a tilde means there.
+debian_changelog() {
+	printf 'kartei (%s-1) stable; urgency=medium\n\n  * See changelog.gz for the changes.\n\n -- %s  %s\n' \
+		"${VERSION/-/\~}" "$MAINTAINER" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")"
+}
+
 # program OS/ARCH: sets STAGE to the folder with the program for a platform.
 program() {
 	export STAGE=$work/${1/\//-} ARCH=${1#*/}
@@ -44,6 +52,7 @@ program() {
 	GOOS=${1%/*} GOARCH=$ARCH go build -trimpath -buildvcs=false -o "$STAGE/kartei" \
 		-ldflags "-s -w -buildid= -X kartei/cmd/kartei/server.release=$VERSION -X kartei/cmd/kartei/server.revision=$commit" ./cmd/kartei
 	gzip -9n <CHANGELOG.md >"$STAGE/changelog.gz"
+	debian_changelog | gzip -9n >"$STAGE/changelog.Debian.gz"
 	touch -d "@$SOURCE_DATE_EPOCH" "$STAGE"/*
 }
 
