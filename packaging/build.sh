@@ -93,7 +93,7 @@ sbom() {
 	sed -E "s/^( *\"timestamp\": )\".*\"/\1\"$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)\"/" "$work/sbom.json" >"$dist/kartei_$VERSION.cdx.json"
 }
 
-rm -rf "$dist"
+[ -n "${DIST:-}" ] || rm -rf "$dist"
 mkdir -p "$dist"
 for target in ${TARGETS:-$all}; do
 	platform=${target#*:}
