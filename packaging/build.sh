@@ -89,8 +89,8 @@ image() { # image OS/ARCH
 
 # The list of modules comes from the program itself.
 sbom() {
-	go run "$cyclonedx" bin -json -noserial -version "v$VERSION" -output "$work/sbom.json" "$STAGE/kartei" >&2
-	sed -E "s/^( *\"timestamp\": )\".*\"/\1\"$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)\"/" "$work/sbom.json" >"$dist/kartei_$VERSION.cdx.json"
+	go run "$cyclonedx" bin -json -std -noserial -notimestamp -version "v$VERSION" \
+		-output "$dist/kartei_$VERSION.cdx.json" "$STAGE/kartei" >&2
 }
 
 [ -n "${DIST:-}" ] || rm -rf "$dist"
