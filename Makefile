@@ -6,12 +6,13 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: help demo test gate-long build bench figures lint fmt openapi retract docs pages screenshots
+.PHONY: help demo test gate-long build release bench figures lint fmt openapi retract docs pages screenshots
 
 help:
 	@echo 'make demo         a complete instance with a sample office on http://localhost:8080'
 	@echo 'make test         the tests, on SQLite and PostgreSQL; installs what they need'
 	@echo 'make build        the program, bin/kartei'
+	@echo 'make release      packages, archives and images of a release, into dist'
 	@echo 'make lint         what the gate checks of the sources: form, vet, linters, documents'
 	@echo 'make fmt          the form of gofmt'
 	@echo 'make pages        the Go of the templates'
@@ -50,6 +51,10 @@ build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2
 	@$(GO) build -o bin/kartei ./cmd/kartei
 
+# Builds what a release consists of into dist: see packaging/README.md.
+release:
+	@packaging/build.sh
+
 # Prints ratios against limits measured in the same run; see docs/performance.md.
 bench:
 	@$(GO) run ./bench $(ARGS)
@@ -84,7 +89,7 @@ retract:
 # (docs/operating/web.md), and the members
 # that the recorded answers have gained (api/testdata).
 docs:
-	@$(GO) test ./instance/config -run 'SettingsPage$$' -write
+	@$(GO) test ./instance/config -run '(SettingsPage|PackagedFile)$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
 	@$(GO) test ./web/app -run 'TestTableOfPages$$' -write

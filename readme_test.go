@@ -19,7 +19,7 @@ var write = flag.Bool("write", false, "write the tree into README.md (make docs)
 // folders come between them, in the order of their names.
 var (
 	first = []string{"api", "record", "people", "integration", "transfer", "access"}
-	last  = []string{"door", "web", "store", "extract", "instance", "cmd", "kit", "test", "bench", "docs", "ci"}
+	last  = []string{"door", "web", "store", "extract", "instance", "cmd", "kit", "test", "bench", "docs", "packaging", "ci"}
 )
 
 // groups are the lines in README.md for folders without a package of their own.
@@ -33,6 +33,7 @@ var groups = map[string]string{
 	"kit":         "what every package may use; it knows nothing of the product",
 	"test":        "helpers of tests, and the tests of the whole binary",
 	"deploy":      "files for the programs beside Kartei: alerts of Prometheus, a dashboard of Grafana",
+	"packaging":   "what builds a release: archives, packages for Debian and Red Hat, images",
 	"ci":          "the checks of every change; .ci/run runs them all",
 }
 
@@ -101,7 +102,8 @@ func everyFolderHasALine(t *testing.T, lines map[string]string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == "bin" || e.Name() == "screenshots" || strings.HasPrefix(e.Name(), ".") {
+		if !e.IsDir() || slices.Contains([]string{"bin", "dist", "screenshots"}, e.Name()) ||
+			strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(lines)),

@@ -28,6 +28,7 @@ package() {
 	mvn) echo maven ;;
 	promtool) echo prometheus ;;
 	nginx) echo nginx-light ;;
+	systemd-analyze) echo systemd ;;
 	clamd) echo clamav-daemon ;; # freshclam need not run, because the tests have their own signature
 	*) echo "$1" ;;
 	esac
@@ -41,6 +42,7 @@ loss() {
 	nginx) echo "no pages are tried through a proxy" ;;
 	versitygw) echo "files are stored in folders only, not in a bucket" ;;
 	standardwebhooks) echo "no other language than Go verifies deliveries" ;;
+	debootstrap | lintian | systemd-analyze) echo "the package for Debian is not tried" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;
 	axe) echo "the pages are not checked for accessibility" ;;
 	postgresql-versions) echo "no other version of PostgreSQL than the installed one is tried" ;;

@@ -17,6 +17,10 @@ import (
 // EnvPrefix is the prefix of the environment variables of settings.
 const EnvPrefix = "KARTEI_"
 
+// DefaultFile is the configuration file of the packages for Debian and Red Hat. It is read if no
+// other is named.
+const DefaultFile = "/etc/kartei/kartei.toml"
+
 // Env returns the name of the environment variable of a setting.
 func Env(name string) string { return EnvPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 

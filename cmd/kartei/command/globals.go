@@ -24,7 +24,7 @@ import (
 // Globals is the input of every command: the location of the data, and the outputs. Commands write
 // results to Out and all other text to Err.
 type Globals struct {
-	Config       config.File `name:"config" placeholder:"FILE" help:"Configuration file in TOML. Its keys are the names of the flags, with underscores in place of hyphens."`
+	Config       config.File `name:"config" placeholder:"FILE" help:"Configuration file in TOML; without it /etc/kartei/kartei.toml, if it exists. Its keys are the names of the flags, with underscores in place of hyphens."`
 	config.Store `embed:""`
 
 	Out io.Writer `kong:"-"`

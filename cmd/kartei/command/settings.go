@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -21,10 +22,12 @@ type configResolver struct {
 	// flagged has the settings that were given on the command line.
 	flagged map[string]bool
 	opened  bool
+	// defaultFile is the configuration file that is read if none is named.
+	defaultFile string
 }
 
 func newResolver(environ func(string) (string, bool)) *configResolver {
-	s := &configResolver{from: map[string]string{}, flagged: map[string]bool{}}
+	s := &configResolver{from: map[string]string{}, flagged: map[string]bool{}, defaultFile: config.DefaultFile}
 	s.sources.Environ = environ
 	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
 		for i := range t.NumField() {
@@ -78,10 +81,24 @@ func (s *configResolver) open(ctx *kong.Context) error {
 			path = fmt.Sprint(ctx.FlagValue(p.Flag))
 		}
 	}
+	if path == "" {
+		path = s.packaged()
+	}
 	if err := s.sources.Open(path, s.names); err != nil {
 		return fileError{err}
 	}
 	return nil
+}
+
+// packaged returns the path of the packages' configuration file. It returns an empty string if the
+// file does not exist, or if this user may not read it.
+func (s *configResolver) packaged() string {
+	file, err := os.Open(s.defaultFile)
+	if err != nil {
+		return ""
+	}
+	file.Close()
+	return s.defaultFile
 }
 
 // fileError is an error in the configuration file. Without it, kong would blame the flag that was

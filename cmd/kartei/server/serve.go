@@ -16,6 +16,7 @@ import (
 	"kartei/cmd/kartei/command"
 	"kartei/instance"
 	"kartei/instance/config"
+	"kartei/kit/systemd"
 	"kartei/kit/telemetry"
 )
 
@@ -66,6 +67,7 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 		return err
 	}
 	logger.Info("ready", "version", release, "api", i.BaseURL+"/v1", "operator", i.OperatorURL)
+	notify(g, logger, systemd.Ready)
 	if err := c.welcome(ctx, g, i); err != nil {
 		logger.Error("the organizations cannot be read", "error", err)
 	}
@@ -76,6 +78,7 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after",
 			c.DrainTime.String())
 	}
+	notify(g, logger, systemd.Stopping)
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.DrainTime+c.ShutdownTimeout))
 	defer cancel()
 	if closed := i.Close(bounded); err == nil {
@@ -119,6 +122,14 @@ func rereadLevel(g *command.Globals, logger *slog.Logger, level *slog.LevelVar) 
 	level.Set(min(level.Level(), next)) // the next line is logged under both levels
 	logger.Info("reload: the level of the log has changed", "logLevel", value)
 	level.Set(next)
+}
+
+// notify reports a state to systemd if systemd started the server as a unit of the type notify.
+func notify(g *command.Globals, logger *slog.Logger, state string) {
+	address, _ := g.Environ(systemd.Variable)
+	if err := systemd.Notify(address, state); err != nil {
+		logger.Error("systemd is not notified", "state", state, "error", err)
+	}
 }
 
 // warnDevelopment logs a warning if a setting for development is set.

@@ -8,8 +8,13 @@ import (
 	"kartei/cmd/kartei/command"
 )
 
-// release is the version of the product. CHANGELOG.md has an entry for it.
-const release = "0.1.0"
+// release is the version of the product, and revision its commit. The build of a release sets both
+// with the flag -X of the linker. Other builds take the commit from the build information.
+// CHANGELOG.md has an entry for the version here.
+var (
+	release  = "0.1.0"
+	revision string
+)
 
 // Version is the command that prints the version.
 type Version struct{ command.JSON }
@@ -25,6 +30,9 @@ func (c *Version) Run(g *command.Globals) error {
 
 // commit returns the commit from which the program was built, or "unknown".
 func commit() string {
+	if revision != "" {
+		return revision
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {

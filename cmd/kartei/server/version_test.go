@@ -18,3 +18,13 @@ func TestVersion(t *testing.T) {
 		t.Errorf("CHANGELOG.md has no entry for %s (%v)", release, err)
 	}
 }
+
+// TestCommitOfRelease checks that the commit from the linker precedes the build information.
+func TestCommitOfRelease(t *testing.T) {
+	revision = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+	t.Cleanup(func() { revision = "" })
+	_, out, _ := runLine(t, nil, "version")
+	if want := "(commit " + revision + ", "; !strings.Contains(out, want) {
+		t.Errorf("%q does not contain %q", out, want)
+	}
+}
