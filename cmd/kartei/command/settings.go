@@ -82,7 +82,7 @@ func (s *configResolver) open(ctx *kong.Context) error {
 		}
 	}
 	if path == "" {
-		path = s.packaged()
+		path = s.packaged(ctx.Command())
 	}
 	if err := s.sources.Open(path, s.names); err != nil {
 		return fileError{err}
@@ -91,8 +91,12 @@ func (s *configResolver) open(ctx *kong.Context) error {
 }
 
 // packaged returns the path of the packages' configuration file. It returns an empty string if the
-// file does not exist, or if this user may not read it.
-func (s *configResolver) packaged() string {
+// file does not exist, or if this user may not read it. The demo has data of its own, so it does not
+// take the settings of the machine's server.
+func (s *configResolver) packaged(command string) string {
+	if command == "demo" {
+		return ""
+	}
 	file, err := os.Open(s.defaultFile)
 	if err != nil {
 		return ""
