@@ -90,6 +90,7 @@ retract:
 # that the recorded answers have gained (api/testdata).
 docs:
 	@$(GO) test ./instance/config -run '(SettingsPage|PackagedFile)$$' -write
+	@$(GO) test ./instance/erasure -run 'PeriodsPage$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
 	@$(GO) test ./web/app -run 'TestTableOfPages$$' -write

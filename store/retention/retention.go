@@ -26,6 +26,8 @@ type Rule struct {
 	Delete string
 	// Nobody says that organization 0 has rows too.
 	Nobody bool
+	// What names the rows for the operator, and From the time from which Age counts.
+	What, From string
 }
 
 // Keep returns the rule of a table. time is the column with the time of a row. key has the columns
@@ -45,6 +47,12 @@ func Keep(table string, age time.Duration, time, key string, only ...string) Rul
 // OrNobodys returns the rule with Nobody set.
 func (r Rule) OrNobodys() Rule {
 	r.Nobody = true
+	return r
+}
+
+// Says returns the rule with What and From set.
+func (r Rule) Says(what, from string) Rule {
+	r.What, r.From = what, from
 	return r
 }
 
