@@ -85,6 +85,8 @@ var floors = [][]string{
 	{"people/gains", "people/profile"},
 	// These packages store identities at the OpenID provider and passkeys.
 	{"people/identity", "people/passkey"},
+	// This package looks at what a server needs.
+	{"instance/check"},
 	// These packages read names, addresses and dates in a file of contacts.
 	{"transfer/imports/names", "transfer/imports/places", "transfer/imports/days"},
 	// This package maps the columns of such a file to members of records.
@@ -156,7 +158,7 @@ var walls = []struct{ from, to, why string }{
 // store/db.
 var (
 	engines      = []string{"store/db/open", "store/db/postgres", "store/db/sqlite"}
-	engineOwners = []string{"store/db/", "store/schema", "instance", "cmd/"}
+	engineOwners = []string{"store/db/", "store/schema", "instance", "instance/check", "cmd/"}
 )
 
 // source is what the files of one package declare about it.

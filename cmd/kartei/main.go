@@ -50,6 +50,7 @@ type commands struct {
 	Blobs          server.Blobs          `cmd:"" name:"blobs" help:"The files of documents."`
 	MasterKey      server.MasterKey      `cmd:"" name:"master-key" help:"The fingerprint of the master key in the database."`
 	Migrate        server.Migrate        `cmd:"" name:"migrate" help:"Bring the database to this release's version."`
+	Check          server.Check          `cmd:"" name:"check" help:"Look at what a server needs: settings, folders, database, certificate, mail and more, each with its cure."`
 	Conf           server.Config         `cmd:"" name:"config" help:"Print each setting with its value and its source: flag, environment, file or default."`
 	OpenAPI        developer.OpenAPI     `cmd:"" name:"openapi" help:"OpenAPI documents, for developers of Kartei."`
 	Release        server.Version        `cmd:"" name:"version" help:"Print the version."`

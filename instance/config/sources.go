@@ -21,6 +21,16 @@ const EnvPrefix = "KARTEI_"
 // other is named.
 const DefaultFile = "/etc/kartei/kartei.toml"
 
+// Names returns the names of all settings, as on the command line.
+func Names() (list []string) {
+	for _, t := range []reflect.Type{reflect.TypeFor[Store](), reflect.TypeFor[Server]()} {
+		for i := range t.NumField() {
+			list = append(list, t.Field(i).Tag.Get("name"))
+		}
+	}
+	return list
+}
+
 // Env returns the name of the environment variable of a setting.
 func Env(name string) string { return EnvPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 

@@ -1,7 +1,6 @@
 package erasure
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -68,16 +67,13 @@ func TestPeriodsPage(t *testing.T) {
 
 // length returns a duration in words.
 func length(d time.Duration) string {
-	words := ""
 	switch {
 	case d == 0:
 		return "no longer"
-	case d%day == 0:
-		words = fmt.Sprintf("%d days", d/day)
+	case d > day && d%day == 0:
+		return fmt.Sprintf("%d days", d/day)
 	case d%time.Hour == 0:
-		words = fmt.Sprintf("%d hours", d/time.Hour)
-	default:
-		words = fmt.Sprintf("%d minutes", d/time.Minute)
+		return fmt.Sprintf("%d hours", d/time.Hour)
 	}
-	return cmp.Or(map[string]string{"1 days": "24 hours"}[words], words)
+	return fmt.Sprintf("%d minutes", d/time.Minute)
 }

@@ -19,7 +19,7 @@ func Notify(address, state string) error {
 	if address == "" {
 		return nil
 	}
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: address, Net: "unixgram"})
+	conn, err := net.Dial("unixgram", address)
 	if err != nil {
 		return err
 	}

@@ -109,6 +109,18 @@ func NewSMTP(address string) (*SMTP, error) {
 	return s, nil
 }
 
+// Reach connects to the server and signs in, without an email.
+func (s *SMTP) Reach(ctx context.Context) error {
+	client, err := mail.NewClient(s.host, s.options...)
+	if err != nil {
+		return err
+	}
+	if err := client.DialWithContext(ctx); err != nil {
+		return err
+	}
+	return client.Close()
+}
+
 // Send sends an email on a new connection, because emails are rare.
 func (s *SMTP) Send(ctx context.Context, _ string, m *mail.Msg) error {
 	client, err := mail.NewClient(s.host, s.options...)

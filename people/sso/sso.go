@@ -119,6 +119,12 @@ func (p *Provider) Issuer() string { return p.options.Issuer }
 // Close closes idle connections.
 func (p *Provider) Close() { p.client.CloseIdleConnections() }
 
+// Reach fetches and checks the provider's metadata.
+func (p *Provider) Reach(ctx context.Context) error {
+	_, err := p.discover(ctx)
+	return err
+}
+
 // discover returns the provider's metadata. If a fetch fails or is running, it returns the previous
 // metadata. If there are none, all callers wait for the same fetch, each until its ctx ends.
 func (p *Provider) discover(ctx context.Context) (*metadata, error) {

@@ -28,12 +28,7 @@ type configResolver struct {
 
 func newResolver(environ func(string) (string, bool)) *configResolver {
 	s := &configResolver{from: map[string]string{}, flagged: map[string]bool{}, defaultFile: config.DefaultFile}
-	s.sources.Environ = environ
-	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
-		for i := range t.NumField() {
-			s.names = append(s.names, t.Field(i).Tag.Get("name"))
-		}
-	}
+	s.sources.Environ, s.names = environ, config.Names()
 	return s
 }
 
