@@ -69,6 +69,8 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 		if s := a.Value.String(); suspect(s) {
 			return slog.String(a.Key, Clean(s))
 		}
+	case slog.KindDuration: // JSON would have a number of nanoseconds
+		return slog.String(a.Key, a.Value.Duration().String())
 	case slog.KindAny:
 		switch v := a.Value.Any().(type) {
 		case *slog.Source:

@@ -69,7 +69,7 @@ func TestLogsKeepWhatHelps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), removed) || line["address"] != "127.0.0.1:8080" || line["status"] != 429.0 ||
-		line["took"] != 2e6 ||
+		line["took"] != "2ms" ||
 		line["error"] != "open /var/lib/kartei/kartei.db: no such file" ||
 		line["key_id"] != "key_01jabcdefghjkmnpqrstvwxyz0" {
 		t.Error(out.String())
@@ -79,5 +79,20 @@ func TestLogsKeepWhatHelps(t *testing.T) {
 func TestLogFormats(t *testing.T) {
 	if _, err := NewLogger(nil, "xml", slog.LevelInfo); err == nil {
 		t.Error("the format xml is accepted")
+	}
+}
+
+// TestDurationsHaveUnits checks that a duration is logged with its unit in both forms.
+func TestDurationsHaveUnits(t *testing.T) {
+	for format, want := range map[string]string{"json": `"took":"1.5s"`, "text": "took=1.5s"} {
+		var out strings.Builder
+		logger, err := NewLogger(&out, format, slog.LevelInfo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger.Info("done", "took", 1500*time.Millisecond)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s, want %s", format, &out, want)
+		}
 	}
 }
