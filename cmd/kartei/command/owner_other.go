@@ -4,4 +4,4 @@ package command
 
 import "kartei/instance/config"
 
-func giveToOwners(*config.Store) error { return nil }
+func giveToOwners(*config.Store, bool) error { return nil }

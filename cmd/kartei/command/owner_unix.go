@@ -17,20 +17,29 @@ import (
 
 // giveToOwners gives files of root in the folders of the data to the owners of these folders. A
 // server that runs as the owner could not open them otherwise. It does nothing unless this process
-// runs as root.
-func giveToOwners(s *config.Store) error {
+// runs as root. The files of documents may be millions, so giveToOwners leaves out their folder unless
+// the command has written such files.
+func giveToOwners(s *config.Store, documents bool) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
 	all := func(string) bool { return true }
-	err := giveToOwner(string(s.DataDir), all)
+	location, err := blob.ParseLocation(s.Blobs())
+	if err != nil {
+		return err
+	}
+	inData := all
+	if within, outside := filepath.Rel(string(s.DataDir), location.Dir); !documents && outside == nil {
+		inData = func(name string) bool { return name != within }
+	}
+	err = giveToOwner(string(s.DataDir), inData)
 	if path, is := strings.CutPrefix(s.Database(), "sqlite:"); is && s.DatabaseURL != "" {
 		base := filepath.Base(path)
 		ours := func(name string) bool { return strings.HasPrefix(name, base) }
 		err = errors.Join(err, giveToOwner(filepath.Dir(path), ours))
 	}
-	if l, failed := blob.ParseLocation(s.Blobs()); failed == nil && l.Dir != "" && s.BlobURL != "" {
-		err = errors.Join(err, giveToOwner(l.Dir, all))
+	if documents && location.Dir != "" && s.BlobURL != "" {
+		err = errors.Join(err, giveToOwner(location.Dir, all))
 	}
 	if err != nil {
 		return fmt.Errorf("files of root stay in the data folder, and a server of its owner cannot use them: %w", err)

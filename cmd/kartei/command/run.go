@@ -77,7 +77,7 @@ func execute(ctx context.Context, g *Globals, parser *kong.Kong, args []string) 
 	g.settings.note(parsed)
 	g.words = commandWords(parsed.Command())
 	err = parsed.Run(g)
-	if failed := giveToOwners(&g.Store); failed != nil {
+	if failed := giveToOwners(&g.Store, writesDocuments(parsed)); failed != nil {
 		err = errors.Join(err, failed)
 	}
 	return err
@@ -104,6 +104,23 @@ func joinNegative(args []string) (joined []string) {
 	return joined
 }
 
+// DocumentWriter is a command that writes files of documents.
+type DocumentWriter interface{ WritesDocuments() }
+
+func writesDocuments(parsed *kong.Context) bool {
+	_, writes := selected(parsed).(DocumentWriter)
+	return writes
+}
+
+// selected returns a pointer to the command that was parsed, or nil if there is none.
+func selected(parsed *kong.Context) any {
+	node := parsed.Selected()
+	if node == nil || !node.Target.CanAddr() {
+		return nil
+	}
+	return node.Target.Addr().Interface()
+}
+
 // Reloader is a command that SIGHUP does not end. The command receives the signal itself, and reads
 // files again that may have changed.
 type Reloader interface{ ReloadsOnHangup() }
@@ -111,10 +128,8 @@ type Reloader interface{ ReloadsOnHangup() }
 // untilHangup returns a context that ends with SIGHUP, which a closed terminal sends. If nohup has
 // made the process ignore SIGHUP, or if the command is a Reloader, SIGHUP does not end the context.
 func untilHangup(ctx context.Context, parsed *kong.Context) (context.Context, context.CancelFunc) {
-	if node := parsed.Selected(); node != nil && node.Target.CanAddr() {
-		if _, reloads := node.Target.Addr().Interface().(Reloader); reloads {
-			return ctx, func() {}
-		}
+	if _, reloads := selected(parsed).(Reloader); reloads {
+		return ctx, func() {}
 	}
 	if signal.Ignored(syscall.SIGHUP) { // NotifyContext would undo that
 		return ctx, func() {}

@@ -154,6 +154,9 @@ Webhooks that were pending in the copy are delivered at the first start. To look
 start with --webhook-deny-nets 0.0.0.0/0,::/0.`
 }
 
+// WritesDocuments implements command.DocumentWriter.
+func (*Restore) WritesDocuments() {}
+
 // Run restores the database from a copy.
 func (c *Restore) Run(ctx context.Context, g *command.Globals) error {
 	identities, err := c.identities()

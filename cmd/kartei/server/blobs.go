@@ -24,6 +24,9 @@ type rotateBlobsCmd struct {
 	command.JSON
 }
 
+// WritesDocuments implements command.DocumentWriter.
+func (*rotateBlobsCmd) WritesDocuments() {}
+
 // Help returns the help text below the summary.
 func (*rotateBlobsCmd) Help() string {
 	return `Seals files, secrets of webhook endpoints and second factors, and stored answers under the master key in force, and

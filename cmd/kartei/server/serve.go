@@ -36,6 +36,9 @@ never ends the server.`
 // ReloadsOnHangup implements command.Reloader.
 func (*Serve) ReloadsOnHangup() {}
 
+// WritesDocuments implements command.DocumentWriter.
+func (*Serve) WritesDocuments() {}
+
 // Run serves until ctx ends.
 func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	hangups := make(chan os.Signal, 1) // a signal before the server is ready waits
