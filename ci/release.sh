@@ -82,7 +82,8 @@ echo "installing"
 "${inside[@]}" kartei config | grep -E '^data-dir +/var/lib/kartei +/etc/kartei/kartei.toml$' >/dev/null
 # The chroot has no other units, and this machine does not have the program.
 sed 's|^ExecStart=/usr/bin/kartei|ExecStart=/bin/true|' packaging/kartei.service >"$work/kartei.service"
-systemd-analyze verify --man=no "$work/kartei.service"
+cp packaging/kartei.socket "$work/"
+systemd-analyze verify --man=no "$work/kartei.service" "$work/kartei.socket"
 systemd-analyze security --offline=true --root "$root" --threshold=20 kartei.service >"$work/log" || { cat "$work/log"; exit 1; }
 tail -n 1 "$work/log"
 start

@@ -71,6 +71,9 @@ type Config struct {
 	// slog.Default().
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Inherited is the public listener if another program has opened it. Then Server.Listen is not
+	// used.
+	Inherited net.Listener
 	// Wait makes Start wait if the database is unavailable (see open.Away). Without it, Start
 	// fails.
 	Wait bool
@@ -191,6 +194,7 @@ func (i *Instance) bind(context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		bounds.Inherited = i.config.Inherited
 		if i.public, err = serve.Listen(string(s.Listen), bounds); err != nil {
 			return fmt.Errorf("--listen: %w", err)
 		}

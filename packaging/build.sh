@@ -60,7 +60,7 @@ tarball() { # tarball OS/ARCH
 	local name=kartei_${VERSION}_${1/\//_}
 	mkdir -p "$work/tar/$name"
 	install -m 0755 "$STAGE/kartei" "$work/tar/$name/kartei"
-	install -m 0644 LICENSE CHANGELOG.md packaging/kartei.toml packaging/kartei.service "$work/tar/$name/"
+	install -m 0644 LICENSE CHANGELOG.md packaging/kartei.toml packaging/kartei.service packaging/kartei.socket "$work/tar/$name/"
 	archive "$work/tar" | gzip -9n >"$dist/$name.tar.gz"
 	rm -r "$work/tar"
 }

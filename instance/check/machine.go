@@ -100,7 +100,7 @@ func (l *look) listener(flag, address string) []Finding {
 		return wrong(flag, "another program listens on "+address, "name another port, or end that program")
 	case errors.Is(err, syscall.EACCES):
 		return wrong(flag, "this user may not listen on "+address,
-			"use a port from 1024 on behind a proxy, or give the service CAP_NET_BIND_SERVICE (docs/operating/install.md)")
+			"use a port from 1024 on behind a proxy, or let systemd open it: kartei.socket (docs/operating/install.md)")
 	case err != nil:
 		return wrong(flag, err.Error(), "name an address of this machine, as HOST:PORT")
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	// StrictTransport is the time for which browsers must use only TLS after a response over TLS
 	// (RFC 6797). If it is zero, responses have no Strict-Transport-Security header.
 	StrictTransport time.Duration
+	// Inherited is a listener that another program has opened. If it is nil, Listen opens one.
+	Inherited net.Listener
 	// Logger logs the errors of connections. If it is nil, slog.Default is used.
 	Logger *slog.Logger
 }
@@ -57,15 +59,15 @@ type Server struct {
 	err      error
 }
 
-// Listen returns a Server that listens at address. Connections wait until Serve is called. The host
+// Listen returns a Server that listens at address, or on Inherited. Connections wait until Serve is called. The host
 // localhost means the loopback addresses of IPv4 and IPv6.
 func Listen(address string, o Options) (*Server, error) {
-	l, err := listen(address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another program listens on %s already: name another port, or end that program", address)
-	}
-	if err != nil {
-		return nil, err
+	l := o.Inherited
+	if l == nil {
+		var err error
+		if l, err = listen(address); err != nil {
+			return nil, explain(err, address)
+		}
 	}
 	s := &Server{
 		http: &http.Server{
@@ -81,7 +83,7 @@ func Listen(address string, o Options) (*Server, error) {
 			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		},
 		bound:  bound(l, o),
-		named:  bothFamilies(address),
+		named:  o.Inherited == nil && bothFamilies(address),
 		secure: o.Certificate != nil,
 		done:   make(chan struct{}),
 	}
@@ -93,6 +95,14 @@ func Listen(address string, o Options) (*Server, error) {
 		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: o.Certificate.get}
 	}
 	return s, nil
+}
+
+// explain returns the error of a listener, with advice if its address is taken.
+func explain(err error, address string) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("another program listens on %s already: name another port, or end that program", address)
+	}
+	return err
 }
 
 // Addr returns the address of the listener.

@@ -1,4 +1,4 @@
-// Package systemd owns the notifications of a service to systemd.
+// Package systemd owns what a service and systemd tell each other: notifications, and sockets that systemd has opened.
 package systemd
 
 import "net"

@@ -11,7 +11,7 @@ remove | purge | 0)
 esac
 if [ "$1" = purge ]; then
 	if command -v deb-systemd-helper >/dev/null; then
-		deb-systemd-helper purge kartei.service >/dev/null || true
+		deb-systemd-helper purge kartei.socket kartei.service >/dev/null || true
 	fi
 fi
 case "$1" in

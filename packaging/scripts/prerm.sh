@@ -6,9 +6,9 @@ case "$1" in
 remove | 0)
 	if [ -d /run/systemd/system ]; then
 		if command -v deb-systemd-invoke >/dev/null; then
-			deb-systemd-invoke stop kartei.service >/dev/null || true
+			deb-systemd-invoke stop kartei.socket kartei.service >/dev/null || true
 		else
-			systemctl --no-reload disable --now kartei.service >/dev/null || true
+			systemctl --no-reload disable --now kartei.socket kartei.service >/dev/null || true
 		fi
 	fi
 	;;

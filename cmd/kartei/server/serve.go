@@ -30,7 +30,7 @@ func (*Serve) Help() string {
 	return `Runs until it is interrupted. It waits for a database that does not answer yet, and migrates it.
 Until that is done, calls are answered 503 INSTANCE_PENDING. An interrupt lets calls in flight
 finish. SIGHUP reads the certificate and its key again, and log_level of the configuration file. It
-never ends the server.`
+never ends the server. A socket that systemd has opened is used in place of --listen.`
 }
 
 // ReloadsOnHangup implements command.Reloader.
@@ -57,10 +57,14 @@ func (c *Serve) Run(ctx context.Context, g *command.Globals) error {
 	if err != nil {
 		return err
 	}
+	inherited, err := systemd.Listener(g.Environ)
+	if err != nil {
+		return err
+	}
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{
 		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger, Wait: true,
-		Reserve: true,
+		Reserve: true, Inherited: inherited,
 	})
 	if errors.Is(err, context.Canceled) {
 		logger.Info("stopped before it was ready")
