@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds a release into dist/, or into DIST. TARGETS names parts: bin:, tar:, deb:, rpm: or oci: with
-# a platform. VERSION names another version than that of the tag.
+# Builds a release into dist/, or into DIST. TARGETS names parts: bin:, tar:, zip:, deb:, rpm: or oci:
+# with a platform. VERSION names another version than that of the tag. SIGNING_KEY names the file of
+# an SSH key, which signs the checksums.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0
 cyclonedx=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
-all="tar:linux/amd64 tar:linux/arm64 tar:darwin/amd64 tar:darwin/arm64
+all="tar:linux/amd64 tar:linux/arm64 tar:darwin/amd64 tar:darwin/arm64 zip:windows/amd64
 	deb:linux/amd64 deb:linux/arm64 rpm:linux/amd64 rpm:linux/arm64 oci:linux/amd64 oci:linux/arm64 sbom:linux/amd64"
 
 # The version is that of the tag. Without a tag, it precedes the version in version.go.
@@ -65,6 +66,17 @@ tarball() { # tarball OS/ARCH
 	rm -r "$work/tar"
 }
 
+zipped() { # zipped OS/ARCH
+	local name=kartei_${VERSION}_${1/\//_}
+	mkdir -p "$work/zip/$name"
+	install -m 0755 "$STAGE/kartei" "$work/zip/$name/kartei.exe"
+	install -m 0644 LICENSE CHANGELOG.md packaging/kartei.toml "$work/zip/$name/"
+	find "$work/zip" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
+	rm -f "$dist/$name.zip"
+	(cd "$work/zip" && find "$name" -type f | LC_ALL=C sort | zip -q -X -9 -@ "$dist/$name.zip")
+	rm -r "$work/zip"
+}
+
 package() { # package deb|rpm
 	go run "$nfpm" package --config packaging/nfpm.yaml --packager "$1" --target "$dist/" >&2
 }
@@ -100,6 +112,7 @@ for target in ${TARGETS:-$all}; do
 	program "$platform"
 	case ${target%%:*} in
 	tar) tarball "$platform" ;;
+	zip) zipped "$platform" ;;
 	deb | rpm) package "${target%%:*}" ;;
 	oci) image ;;
 	sbom) sbom ;;
@@ -110,4 +123,8 @@ for target in ${TARGETS:-$all}; do
 		;;
 	esac
 done
+rm -f "$dist"/SHA256SUMS*
 (cd "$dist" && sha256sum -- * >"$work/sums" && install -m 0644 "$work/sums" SHA256SUMS)
+if [ -n "${SIGNING_KEY:-}" ]; then
+	ssh-keygen -q -Y sign -n kartei-release -f "$SIGNING_KEY" "$dist/SHA256SUMS"
+fi
