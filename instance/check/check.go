@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // patience is the maximum time of a look at one thing.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 type look struct{ Options }
 
