@@ -22,6 +22,8 @@ type configResolver struct {
 	// flagged has the settings that were given on the command line.
 	flagged map[string]bool
 	opened  bool
+	// file is the configuration file that was read, or an empty string.
+	file string
 	// defaultFile is the configuration file that is read if none is named.
 	defaultFile string
 }
@@ -82,6 +84,7 @@ func (s *configResolver) open(ctx *kong.Context) error {
 	if err := s.sources.Open(path, s.names); err != nil {
 		return fileError{err}
 	}
+	s.file = path
 	return nil
 }
 
@@ -116,15 +119,15 @@ func (s *configResolver) note(ctx *kong.Context) {
 // Reread reads the configuration file again and returns its value of a setting. found is false if the
 // file does not have the setting, or if the command line or the environment has it.
 func (g *Globals) Reread(name string) (value string, found bool, err error) {
-	if g.Config == "" || g.settings.flagged[name] {
+	if g.settings.file == "" || g.settings.flagged[name] {
 		return "", false, nil
 	}
 	again := config.Sources{Environ: g.settings.sources.Environ}
-	if err := again.Open(string(g.Config), g.settings.names); err != nil {
+	if err := again.Open(g.settings.file, g.settings.names); err != nil {
 		return "", false, err
 	}
 	value, source, found := again.Look(name)
-	return value, found && source == string(g.Config), nil
+	return value, found && source == g.settings.file, nil
 }
 
 // Source returns the source of a setting's value: "flag", the name of an environment variable, the
