@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // TestPackagedFile checks when the configuration file of a package is read.
@@ -21,5 +23,26 @@ func TestPackagedFile(t *testing.T) {
 		if got := s.packaged(command); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)
 		}
+	}
+}
+
+// TestRereadOfPackagedFile checks that the file of a package is read again, although no flag names it.
+func TestRereadOfPackagedFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kartei.toml")
+	write := func(level string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("log_level = \""+level+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("info")
+	s := newResolver(func(string) (string, bool) { return "", false })
+	s.defaultFile = file
+	if err := s.open(new(kong.Context)); err != nil {
+		t.Fatal(err)
+	}
+	write("debug")
+	if value, found, err := (&Globals{settings: s}).Reread("log-level"); value != "debug" || !found || err != nil {
+		t.Errorf("%q, %v, %v", value, found, err)
 	}
 }
