@@ -1,17 +1,15 @@
 package instance
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"kartei/instance/config"
-	"net/http"
-	"net/http/httptest"
+	"kartei/test/certtest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -21,7 +19,8 @@ import (
 func TestDeployedMetrics(t *testing.T) {
 	c := configOf(t.TempDir())
 	c.Server.Clamd = "tcp://127.0.0.1:1"
-	c.Server.TLSCert, c.Server.TLSKey = certificate(t)
+	cert, key := certtest.Write(t, t.TempDir(), "localhost", 1, time.Now().Add(time.Hour))
+	c.Server.TLSCert, c.Server.TLSKey = config.File(cert), config.File(key)
 	i := begin(t, c)
 	defer end(t, i)
 	descriptions := make(chan *prometheus.Desc)
@@ -55,24 +54,4 @@ func TestDeployedMetrics(t *testing.T) {
 			}
 		}
 	}
-}
-
-// certificate returns the files of a certificate and its key.
-func certificate(t *testing.T) (cert, key config.File) {
-	t.Helper()
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	defer server.Close()
-	pair := server.TLS.Certificates[0]
-	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, kind string, der []byte) config.File {
-		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return config.File(file)
-	}
-	return write("cert.pem", "CERTIFICATE", pair.Certificate[0]), write("key.pem", "PRIVATE KEY", private)
 }

@@ -1,12 +1,8 @@
 package check
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +17,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/db/open"
 	"kartei/store/schema"
+	"kartei/test/certtest"
 	"kartei/test/dbtest"
 )
 
@@ -69,25 +66,14 @@ func closed(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// certificate writes a certificate for example.com, and returns its files and its end.
-func certificate(t *testing.T) (cert, key config.File, end time.Time) {
+// certified gives a server a certificate for a host, which ends after a time.
+func certified(t *testing.T, o *Options, host string, left time.Duration) {
 	t.Helper()
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	defer server.Close()
-	pair := server.TLS.Certificates[0]
-	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, kind string, der []byte) config.File {
-		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return config.File(file)
-	}
-	return write("cert.pem", "CERTIFICATE", pair.Certificate[0]), write("key.pem", "PRIVATE KEY", private), server.Certificate().NotAfter
+	cert, key := certtest.Write(t, t.TempDir(), host, 1, o.Clock.Now().Add(left))
+	o.Server.TLSCert, o.Server.TLSKey = config.File(cert), config.File(key)
 }
+
+const day = 24 * time.Hour
 
 // TestFindings breaks one thing at a time, and checks that the finding about it says so and has a cure.
 func TestFindings(t *testing.T) {
@@ -152,18 +138,16 @@ func TestFindings(t *testing.T) {
 		"plain address":   {func(_ *testing.T, o *Options) { o.Server.BaseURL = "http://kartei.example.com" }, "--base-url", Warning, "not https"},
 		"no certificate":  {func(_ *testing.T, o *Options) { o.Server.TLSCert, o.Server.TLSKey = "/none", "/none" }, "certificate", Wrong, "/none"},
 		"wrong host": {func(t *testing.T, o *Options) {
-			o.Server.TLSCert, o.Server.TLSKey, _ = certificate(t)
-			o.Server.BaseURL = "https://kartei.example.org"
-		}, "certificate", Wrong, "not for kartei.example.org"},
+			certified(t, o, "kartei.example.org", 30*day)
+		}, "certificate", Wrong, "not for kartei.example.com"},
+		"certificate": {func(t *testing.T, o *Options) {
+			certified(t, o, "kartei.example.com", 30*day)
+		}, "certificate", OK, "valid until"},
 		"certificate ends": {func(t *testing.T, o *Options) {
-			var end time.Time
-			o.Server.TLSCert, o.Server.TLSKey, end = certificate(t)
-			o.Server.BaseURL, o.Clock = "https://example.com", clock.NewFake(end.Add(-time.Hour))
+			certified(t, o, "kartei.example.com", 6*day)
 		}, "certificate", Warning, "it ends on"},
 		"certificate ended": {func(t *testing.T, o *Options) {
-			var end time.Time
-			o.Server.TLSCert, o.Server.TLSKey, end = certificate(t)
-			o.Server.BaseURL, o.Clock = "https://example.com", clock.NewFake(end.Add(time.Hour))
+			certified(t, o, "kartei.example.com", -time.Minute)
 		}, "certificate", Wrong, "it ended on"},
 		"no mail server":   {func(_ *testing.T, o *Options) { o.Server.SMTPURL = "" }, "mail server", Warning, "none is set"},
 		"dead mail server": {func(t *testing.T, o *Options) { o.Server.SMTPURL = config.SMTPURL("smtp://" + closed(t)) }, "mail server", Wrong, "refused"},

@@ -4,18 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
@@ -26,6 +19,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/test/certtest"
 	"kartei/test/waittest"
 )
 
@@ -251,29 +245,8 @@ func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
 // pairUntil writes a certificate that ends at the time end, and its key, to files in dir.
 func pairUntil(t *testing.T, dir string, serial int64, end time.Time) (certFile, keyFile string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{
-		certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	certFile, keyFile = certtest.Write(t, dir, "localhost", serial, end)
+	for _, path := range []string{certFile, keyFile} {
 		// Some file systems store times with a low resolution, so the test sets the times.
 		at := time.Unix(1_700_000_000+serial*10, 0)
 		if err := os.Chtimes(path, at, at); err != nil {
