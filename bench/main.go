@@ -13,7 +13,7 @@
 //	go run ./bench --pages    pages of the web application against the operations that they make; with --postgres on PostgreSQL
 //	go run ./bench --tokens   what access tokens and the endpoints for applications cost, in pairs
 //	go run ./bench --assistants           what the tool that reads a contact costs, in pairs
-//	go run ./bench --additional 2         what two additional emails and numbers of each contact cost, in pairs
+//	go run ./bench --additional 2         what two additional emails and numbers of each contact cost
 //	go run ./bench --labelled             precision and recall of the finder of duplicates on 2,000 made pairs
 //	go run ./bench --duplicates           the finder of duplicates in an office with 100,000 contacts and 5,000 duplicates
 //	go run ./bench --imports 10000        an import, and what others wait meanwhile; so do --hand-over and --erase, with --records 100000
@@ -149,7 +149,7 @@ func flags() options {
 	flag.BoolVar(&o.duplicates, "duplicates", false,
 		"measure only the finder of duplicates, in an office with 100,000 contacts, or with --records if there are fewer")
 	flag.IntVar(&o.Additional, "additional", 0,
-		"measure only what so many additional emails and telephone numbers of each of --records contacts cost, in pairs; --only takes search, email=, get, list, create")
+		"measure only what so many additional emails and telephone numbers of each of --records contacts cost; --only takes search, email=, get, list, create")
 	flag.StringVar(&o.Other, "against", "",
 		"measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.Webhooks, "webhooks", 0,

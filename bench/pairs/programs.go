@@ -49,7 +49,7 @@ type compare struct {
 	// deliveries says that each is the number of deliveries that a call causes. A measurement then
 	// ends when all deliveries have arrived.
 	deliveries bool
-	// search says that the response times are measured too.
+	// search says that response times are measured, and no pairs.
 	search bool
 }
 

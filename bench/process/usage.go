@@ -127,15 +127,18 @@ func ProcessTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// AwaitRest waits until a process has used less than a fiftieth of a processor for half a second,
-// but at most two minutes. Work that a server does after its calls is then done: it stores its log
-// and compares new records with others.
+// AwaitRest waits until a process has used less than a fiftieth of a processor for half a second.
+// Work that a server does after its calls is then done: it stores its log and compares new records
+// with others. It returns an error after ten minutes.
 func AwaitRest(ctx context.Context, pid int) error {
 	const interval = 250 * time.Millisecond
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	end := time.Now().Add(2 * time.Minute)
-	for calm := 0; calm < 2 && time.Now().Before(end); {
+	end := time.Now().Add(10 * time.Minute)
+	for calm := 0; calm < 2; {
+		if time.Now().After(end) {
+			return fmt.Errorf("the process %d has not rested for ten minutes", pid)
+		}
 		before, err := ProcessTime(pid)
 		if err != nil {
 			return err
