@@ -12,6 +12,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/pagetest"
+	"kartei/test/waittest"
 )
 
 func testFile(t testing.TB, name string) []byte {
@@ -26,6 +27,18 @@ func testFile(t testing.TB, name string) []byte {
 // pdfs makes an office extract text from PDFs. The compiled machine code is cached across tests.
 var pdfs = apitest.Texts(extract.Options{Cache: "../../.cache/extract"})
 
+// drawn requests the page of a document until its sheet is drawn. On a busy machine the page first
+// says that the sheet is being prepared.
+func drawn(b *pagetest.Browser, path string) *pagetest.Page {
+	b.T.Helper()
+	for watch := waittest.New(); ; {
+		shown := b.Get(path)
+		if !strings.Contains(shown.Body, `data-again="2"`) || watch.IsStuck() {
+			return shown
+		}
+	}
+}
+
 // TestReadADocument checks that a person can step through the matches in a PDF of four pages,
 // without scripts.
 func TestReadADocument(t *testing.T) {
@@ -36,12 +49,12 @@ func TestReadADocument(t *testing.T) {
 		path := "/sandbox" + record // the records of API keys are in the sandbox
 
 		// The first page has no marks. Its text is on the page for screen readers.
-		first := b.Get(path).Want(200, `id="page-1"`, "Gutachten zum Haus am Ring", "4", `width="816"`, path+"/pictures/1?dpi=96", "/content\"", "data-print-sheets", "Dokument drucken")
+		first := drawn(b, path).Want(200, `id="page-1"`, "Gutachten zum Haus am Ring", "4", `width="816"`, path+"/pictures/1?dpi=96", "/content\"", "data-print-sheets", "Dokument drucken")
 		if strings.Contains(first.Main(), "data-hit=\"1\"") {
 			t.Error("there are marks without a search")
 		}
 		// A search shows the first page with a match.
-		hit := b.Get(path+"?q=heizung").Want(200, `id="page-3"`, "3", `id="hit-3-1"`, `id="hit-3-3"`, "1</span> von 4 Treffern", `data-found="3:3 4:1"`)
+		hit := drawn(b, path+"?q=heizung").Want(200, `id="page-3"`, "3", `id="hit-3-1"`, `id="hit-3-3"`, "1</span> von 4 Treffern", `data-found="3:3 4:1"`)
 		next := func(p *pagetest.Page, key string) string {
 			t.Helper()
 			_, after, found := strings.Cut(p.Main(), `data-key="`+key+`"`)
@@ -54,22 +67,22 @@ func TestReadADocument(t *testing.T) {
 			return to
 		}
 		for _, want := range []string{"2</span> von 4", "3</span> von 4", "4</span> von 4", "1</span> von 4"} {
-			hit = b.Get(next(hit, "n")).Want(200, want, "Treffern", `class="now"`)
+			hit = drawn(b, next(hit, "n")).Want(200, want, "Treffern", `class="now"`)
 		}
 		for _, want := range []string{"4</span> von 4", "3</span> von 4"} {
-			hit = b.Get(next(hit, "p")).Want(200, want)
+			hit = drawn(b, next(hit, "p")).Want(200, want)
 		}
 		// The text of the search in the list stays. A text in the document's own search field
 		// overrides it.
-		b.Get(path+"?q=Gutachten&find=Fenster").Want(200, `id="page-2"`, "von 2 Treffern", `value="Fenster"`)
-		b.Get(path+"?find=Kamin").Want(200, "Kein Treffer", `id="page-1"`)
+		drawn(b, path+"?q=Gutachten&find=Fenster").Want(200, `id="page-2"`, "von 2 Treffern", `value="Fenster"`)
+		drawn(b, path+"?find=Kamin").Want(200, "Kein Treffer", `id="page-1"`)
 		// The same search in the text view.
-		b.Get(path+"?view=text&q=mueller").Want(200, `<mark id="hit-3-1" class="now">Müller</mark>`, "1</span> von 1 Treffer")
-		b.Get(path+"?page=99").Want(200, `id="page-1"`)
-		b.Get(path+"?zoom=150").Want(200, `width="1224"`, "pictures/1?dpi=144")
+		drawn(b, path+"?view=text&q=mueller").Want(200, `<mark id="hit-3-1" class="now">Müller</mark>`, "1</span> von 1 Treffer")
+		drawn(b, path+"?page=99").Want(200, `id="page-1"`)
+		drawn(b, path+"?zoom=150").Want(200, `width="1224"`, "pictures/1?dpi=144")
 
 		// One page and its image, as a script requests them.
-		b.Get(path+"/sheets/3?q=heizung").Want(200, `id="hit-3-2"`)
+		drawn(b, path+"/sheets/3?q=heizung").Want(200, `id="hit-3-2"`)
 		picture := b.Get(path + "/pictures/3?dpi=96").Want(200)
 		if kind := picture.Header.Get("Content-Type"); !strings.HasPrefix(kind, "image/") || picture.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("a picture is sent as %v", picture.Header)
@@ -115,11 +128,11 @@ func TestWhatIsNotShown(t *testing.T) {
 			{[]byte("%PDF-1.7\nnichts"), "beschädigt oder unvollständig"},
 		} {
 			path := "/sandbox/documents/" + member.Document("akte.pdf", "application/pdf", c.content)
-			b.Get(path).Want(200, "Keine Ansicht", c.says, path+"/content")
+			drawn(b, path).Want(200, "Keine Ansicht", c.says, path+"/content")
 		}
 		// A file that is not an image is shown as text, whatever its media type.
 		mail := member.Document("brief.eml", "message/rfc822", []byte("From: a@example.com\r\nSubject: Frist\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n<p>Die <b>Heizung</b><script>alert(1)</script></p>"))
-		got := b.Get("/sandbox/documents/"+mail+"?q="+url.QueryEscape("heizung")).Want(200, `<mark id="hit-1-1" class="now">Heizung</mark>`)
+		got := drawn(b, "/sandbox/documents/"+mail+"?q="+url.QueryEscape("heizung")).Want(200, `<mark id="hit-1-1" class="now">Heizung</mark>`)
 		if strings.Contains(got.Main(), "<script>alert") || strings.Contains(got.Main(), "<b>") {
 			t.Error("the markup of a mail is on the page")
 		}
@@ -134,6 +147,6 @@ func TestWhatIsNotShown(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b.Get(lost).Want(200, "verloren.pdf", "Keine Ansicht", "lässt sich gerade nicht lesen", "req_")
+		drawn(b, lost).Want(200, "verloren.pdf", "Keine Ansicht", "lässt sich gerade nicht lesen", "req_")
 	})
 }

@@ -103,13 +103,7 @@ func TestManyReadOneDocument(t *testing.T) {
 		}
 	}
 	// Requests that were given up are still being drawn, so the page may have to wait.
-	for watch := waittest.New(); ; {
-		shown := b.Get(path).Want(200)
-		if !strings.Contains(shown.Body, `data-again="2"`) || watch.IsStuck() {
-			shown.Want(200, `id="page-1"`)
-			break
-		}
-	}
+	drawn(b, path).Want(200, `id="page-1"`)
 	for watch := waittest.New(); ; {
 		if picture := b.Get(path + "/pictures/4"); picture.Status != 429 || watch.IsStuck() {
 			picture.Want(200)
